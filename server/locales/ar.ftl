@@ -166,6 +166,15 @@ rules-highlight = تمييز
 
 ## Front page
 
+front-title = مرحبًا بك
+front-sentence = هنا تقرّر أي التطبيقات يمكنها استخدام حسابك، وأي الرسائل تُشعرك.
+front-signed-in = تم تسجيل دخولك باسم { $account }.
+front-account = الانتقال إلى حسابك
+front-developers = للمطوّرين
+front-developers-sentence = تتصل التطبيقات بهذا الخادم عبر OAuth 2.0 وواجهتي Mastodon وMatrix البرمجيتين.
+front-api = وصف الواجهة البرمجية (OpenAPI)
+front-documentation = التوثيق
+
 ## تسجيل الخروج
 
 signed-out-title = تم تسجيل خروجك

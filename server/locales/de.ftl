@@ -164,6 +164,15 @@ rules-highlight = Hervorgehoben
 
 ## Front page
 
+front-title = Willkommen
+front-sentence = Hier entscheidest du, welche Apps dein Konto nutzen dürfen und welche Nachrichten dich benachrichtigen.
+front-signed-in = Du bist als { $account } angemeldet.
+front-account = Zu deinem Konto
+front-developers = Für Entwickler
+front-developers-sentence = Apps verbinden sich mit diesem Server über OAuth 2.0 und über die APIs von Mastodon und Matrix.
+front-api = Beschreibung der API (OpenAPI)
+front-documentation = Dokumentation
+
 ## Abgemeldet
 
 signed-out-title = Du bist abgemeldet

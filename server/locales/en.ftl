@@ -164,6 +164,15 @@ rules-highlight = Highlight
 
 ## Front page
 
+front-title = Welcome
+front-sentence = Here you decide which apps may use your account, and which messages notify you.
+front-signed-in = You are signed in as { $account }.
+front-account = Go to your account
+front-developers = For developers
+front-developers-sentence = Apps connect to this server with OAuth 2.0 and with the APIs of Mastodon and Matrix.
+front-api = Description of the API (OpenAPI)
+front-documentation = Documentation
+
 ## Signed out
 
 signed-out-title = You are signed out

@@ -164,6 +164,15 @@ rules-highlight = Destacado
 
 ## Front page
 
+front-title = Te damos la bienvenida
+front-sentence = Aquí decides qué aplicaciones pueden usar tu cuenta y qué mensajes te notifican.
+front-signed-in = Has iniciado sesión como { $account }.
+front-account = Ir a tu cuenta
+front-developers = Para desarrolladores
+front-developers-sentence = Las aplicaciones se conectan a este servidor con OAuth 2.0 y con las API de Mastodon y Matrix.
+front-api = Descripción de la API (OpenAPI)
+front-documentation = Documentación
+
 ## Sesión cerrada
 
 signed-out-title = Has cerrado la sesión

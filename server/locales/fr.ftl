@@ -164,6 +164,15 @@ rules-highlight = Mise en évidence
 
 ## Front page
 
+front-title = Bienvenue
+front-sentence = Ici, vous décidez quelles applications peuvent utiliser votre compte et quels messages vous sont notifiés.
+front-signed-in = Vous êtes connecté·e en tant que { $account }.
+front-account = Aller à votre compte
+front-developers = Pour les développeurs
+front-developers-sentence = Les applications se connectent à ce serveur avec OAuth 2.0 et avec les API de Mastodon et de Matrix.
+front-api = Description de l’API (OpenAPI)
+front-documentation = Documentation
+
 ## Déconnexion
 
 signed-out-title = Vous êtes déconnecté·e

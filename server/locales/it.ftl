@@ -164,6 +164,15 @@ rules-highlight = In evidenza
 
 ## Front page
 
+front-title = Ti diamo il benvenuto
+front-sentence = Qui decidi quali app possono usare il tuo account e quali messaggi ti inviano una notifica.
+front-signed-in = Hai effettuato l’accesso come { $account }.
+front-account = Vai al tuo account
+front-developers = Per sviluppatori
+front-developers-sentence = Le app si collegano a questo server con OAuth 2.0 e con le API di Mastodon e Matrix.
+front-api = Descrizione dell’API (OpenAPI)
+front-documentation = Documentazione
+
 ## Uscita
 
 signed-out-title = Hai effettuato l’uscita

@@ -160,6 +160,15 @@ rules-highlight = 強調表示
 
 ## Front page
 
+front-title = ようこそ
+front-sentence = どのアプリにアカウントの利用を許可し、どのメッセージで通知を受け取るかを、ここで決められます。
+front-signed-in = { $account } としてログインしています。
+front-account = アカウントへ移動
+front-developers = 開発者の方へ
+front-developers-sentence = アプリは OAuth 2.0 と、Mastodon および Matrix の API でこのサーバーに接続します。
+front-api = API の説明（OpenAPI）
+front-documentation = ドキュメント
+
 ## ログアウト
 
 signed-out-title = ログアウトしました

@@ -164,6 +164,15 @@ rules-highlight = Gemarkeerd
 
 ## Front page
 
+front-title = Welkom
+front-sentence = Hier bepaal je welke apps je account mogen gebruiken en van welke berichten je een melding krijgt.
+front-signed-in = Je bent ingelogd als { $account }.
+front-account = Naar je account
+front-developers = Voor ontwikkelaars
+front-developers-sentence = Apps maken verbinding met deze server via OAuth 2.0 en via de API’s van Mastodon en Matrix.
+front-api = Beschrijving van de API (OpenAPI)
+front-documentation = Documentatie
+
 ## Uitgelogd
 
 signed-out-title = Je bent uitgelogd

@@ -166,6 +166,15 @@ rules-highlight = Wyróżnienie
 
 ## Front page
 
+front-title = Witamy
+front-sentence = Tutaj decydujesz, które aplikacje mogą używać Twojego konta i o jakich wiadomościach dostajesz powiadomienia.
+front-signed-in = Zalogowano jako { $account }.
+front-account = Przejdź do swojego konta
+front-developers = Dla programistów
+front-developers-sentence = Aplikacje łączą się z tym serwerem przez OAuth 2.0 oraz interfejsy API Mastodona i Matriksa.
+front-api = Opis API (OpenAPI)
+front-documentation = Dokumentacja
+
 ## Wylogowanie
 
 signed-out-title = Wylogowano

@@ -164,6 +164,15 @@ rules-highlight = Destaque
 
 ## Front page
 
+front-title = Boas-vindas
+front-sentence = Aqui você decide quais aplicativos podem usar sua conta e quais mensagens notificam você.
+front-signed-in = Você entrou como { $account }.
+front-account = Ir para sua conta
+front-developers = Para desenvolvedores
+front-developers-sentence = Os aplicativos se conectam a este servidor com OAuth 2.0 e com as APIs do Mastodon e do Matrix.
+front-api = Descrição da API (OpenAPI)
+front-documentation = Documentação
+
 ## Sessão encerrada
 
 signed-out-title = Você saiu da conta

@@ -160,6 +160,15 @@ rules-highlight = 突出显示
 
 ## Front page
 
+front-title = 欢迎
+front-sentence = 你可以在这里决定哪些应用能使用你的账号，以及哪些消息会通知你。
+front-signed-in = 你已登录为 { $account }。
+front-account = 前往你的账号
+front-developers = 开发者
+front-developers-sentence = 应用通过 OAuth 2.0 以及 Mastodon 和 Matrix 的 API 连接到此服务器。
+front-api = API 说明（OpenAPI）
+front-documentation = 文档
+
 ## 已退出登录
 
 signed-out-title = 你已退出登录

@@ -13,7 +13,7 @@ use crate::evaluation_pool::EvaluationPool;
 use crate::language::Language;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::pages::{Layout, Logo};
+use crate::pages::{Layout, Logo, StyleSheet};
 use crate::passwords::Passwords;
 use crate::random;
 use crate::rule_index::RuleIndexCache;
@@ -53,6 +53,8 @@ pub struct AppState {
     pub evaluation_pool: EvaluationPool,
     /// The logo on the pages.
     pub logo: Option<Logo>,
+    /// The style sheet of the pages.
+    pub style: StyleSheet,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
 }
@@ -82,6 +84,7 @@ impl AppState {
             evaluation_pool: EvaluationPool::default(),
             unread_responses: UnreadResponses::default(),
             logo,
+            style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
             diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
@@ -137,8 +140,13 @@ impl AppState {
 
     /// The layout of a page in this language.
     pub fn layout(&self, language: Language) -> Layout<'_> {
-        let title = &*self.config.instance.title;
-        Layout { language, server: self.server_name(), title, logo: self.logo.as_ref() }
+        Layout {
+            language,
+            server: self.server_name(),
+            title: &self.config.instance.title,
+            logo: self.logo.as_ref(),
+            style: self.style.path(),
+        }
     }
 
     /// The part of a user id after the colon.

@@ -1,5 +1,6 @@
 //! The configuration: defaults, overridden by `belfry.toml`, environment variables and flags.
 
+mod accent;
 mod check;
 mod effective;
 mod file;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
+pub use self::accent::{Accent, Color};
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;
@@ -244,10 +246,12 @@ pub struct Instance {
     /// The name of the service.
     #[default("Belfry".to_owned())]
     pub title: String,
-    /// Its purpose, in a sentence.
+    /// Its purpose, on the front page and in the API; blank lines separate paragraphs.
     pub description: String,
     /// An SVG or PNG file that the pages show beside the title.
     pub logo: Option<PathBuf>,
+    /// The colour of links and buttons on the pages.
+    pub accent: Option<Accent>,
     /// Where users who forgot their password get a new one; a link on the sign-in page.
     #[serde(deserialize_with = "values::link")]
     pub password_reset_url: Option<Url>,

@@ -6,6 +6,7 @@ mod assets;
 pub mod diagnostics;
 mod error;
 mod extract;
+mod front;
 mod gateway;
 mod health;
 mod layer;

@@ -5,8 +5,10 @@ mod account_nav;
 pub mod assets;
 mod consent;
 mod error;
+mod front;
 mod logo;
 mod sign_in;
+mod style_sheet;
 
 use std::borrow::Cow;
 
@@ -20,8 +22,10 @@ pub use self::account::AccountPage;
 pub use self::account_nav::{AccountNav, AccountSection, Notice};
 pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
+pub use self::front::{FrontLinks, FrontPage};
 pub use self::logo::Logo;
 pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
+pub use self::style_sheet::StyleSheet;
 use crate::language::{Language, Localize};
 pub use crate::store::AuthorizedApp;
 
@@ -36,6 +40,8 @@ pub struct Layout<'a> {
     pub title: &'a str,
     /// The logo of the service, beside its title; a bell without one.
     pub logo: Option<&'a Logo>,
+    /// The path of the style sheet.
+    pub style: &'a str,
 }
 
 impl Layout<'_> {

@@ -6,6 +6,7 @@ use std::{env, error, fs, path::PathBuf};
 use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FrontLinks, FrontPage,
     FormPostPage, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage,
     assets,
 };

@@ -15,8 +15,9 @@ use strum::VariantArray;
 
 use super::{
     AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FrontLinks, FrontPage,
     FormPostPage, Language, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage,
-    SignedOutPage,
+    SignedOutPage, assets,
 };
 
 /// A page's name and its HTML.
@@ -27,7 +28,8 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 /// Every page in this language, about an app of this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
-    let layout = Layout { language, server, title, logo: None };
+    let style = assets::STYLE.path();
+    let layout = Layout { language, server, title, logo: None, style };
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
@@ -35,6 +37,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("account-bare", account(layout, None, &[], &[])?),
         ("account-many-rules", account(layout, None, &[], &[many_rules()?])?),
         ("code", code.render()?),
+        ("front", front(layout, None)?),
+        ("front-signed-in", front(layout, Some("alice"))?),
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
@@ -90,6 +94,17 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
 pub(crate) fn logo() -> Logo {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
     Logo::new(svg.into()).expect("this is an image")
+}
+
+fn front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Error> {
+    let links = FrontLinks {
+        account: "/oauth/account",
+        sign_in: "/auth/sign_in",
+        sign_up: Some("https://social.example/join"),
+        api: "/openapi.json",
+        documentation: "https://social.example/docs",
+    };
+    FrontPage { layout, description: "", account, links }.render()
 }
 
 fn rejected(

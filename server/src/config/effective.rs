@@ -104,6 +104,10 @@ impl Config {
             _ => {}
         }
         match (path, self.origins.get(path)) {
+            ("instance.accent", Some(origin)) => match self.instance.accent {
+                Some(accent) => format!("{origin}; on dark pages {}", accent.dark()),
+                None => origin.clone(),
+            },
             (_, Some(origin)) => origin.clone(),
             ("base_url", None) => "default, from listen".to_owned(),
             ("server_name", None) => "default, from base_url".to_owned(),

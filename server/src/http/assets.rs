@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::raw_path::RawPath;
-use crate::pages::assets::Asset;
+use crate::pages::assets::{Asset, STYLE};
 
 /// The name of a file changes with its content, so caches may store it forever.
 const FOREVER: &str = "public, max-age=31536000, immutable";
@@ -30,6 +30,11 @@ pub(super) async fn asset(
             (header::CONTENT_SECURITY_POLICY, IMAGE_POLICY),
         ];
         return Ok((headers, logo.content.clone()).into_response());
+    }
+    if state.style.is_named(name) {
+        let headers =
+            [(header::CONTENT_TYPE, STYLE.content_type()), (header::CACHE_CONTROL, FOREVER)];
+        return Ok((headers, state.style.content.clone()).into_response());
     }
     let asset = Asset::find(name).ok_or(CommonError::NotFound)?;
     let headers = [(header::CONTENT_TYPE, asset.content_type()), (header::CACHE_CONTROL, FOREVER)];

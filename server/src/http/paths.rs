@@ -28,6 +28,8 @@ pub(crate) const ACCOUNT_TRY: &str = "/oauth/account/try";
 pub(crate) const ACCOUNT_SECURITY: &str = "/oauth/account/security";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 
+pub(crate) const FRONT: &str = "/";
+pub(crate) const OPENAPI: &str = "/openapi.json";
 pub(crate) const HEALTHZ: &str = "/healthz";
 pub(crate) const METADATA: &str = "/.well-known/oauth-authorization-server";
 pub(crate) const READYZ: &str = "/readyz";

@@ -20,7 +20,7 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{evaluate, explain, path, read, write};
-use super::{assets, gateway, health, metrics, openapi, paths, well_known};
+use super::{assets, front, gateway, health, metrics, openapi, paths, well_known};
 use crate::app::AppState;
 
 /// The area of all other paths: the API's error format, and no further policy.
@@ -95,11 +95,11 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
     let plain = AreaRouter::new(DEFAULT_AREA)
-        .route("/", get(well_known::root))
+        .route(paths::FRONT, get(front::front_page))
         .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::profile))
         .route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
-        .route("/openapi.json", openapi::openapi())
+        .route(paths::OPENAPI, openapi::openapi())
         .route(paths::METADATA, metadata::metadata(state))
         .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
         .route(paths::SECURITY_TXT, well_known::security_txt(state))

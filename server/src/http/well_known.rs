@@ -1,17 +1,16 @@
-//! Paths that other programs look for: `/`, `/@NAME`, `/.well-known/security.txt` and
+//! Paths that other programs look for: `/@NAME`, `/.well-known/security.txt` and
 //! `/.well-known/change-password`.
 
 use std::future::ready;
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 
 use crate::app::AppState;
 use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
-use crate::http::extract::page_language::accepts_html;
 use crate::http::paths;
 
 /// The route of the file that says where to report vulnerabilities (RFC 9116).
@@ -24,11 +23,6 @@ pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
 
 /// A redirect to the account page.
 type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
-
-/// `GET /`: redirects people to their account, and responds to programs as at every unknown path.
-pub(super) async fn root(headers: HeaderMap) -> Result<ToAccount, CommonError> {
-    if accepts_html(&headers) { Ok(change_password().await) } else { Err(CommonError::NotFound) }
-}
 
 /// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public
 /// profiles, so people get to their own account. The response is the same for every name, so that it

@@ -16,7 +16,8 @@ fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
 
 fn sample_layout() -> Layout<'static> {
     let server = "social.example";
-    Layout { language: Language::English, server, title: server, logo: None }
+    let style = assets::STYLE.path();
+    Layout { language: Language::English, server, title: server, logo: None, style }
 }
 
 /// All values of an attribute.
@@ -69,6 +70,8 @@ const CALLBACK: &str = "https://tusky.example/callback";
 /// The links on the sign-in page.
 const RESET: &str = "https://social.example/reset";
 const SIGN_UP: &str = "https://social.example/join";
+/// A link on the front page.
+const DOCS: &str = "https://social.example/docs";
 
 #[test]
 fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
@@ -90,7 +93,8 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             let allowed = assets::ALL.iter().any(|asset| asset.path() == path)
                 || path == samples::logo().path()
                 || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
-                || ["#main", "/auth/sign_in", CALLBACK, RESET, SIGN_UP].contains(&path);
+                || ["#main", "/auth/sign_in", "/openapi.json", CALLBACK, RESET, SIGN_UP, DOCS]
+                    .contains(&path);
             assert!(allowed, "{name}: {path}");
         }
         // Only the response to the app and links of the operator go to another origin.
@@ -99,6 +103,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             .replace(&format!("href=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{RESET}\""), "")
             .replace(&format!("href=\"{SIGN_UP}\""), "")
+            .replace(&format!("href=\"{DOCS}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
         assert!(!others.contains("http:") && !others.contains("https:"), "{name}");
     }
@@ -242,6 +247,29 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
     let layout = sample_layout();
     let page = SignedOutPage { layout, sign_in: "/" }.render().unwrap();
     assert_eq!(page.matches("<bdi>social.example</bdi>").count(), 1, "not twice");
+}
+
+#[test]
+fn the_front_page_has_paragraphs_of_the_operator_or_a_sentence() {
+    let links = FrontLinks {
+        account: "/oauth/account",
+        sign_in: "/oauth/sign_in",
+        sign_up: None,
+        api: "/openapi.json",
+        documentation: DOCS,
+    };
+    let page = |description, account| {
+        FrontPage { layout: sample_layout(), description, account, links }.render().unwrap()
+    };
+    let anonymous = page("One <b>bell</b>.\n\nTwo\nbells.\n\n\n", None);
+    assert!(anonymous.contains("<p dir=\"auto\">One &#60;b&#62;bell&#60;/b&#62;.</p>\n"));
+    assert!(anonymous.contains("<p dir=\"auto\">Two\nbells.</p>\n<a class=\"button\""));
+    assert_eq!(anonymous.matches("<p dir").count(), 2, "{anonymous}");
+    assert!(!anonymous.contains("Here you decide") && !anonymous.contains("Create an account"));
+    let signed_in = page(" \n", Some("alice"));
+    assert!(signed_in.contains("Here you decide"), "{signed_in}");
+    assert!(signed_in.contains("signed in as \u{2068}alice\u{2069}."), "{signed_in}");
+    assert!(!signed_in.contains("/oauth/sign_in"), "{signed_in}");
 }
 
 #[test]

@@ -84,15 +84,6 @@ async fn an_unknown_path_has_the_error_format_of_its_area() {
 }
 
 #[tokio::test]
-async fn the_root_leads_people_to_their_account() {
-    let service = Service::start().await;
-    let page = service.browser().get("/").await;
-    assert_eq!((page.status, page.header("location")), (303, "/oauth/account"));
-    let error = json!({ "error": "There is nothing at this path" });
-    assert_eq!(service.anonymous().get("/").await.expect(StatusCode::NOT_FOUND), error);
-}
-
-#[tokio::test]
 async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
     let service = Service::start().await;
     let response = service.anonymous().send("POST /healthz", "").await;

@@ -13,6 +13,7 @@ mod connections;
 mod cors;
 mod counters;
 mod evaluation;
+mod front;
 mod gateway;
 mod health;
 mod interop;

@@ -37,6 +37,14 @@ pub(crate) fn show_page(
     Ok(session.with_cookie(render(status, page, app)?))
 }
 
+/// Renders a page without forms, which needs no cookie.
+pub(crate) fn show_page_without_cookie(
+    status: StatusCode,
+    page: &impl Template,
+) -> Result<Response, PageError> {
+    Ok(render(status, page, None)?)
+}
+
 fn render(
     status: StatusCode,
     page: &impl Template,

@@ -1,0 +1,214 @@
+//! The accent colour of the pages, with enough contrast in light and in dark.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A colour of sRGB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Color([u8; 3]);
+
+/// The darkest background that the accent is on in light pages, and the brightest in dark pages;
+/// `--ground` and `--paper` in `static/belfry.css`.
+const LIGHT_GROUND: Color = Color([0xf5, 0xf4, 0xf0]);
+const DARK_PAPER: Color = Color([0x1c, 0x21, 0x25]);
+/// The text of buttons in the accent colour.
+const ON_LIGHT_ACCENT: Color = WHITE;
+const ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
+
+const WHITE: Color = Color([0xff; 3]);
+const BLACK: Color = Color([0; 3]);
+
+/// The minimum contrast of text, by WCAG 2.2, 1.4.3.
+const MINIMUM: f64 = 4.5;
+/// The contrast of the derived colour of dark pages (WCAG 2.2, 1.4.6), like that of the default.
+const DARK_TARGET: f64 = 7.0;
+
+impl Color {
+    /// Mixes in another colour, of which there are `parts` in 64.
+    fn mix(self, other: Self, parts: u8) -> Self {
+        let mut mixed = self.0;
+        for (channel, other) in mixed.iter_mut().zip(other.0) {
+            let sum = u16::from(*channel) * u16::from(64 - parts) + u16::from(other) * u16::from(parts);
+            *channel = u8::try_from(sum / 64).unwrap_or(u8::MAX);
+        }
+        Self(mixed)
+    }
+
+    /// The first mixture with another colour that has this contrast with a background.
+    fn mix_until(self, other: Self, background: Self, contrast: f64) -> Self {
+        let mut mixtures = (0..=64).map(|parts| self.mix(other, parts));
+        mixtures.find(|color| color.contrast(background) >= contrast).unwrap_or(other)
+    }
+
+    /// The contrast of two colours, between 1 and 21, by the definition of WCAG.
+    fn contrast(self, other: Self) -> f64 {
+        let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
+        one.max(other) / one.min(other)
+    }
+
+    fn luminance(self) -> f64 {
+        let linear = |channel: u8| {
+            let value = f64::from(channel) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        let [red, green, blue] = self.0.map(linear);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+}
+
+impl fmt::Display for Color {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [red, green, blue] = self.0;
+        write!(f, "#{red:02x}{green:02x}{blue:02x}")
+    }
+}
+
+impl FromStr for Color {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let digits = text.strip_prefix('#').ok_or(())?;
+        if digits.len() != 6 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(());
+        }
+        let [_, red, green, blue] = u32::from_str_radix(digits, 16).map_err(|_| ())?.to_be_bytes();
+        Ok(Self([red, green, blue]))
+    }
+}
+
+/// The colour of links, buttons and marks. The colour of dark pages is derived from it: the first
+/// tint that is readable there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Accent(Color);
+
+impl Accent {
+    /// The colour on dark pages.
+    pub fn dark(self) -> Color {
+        self.0.mix_until(WHITE, DARK_PAPER, DARK_TARGET)
+    }
+
+    /// The custom properties of the style sheet that depend on it.
+    pub fn to_css(self) -> String {
+        let properties = |color: Color, toward: Color, text: Color| {
+            format!(
+                "--accent: {color}; --accent-strong: {}; --on-accent: {text};",
+                color.mix(toward, 16)
+            )
+        };
+        let light = properties(self.0, BLACK, ON_LIGHT_ACCENT);
+        let dark = properties(self.dark(), WHITE, ON_DARK_ACCENT);
+        format!(
+            "\n:root {{ {light} }}\n\n@media (prefers-color-scheme: dark) {{\n  :root {{ {dark} }}\n}}\n"
+        )
+    }
+}
+
+impl TryFrom<String> for Accent {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let Ok(color) = text.parse::<Color>() else {
+            return Err(format!("{text:?} is not a colour: write six digits such as \"#0b6b65\""));
+        };
+        let contrast = color.contrast(LIGHT_GROUND);
+        if contrast < MINIMUM {
+            // Rounded down, so that 4.49 is not shown as the minimum.
+            let contrast = (contrast * 10.0).floor() / 10.0;
+            let darker = color.mix_until(BLACK, LIGHT_GROUND, MINIMUM);
+            return Err(format!(
+                "{text:?} has a contrast of {contrast:.1}:1 with the background of light pages, \
+                 {LIGHT_GROUND}, and text needs {MINIMUM}:1: use a darker colour such as \
+                 \"{darker}\""
+            ));
+        }
+        Ok(Self(color))
+    }
+}
+
+impl From<Accent> for String {
+    fn from(accent: Accent) -> Self {
+        accent.0.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn color(text: &str) -> Color {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn contrast_is_that_of_the_definition() {
+        // The examples of https://www.w3.org/TR/WCAG22/ and of common tools.
+        for (one, other, expected) in [
+            ("#000000", "#ffffff", 21.0),
+            ("#ffffff", "#ffffff", 1.0),
+            ("#777777", "#ffffff", 4.48),
+            ("#767676", "#ffffff", 4.54),
+            ("#0000ff", "#ffffff", 8.59),
+            ("#ff0000", "#ffffff", 4.0),
+        ] {
+            let contrast = color(one).contrast(color(other));
+            assert!((contrast - expected).abs() < 0.005, "{one} {other}: {contrast}");
+        }
+    }
+
+    #[test]
+    fn a_colour_that_is_too_bright_is_rejected_with_a_darker_one() {
+        for (text, error) in [
+            (
+                "#ffd400",
+                "\"#ffd400\" has a contrast of 1.3:1 with the background of light pages, #f5f4f0, \
+                 and text needs 4.5:1: use a darker colour such as \"#836d00\"",
+            ),
+            ("teal", "\"teal\" is not a colour: write six digits such as \"#0b6b65\""),
+            ("#abc", "\"#abc\" is not a colour: write six digits such as \"#0b6b65\""),
+            ("#+12345", "\"#+12345\" is not a colour: write six digits such as \"#0b6b65\""),
+            ("#é1234", "\"#é1234\" is not a colour: write six digits such as \"#0b6b65\""),
+        ] {
+            assert_eq!(Accent::try_from(text.to_owned()).unwrap_err(), error);
+        }
+        assert!(Accent::try_from("#836d00".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn the_backgrounds_are_those_of_the_style_sheet() {
+        let style = include_str!("../../static/belfry.css");
+        let (light, dark) = style.split_once("@media (prefers-color-scheme: dark)").unwrap();
+        assert!(light.contains(&format!("--ground: {LIGHT_GROUND};")));
+        assert!(dark.contains(&format!("--paper: {DARK_PAPER};")));
+    }
+
+    proptest! {
+        #[test]
+        fn every_accepted_colour_is_readable(channels in any::<[u8; 3]>()) {
+            let Ok(accent) = Accent::try_from(Color(channels).to_string()) else { return Ok(()) };
+            let (light, dark) = (accent.0, accent.dark());
+            for (text, background) in [
+                (light, LIGHT_GROUND),
+                (light, WHITE),
+                (ON_LIGHT_ACCENT, light),
+                (ON_LIGHT_ACCENT, light.mix(BLACK, 16)),
+                (dark, DARK_PAPER),
+                (dark, ON_DARK_ACCENT),
+                (ON_DARK_ACCENT, dark.mix(WHITE, 16)),
+            ] {
+                let contrast = text.contrast(background);
+                prop_assert!(contrast >= MINIMUM, "{text} on {background}: {contrast}");
+            }
+        }
+
+        #[test]
+        fn a_suggested_colour_is_accepted(channels in any::<[u8; 3]>()) {
+            let darker = Color(channels).mix_until(BLACK, LIGHT_GROUND, MINIMUM);
+            prop_assert!(Accent::try_from(darker.to_string()).is_ok());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `GET /`: the front page.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use url::Url;
+
+use crate::app::AppState;
+use crate::http::error::{CommonError, PageError};
+use crate::http::extract::page_language::{accepts_html, page_language};
+use crate::http::extract::session::BrowserSession;
+use crate::http::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
+use crate::http::respond::page::{error_page, respond, show_page_without_cookie};
+use crate::pages::{FrontLinks, FrontPage};
+
+/// `GET /`: a page for people. Programs get the same response as at every unknown path.
+pub(super) async fn front_page(
+    State(state): State<Arc<AppState>>,
+    request: Request,
+) -> Result<Response, CommonError> {
+    let (mut head, _) = request.into_parts();
+    if !accepts_html(&head.headers) {
+        return Err(CommonError::NotFound);
+    }
+    let language = page_language(&head.uri, &head.headers);
+    Ok(match BrowserSession::from_request_parts(&mut head, &state).await {
+        Ok(session) => respond(&session, show_front_page(&session)),
+        Err(error) => error_page(&state, language, error),
+    })
+}
+
+fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
+    let config = &session.state.config;
+    let [account, sign_in] = [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
+    let page = FrontPage {
+        layout: session.layout(session.lang),
+        description: &config.instance.description,
+        account: session.account().map(|account| account.name.as_str()),
+        links: FrontLinks {
+            account: &account,
+            sign_in: &sign_in,
+            sign_up: config.instance.sign_up_url.as_ref().map(Url::as_str),
+            api: OPENAPI,
+            documentation: config.oauth.documentation_url.as_str(),
+        },
+    };
+    show_page_without_cookie(StatusCode::OK, &page)
+}

@@ -1,0 +1,47 @@
+//! The front page, at the root of the server.
+
+use askama::Template;
+
+use super::Layout;
+
+/// `templates/front.html`.
+#[derive(Template)]
+#[template(path = "front.html")]
+pub struct FrontPage<'a> {
+    /// Language and name of the server.
+    pub layout: Layout<'a>,
+    /// The description of the service by the operator; may be empty.
+    pub description: &'a str,
+    /// The name of the signed-in account.
+    pub account: Option<&'a str>,
+    /// Paths and URLs of its links.
+    pub links: FrontLinks<'a>,
+}
+
+/// The links of the front page.
+#[derive(Debug, Clone, Copy)]
+pub struct FrontLinks<'a> {
+    /// The account page.
+    pub account: &'a str,
+    /// The sign-in page.
+    pub sign_in: &'a str,
+    /// Where people get an account, if they can.
+    pub sign_up: Option<&'a str>,
+    /// The OpenAPI document.
+    pub api: &'a str,
+    /// The documentation for developers of apps.
+    pub documentation: &'a str,
+}
+
+impl<'a> FrontPage<'a> {
+    /// A sentence with the name of the signed-in account.
+    fn signed_in(&self) -> Option<String> {
+        let account = self.account?;
+        Some(self.layout.language.text_with("front-signed-in", "account", account))
+    }
+
+    /// The paragraphs of the description, which blank lines separate.
+    fn paragraphs(&self) -> impl Iterator<Item = &'a str> {
+        self.description.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty())
+    }
+}

@@ -1,0 +1,99 @@
+//! The front page, and the settings of the operator for the look of the pages.
+
+use axum::http::StatusCode;
+use belfry::config::Config;
+use serde_json::json;
+
+use crate::support::Service;
+use crate::support::process::{run, run_successfully};
+
+#[tokio::test]
+async fn a_browser_gets_the_front_page_and_a_program_not() {
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    let page = browser.get("/").await;
+    page.page(200, "<a class=\"button\" href=\"/oauth/sign_in\">Sign in</a>");
+    for text in [
+        "<title>Welcome · Belfry</title>",
+        "Here you decide which apps may use your account",
+        "<a href=\"/openapi.json\">",
+        "<a href=\"https://docs.joinmastodon.org/api/\" rel=\"noreferrer\">Documentation</a>",
+    ] {
+        assert!(page.text.contains(text), "{text}: {page:?}");
+    }
+    assert!(browser.cookies.is_empty(), "a page without a form needs no cookie");
+    assert_eq!(page.header("cache-control"), "no-store");
+    assert!(page.header("content-security-policy").contains("default-src 'none'"));
+    browser.get("/?lang=ar").await.page(200, "href=\"/oauth/sign_in?lang=ar\"");
+    browser.get("/?lang=%ff").await.page(400, "cannot be answered");
+
+    let error = json!({ "error": "There is nothing at this path" });
+    for accept in ["*/*", "application/json"] {
+        let program = service.anonymous().with("accept", accept);
+        assert_eq!(program.get("/").await.expect(StatusCode::NOT_FOUND), error, "{accept}");
+    }
+    assert_eq!(service.anonymous().get("/").await.expect(StatusCode::NOT_FOUND), error);
+}
+
+#[tokio::test]
+async fn the_front_page_leads_a_signed_in_user_to_the_account() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in?lang=de").await;
+    browser.sign_in(&page, "alice").await;
+    let page = browser.get("/").await;
+    page.page(200, "<a class=\"button\" href=\"/oauth/account\">Zu deinem Konto</a>");
+    assert!(page.text.contains("\u{2068}alice\u{2069}") && !page.text.contains("/oauth/sign_in"));
+}
+
+#[tokio::test]
+async fn the_text_the_links_and_the_accent_of_the_operator_are_shown() {
+    let settings = "[instance]\ntitle = 'Bell Ringers'\naccent = '#8A2B57'\n\
+        description = '''Rings <every> bell.\n\nOnly at noon.'''\n\
+        sign_up_url = 'https://ring.example/join'\n\
+        [oauth]\ndocumentation_url = 'https://ring.example/docs'\n";
+    let service = Service::with(toml::from_str::<Config>(settings).unwrap()).await;
+    let page = service.browser().get("/").await;
+    for text in [
+        " · Bell Ringers</title>",
+        ">Rings &#60;every&#62; bell.</p>\n<p dir=\"auto\">Only at noon.</p>",
+        "href=\"https://ring.example/join\"",
+        "href=\"https://ring.example/docs\"",
+    ] {
+        page.page(200, text);
+    }
+    // Every page has the style sheet with the accent, under a name of its own.
+    let path_of = |text: &str| {
+        let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap();
+        link.split('"').next().unwrap().to_owned()
+    };
+    let path = path_of(&page.text);
+    assert_eq!(path_of(&service.browser().get("/oauth/sign_in").await.text), path);
+    assert_ne!(path, path_of(&Service::start().await.browser().get("/").await.text));
+    let style = service.anonymous().get(&path).await;
+    assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
+    assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
+    assert!(style.text.contains("\n:root { --accent: #8a2b57;"), "{}", style.text);
+}
+
+#[test]
+fn config_check_measures_the_contrast_of_the_accent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("belfry.toml");
+    std::fs::write(&file, "[instance]\naccent = \"#8a2b57\"\n").unwrap();
+    let settings = run_successfully(folder.path(), &["config", "check"]);
+    let line = settings.lines().find(|line| line.starts_with("accent = ")).unwrap();
+    assert!(line.starts_with("accent = \"#8a2b57\" "), "{line}");
+    assert!(line.contains("belfry.toml; on dark pages #"), "{line}");
+
+    std::fs::write(&file, "[instance]\naccent = \"#40c0b0\"\n").unwrap();
+    for command in [&["config", "check"][..], &["serve"]] {
+        let output = run(folder.path(), command);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success());
+        for text in ["instance.accent: \"#40c0b0\" has a contrast of 2.0:1", "4.5:1", "line 2"] {
+            assert!(error.contains(text), "{text}: {error}");
+        }
+    }
+}
