@@ -5,10 +5,9 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FrontLinks, FrontPage,
-    FormPostPage, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage,
-    assets,
+    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
+    ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage, Layout, Logo, Notice,
+    RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage, assets,
 };
 
 mod samples;

@@ -14,10 +14,9 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::{
-    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FrontLinks, FrontPage,
-    FormPostPage, Language, Layout, Logo, Notice, RejectedPage, SignInError, SignInLinks, SignInPage,
-    SignedOutPage, assets,
+    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
+    ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage, Language, Layout, Logo,
+    Notice, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage, assets,
 };
 
 /// A page's name and its HTML.

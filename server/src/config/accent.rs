@@ -30,7 +30,8 @@ impl Color {
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other) in mixed.iter_mut().zip(other.0) {
-            let sum = u16::from(*channel) * u16::from(64 - parts) + u16::from(other) * u16::from(parts);
+            let sum =
+                u16::from(*channel) * u16::from(64 - parts) + u16::from(other) * u16::from(parts);
             *channel = u8::try_from(sum / 64).unwrap_or(u8::MAX);
         }
         Self(mixed)
