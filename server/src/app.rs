@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
 use crate::application_services::ApplicationServices;
 use crate::audit::AuditCounters;
 use crate::clock::Clock;
-use crate::config::{BaseUrl, Config};
+use crate::config::{BaseUrl, Config, SettingValues};
 use crate::evaluation_pool::EvaluationPool;
 use crate::language::Language;
 use crate::limits::Limits;
@@ -25,6 +26,8 @@ use crate::unread_responses::UnreadResponses;
 pub struct AppState {
     /// Settings.
     pub config: Config,
+    /// The values of the settings in use, of which some are replaced at SIGHUP.
+    pub settings: ArcSwap<SettingValues>,
     /// The address under which clients reach this service.
     pub base_url: BaseUrl,
     /// Persistent data.
@@ -86,6 +89,7 @@ impl AppState {
             logo,
             style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
+            settings: ArcSwap::from_pointee(SettingValues::of(&config)),
             diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
             base_url,

@@ -5,10 +5,12 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, RootCertStore};
+
+use crate::certificate_rejection::{self, to_timestamp};
 
 /// How long before the expiry of a certificate the operator is warned.
 pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
@@ -29,9 +31,14 @@ impl Certificate {
     pub fn read(path: &Path) -> Result<Self, String> {
         let chain = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| error.to_string())?;
-        let first = chain.first().ok_or("it contains no certificate")?;
-        let (not_before, not_after) = validity(first).map_err(|error| error.to_string())?;
+            .map_err(|error| describe_pem_error(&error, "certificate"))?;
+        let first = chain.first().ok_or("it contains no certificate in PEM")?;
+        let (not_before, not_after) = validity(first).map_err(|error| match error {
+            rustls::Error::InvalidCertificate(reason) => {
+                format!("the certificate {}", certificate_rejection::describe(&reason))
+            }
+            other => other.to_string(),
+        })?;
         Ok(Self { chain, not_before, not_after })
     }
 
@@ -53,6 +60,16 @@ impl Certificate {
             (self.not_after.duration_since(now) < EXPIRY_WARNING)
                 .then_some(ValidityProblem::ExpiresSoon(self.not_after))
         }
+    }
+}
+
+/// Why nothing of this kind can be read from a PEM file.
+pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
+    match error {
+        pem::Error::Io(error) => error.to_string(),
+        pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
+        // The texts of the others show parts of the file.
+        _ => "it is not valid PEM; it may be incomplete".to_owned(),
     }
 }
 
@@ -101,16 +118,20 @@ fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), 
     }
 }
 
-fn to_timestamp(time: UnixTime) -> Timestamp {
-    let second = i64::try_from(time.as_secs()).ok();
-    second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
     use super::*;
+
+    /// Made by `openssl x509 -req` without extensions.
+    const VERSION_1: &str = "\
+        MIHiMIGVAhQeuaSppQXP7OYUWY6TnBm2FHXaSzAFBgMrZXAwFDESMBAGA1UEAwwJ\n\
+        bG9jYWxob3N0MB4XDTI2MTExNjEwMTEwMloXDTM2MTExMzEwMTEwMlowFDESMBAG\n\
+        A1UEAwwJbG9jYWxob3N0MCowBQYDK2VwAyEAg+l1WaUNA1MTWyps0yOom1CUAbrg\n\
+        2Mp7r9k53d/rAzUwBQYDK2VwA0EADY/Z2r5Cy0Knut5vA9QtScGJ/YejLy5h5W7B\n\
+        AWFPpbluAW8M8xsBMWGI+YS3q0R1YaFdVz5uXDEW9SOwwTLWDA==\n\
+        -----END CERTIFICATE-----\n";
 
     fn write(folder: &Path, change: impl FnOnce(&mut CertificateParams)) -> Certificate {
         let names = ["ring.example", "*.bells.example", "192.0.2.1", "2001:db8::1"];
@@ -190,10 +211,16 @@ mod tests {
         assert!(Certificate::read(&path).unwrap_err().contains("No such file"));
         for content in ["", "not a certificate"] {
             std::fs::write(&path, content).unwrap();
-            assert_eq!(Certificate::read(&path).unwrap_err(), "it contains no certificate");
+            assert_eq!(Certificate::read(&path).unwrap_err(), "it contains no certificate in PEM");
         }
-        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        std::fs::write(&path, broken).unwrap();
-        assert!(Certificate::read(&path).is_err());
+        for (broken, problem) in [
+            ("AAAA\n-----END CERTIFICATE-----\n", "the certificate cannot be parsed"),
+            ("AAAA\n", "it is not valid PEM; it may be incomplete"),
+            (VERSION_1, "the certificate has X.509 version 1, which TLS clients reject"),
+        ] {
+            std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{broken}")).unwrap();
+            let error = Certificate::read(&path).unwrap_err();
+            assert!(error.starts_with(problem), "{error}");
+        }
     }
 }

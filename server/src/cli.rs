@@ -29,8 +29,9 @@ use belfry_core::secret::Secret;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
+use self::output::print_message;
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, Overrides, global_flags, misspelt_variables, serve_flags};
+use crate::config::{Config, Overrides, global_flags, ineffective_variables, serve_flags};
 use crate::http_client::CertificateCheck;
 use crate::store::{Access, Options, SchemaPolicy, Store};
 use crate::tokens::TokenIssuer;
@@ -123,21 +124,30 @@ fn parser() -> clap::Command {
 /// Runs the command given by the arguments of the process.
 pub fn run() -> ExitCode {
     let matches = parser().get_matches();
-    for warning in misspelt_variables(std::env::vars_os().map(|(name, _)| name)) {
-        eprintln!("belfry: warning: {warning}");
-    }
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match run_command(cli, Overrides::from_matches(&matches)) {
+    let warnings = ineffective_variables(std::env::vars_os());
+    match run_command(cli, Overrides::from_matches(&matches), warnings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("belfry: {error}");
+            print_message(format_args!("belfry: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
+/// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be JSON,
+/// and `doctor` reports them.
+fn run_command(cli: Cli, overrides: Overrides, warnings: Vec<String>) -> Result<(), CliError> {
+    let print_warnings = || {
+        for warning in &warnings {
+            print_message(format_args!("belfry: warning: {warning}"));
+        }
+    };
+    let is_serving = matches!(cli.command, None | Some(Command::Serve));
+    if !is_serving && !matches!(cli.command, Some(Command::Doctor(_))) {
+        print_warnings();
+    }
     // These need no settings, so an invalid file does not matter to them.
     match cli.command {
         Some(Command::Config(config::Command::Example)) => return config::print_example(),
@@ -146,17 +156,22 @@ fn run_command(cli: Cli, overrides: Overrides) -> Result<(), CliError> {
         Some(Command::Health(health::Command { url: Some(url), ready })) => {
             return health::check(&url, ready, CertificateCheck::Authorities);
         }
-        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides)),
+        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides), &warnings),
         _ => {}
     }
-    let config = Config::load(&overrides)?;
+    // The log is not started yet.
+    let config = Config::load(&overrides).inspect_err(|_| {
+        if is_serving {
+            print_warnings();
+        }
+    })?;
     // These show all warnings themselves.
     let shows_warnings = matches!(cli.command, None | Some(Command::Serve | Command::Config(_)));
     if let (false, Some(warning)) = (shows_warnings, config.ignored_data_flag()) {
-        eprintln!("belfry: warning: {warning}");
+        print_message(format_args!("belfry: warning: {warning}"));
     }
     match cli.command {
-        None | Some(Command::Serve) => serve::run(config, overrides),
+        None | Some(Command::Serve) => serve::run(config, overrides, &warnings),
         Some(
             Command::Completions(_)
             | Command::Man

@@ -8,8 +8,10 @@ mod limits;
 mod listen;
 mod overrides;
 mod registration;
+mod running;
 mod secret_file;
 mod values;
+mod variables;
 mod warnings;
 
 use std::collections::BTreeMap;
@@ -33,10 +35,12 @@ pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;
 pub use self::limits::LimitSettings;
 pub use self::listen::ListenAddress;
-pub use self::overrides::{Overrides, global_flags, misspelt_variables, serve_flags};
+pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
+pub use self::running::{ChangedSetting, RunningSettings, SettingValues, is_reloaded};
 pub use self::secret_file::UrlSource;
 pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
+pub use self::variables::ineffective_variables;
 use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
@@ -110,6 +114,9 @@ pub struct Config {
     pub security: Security,
     /// The audit trail.
     pub audit: AuditSettings,
+    /// The absolute path of the file that these settings were read from, if there is one.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
@@ -120,6 +127,9 @@ pub struct Config {
     /// defaults.
     #[serde(skip)]
     pub origins: BTreeMap<String, String>,
+    /// The line of each setting that the file gives, by its dotted key.
+    #[serde(skip)]
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// Where the URLs of the engines come from.

@@ -3,10 +3,13 @@
 //! This crate has everything with I/O: configuration, storage, HTTP and commands. Protocol
 //! decisions are in `belfry-core`.
 
+#![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the output is closed")]
+
 pub mod app;
 pub mod application_services;
 pub mod audit;
 pub mod certificate;
+mod certificate_rejection;
 mod certificate_verifier;
 pub mod cli;
 pub mod clock;
@@ -22,6 +25,7 @@ mod log_throttle;
 pub mod metrics;
 pub mod pages;
 pub mod passwords;
+mod process_user;
 pub mod random;
 mod request_context;
 pub mod rule_index;

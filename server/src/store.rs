@@ -76,7 +76,7 @@ pub use self::rulesets::{
     StoredRulesets,
 };
 pub use self::sessions::{Session, SessionUse};
-pub(crate) use self::sqlite::create_private_directory;
+pub(crate) use self::sqlite::{create_private_directory, must_be_writable};
 pub use self::tokens::{NewToken, StoredToken};
 use crate::duration;
 use crate::metrics::exposition::Exposition;

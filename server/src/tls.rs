@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
-use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::{InconsistentKeys, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, describe_pem_error};
 use crate::config::TlsSettings;
 
 /// Interval of checking the files for changes.
@@ -117,11 +117,17 @@ fn read(files: &TlsSettings) -> Result<LoadedFiles, TlsError> {
     let certificate = Certificate::read(&files.certificate)
         .map_err(|reason| failed(&files.certificate, reason))?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| failed(&files.key, error.to_string()))?;
+        .map_err(|error| failed(&files.key, describe_pem_error(&error, "private key")))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(certificate.chain, key)
-        .map_err(|error| failed(&files.certificate, error.to_string()))?;
+        .map_err(|error| match error {
+            rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+                let certificate = files.certificate.display();
+                failed(&files.key, format!("it is not the key of the certificate {certificate}"))
+            }
+            other => failed(&files.certificate, other.to_string()),
+        })?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(LoadedFiles { config: Arc::new(config), not_after: certificate.not_after })
 }

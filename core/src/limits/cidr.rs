@@ -46,8 +46,12 @@ impl TryFrom<String> for Cidr {
     }
 }
 
+/// The range, or the address alone if it is a single one.
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.prefix_len() == self.0.max_prefix_len() {
+            return self.0.addr().fmt(f);
+        }
         self.0.fmt(f)
     }
 }
@@ -59,6 +63,12 @@ impl Serialize for Cidr {
 }
 
 impl Cidr {
+    /// Whether the range contains so many addresses that they cannot all belong to the operator:
+    /// more than a /8 of IPv4, or than the private range fc00::/7 of IPv6.
+    pub fn is_unbounded(&self) -> bool {
+        self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
+    }
+
     /// Whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
@@ -92,6 +102,31 @@ mod tests {
         ] {
             let range: Cidr = range.parse().unwrap();
             assert_eq!(range.contains(address.parse().unwrap()), inside, "{range} and {address}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_shown_as_it_is_written() {
+        for range in ["10.0.0.0/8", "192.0.2.1", "::1", "2001:db8::/32", "0.0.0.0/0"] {
+            assert_eq!(range.parse::<Cidr>().unwrap().to_string(), range);
+        }
+        assert_eq!("192.0.2.1/32".parse::<Cidr>().unwrap().to_string(), "192.0.2.1");
+    }
+
+    #[test]
+    fn a_range_of_more_than_one_network_is_unbounded() {
+        for (range, is_unbounded) in [
+            ("0.0.0.0/0", true),
+            ("128.0.0.0/1", true),
+            ("10.0.0.0/7", true),
+            ("10.0.0.0/8", false),
+            ("127.0.0.1", false),
+            ("::/0", true),
+            ("2000::/3", true),
+            ("fc00::/7", false),
+            ("::ffff:0.0.0.0/96", true),
+        ] {
+            assert_eq!(range.parse::<Cidr>().unwrap().is_unbounded(), is_unbounded, "{range}");
         }
     }
 

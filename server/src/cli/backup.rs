@@ -8,7 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::CliError;
-use super::output::counted;
+use super::output::{counted, print_message};
 use super::progress::ProgressBar;
 use crate::config::Config;
 use crate::store::{Manifest, Overwrite, Report, Store, create_backup};
@@ -42,7 +42,8 @@ impl Command {
         let entry = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) };
         if let Err(error) = store.audited([entry]).record_events().await {
             // A backup is most wanted when the database cannot be written.
-            eprintln!("belfry: warning: the backup is not in the audit trail: {error}");
+            let problem = "the backup is not in the audit trail";
+            print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
         let (file, content) = (self.file.display(), describe(&manifest));
         Ok(writeln!(stdout(), "backup written to {file}: {content}")?)

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::CliError;
-use super::output::print;
+use super::output::{print, print_message};
 use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, EXAMPLE};
@@ -31,9 +31,9 @@ pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
     print(&config.to_toml()?)?;
     for warning in config.warnings(&config.base_url(), SystemClock.now()) {
-        eprintln!("belfry: warning: {warning}");
+        print_message(format_args!("belfry: warning: {warning}"));
     }
-    eprintln!("the settings are valid");
+    print_message("the settings are valid");
     Ok(())
 }
 

@@ -3,12 +3,15 @@
 //! It only reads: it creates and migrates nothing, and takes no lock that a server needs. It works
 //! with and without a running server.
 
+mod base_url;
 mod certificate;
 mod clock;
 mod engines;
 mod files;
 mod proxy;
 mod report;
+mod response;
+mod running;
 mod server;
 
 use clap::Args;
@@ -27,8 +30,15 @@ pub(super) struct Command {
 
 impl Command {
     /// Runs all checks. Without valid settings there is nothing else to check.
-    pub(super) fn run(&self, config: Result<Config, ConfigError>) -> Result<(), CliError> {
+    pub(super) fn run(
+        &self,
+        config: Result<Config, ConfigError>,
+        warnings: &[String],
+    ) -> Result<(), CliError> {
         let mut report = Report::default();
+        for warning in warnings {
+            report.warn("settings", warning.as_str(), "");
+        }
         match config {
             Err(error) => {
                 report.fail("settings", error.to_string(), "correct it and run this again");
@@ -54,7 +64,8 @@ async fn check(config: &Config, report: &mut Report) {
     let clocks = engines::check(config, report).await;
     clock::check(&clocks, SystemClock.now(), report);
     certificate::check(config, report);
-    server::check(config, report).await;
+    let running = server::check(config, report).await;
+    base_url::check(config, running.as_ref(), report).await;
 }
 
 /// The settings are valid, or we would not be here. The files that they name may not be.

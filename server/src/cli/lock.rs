@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 
 use super::CliError;
-use crate::store::{Database, create_private_directory};
+use crate::store::{Database, create_private_directory, must_be_writable};
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
 /// writes at once, and a restore replaces everything. Other commands do not need the lock.
@@ -13,9 +13,10 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let lock = path.with_extension("lock");
     let failed = |error: io::Error| {
         format!(
-            "cannot open the database {}: cannot lock {}: {error}; its directory must be writable",
+            "cannot open the database {}: cannot lock {}: {error}; {}",
             path.display(),
-            lock.display()
+            lock.display(),
+            must_be_writable()
         )
     };
     if let Some(directory) = path.parent() {

@@ -4,7 +4,7 @@ mod table;
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _, stderr, stdout};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
@@ -68,6 +68,12 @@ pub(super) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Prints a line on stderr. Unlike `eprintln!`, it does not panic if stderr is closed, as in
+/// `belfry config check 2>&1 | head -1`.
+pub(super) fn print_message(text: impl Display) {
+    let _closed = writeln!(stderr(), "{text}");
 }
 
 /// Prints the rows of a record: names and values.

@@ -1,16 +1,18 @@
 //! `belfry serve`: opens the store, binds, and serves until a signal.
 
 mod open;
+mod reload;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::open::open_store;
+use self::reload::reload_at_hangup;
 use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
@@ -32,10 +34,16 @@ const USE_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum time for background work to end after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides, and
-/// its rate limits and trusted proxies become active.
-pub(super) fn run(config: Config, overrides: Overrides) -> Result<(), CliError> {
+/// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides.
+pub(super) fn run(
+    config: Config,
+    overrides: Overrides,
+    warnings: &[String],
+) -> Result<(), CliError> {
     log::start(config.log);
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
     // Locked before opening, which upgrades the schema: a running server may need the old one. And
     // until the database is closed, which happens when the last task is dropped.
     let _lock = lock(&config.database())?;
@@ -55,9 +63,9 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
     let Some(store) = open_store(&database, &config.store, &stop).await? else { return Ok(()) };
-    let listener = bind(&config.listen).await?;
+    let listener = bind(&config.listen, "--listen").await?;
     let metrics_listener = match &config.metrics_listen {
-        Some(address) => Some(bind(address).await?),
+        Some(address) => Some(bind(address, "--metrics-listen").await?),
         None => None,
     };
     let port = listener.port()?;
@@ -65,7 +73,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let base_url = config.base_url_at(port);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
-    for warning in config.warnings(&base_url, clock.now()) {
+    let warnings = config.warnings(&base_url, clock.now());
+    for warning in &warnings {
         tracing::warn!("{warning}");
     }
     raise_file_limit(config.http.max_connections);
@@ -76,7 +85,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     tasks.spawn(sweep_limits(Arc::clone(&state)));
     tasks.spawn(flush_audit_counters(Arc::clone(&state)));
     tasks.spawn(flush_uses(Arc::clone(&state)));
-    tasks.spawn(reload_limits(Arc::clone(&state), overrides, reload));
+    tasks.spawn(reload_at_hangup(Arc::clone(&state), overrides, warnings, reload));
     if let Some(tls) = tls.clone() {
         state.metrics.tls.get_or_init(|| tls.clone());
         tasks.spawn(tls.watch());
@@ -86,7 +95,10 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         tasks.spawn(serve(listener, None, service, stop.clone().cancelled_owned()));
     }
     let mut stdout = std::io::stdout();
-    writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush())?;
+    let ready = writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush());
+    if let Err(error) = ready {
+        tracing::warn!(%error, "the ready line cannot be printed");
+    }
     service_manager::notify_ready(&bound);
     let service = HttpService::new(Arc::clone(&state));
     tasks.spawn(service_manager::reset_watchdog(service.clone()));
@@ -103,9 +115,32 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     Ok(())
 }
 
-async fn bind(address: &ListenAddress) -> Result<Listeners, CliError> {
-    let listeners = Listeners::bind(address).await;
-    listeners.map_err(|error| format!("cannot listen on {address}: {error}").into())
+async fn bind(address: &ListenAddress, flag: &str) -> Result<Listeners, CliError> {
+    Listeners::bind(address).await.map_err(|error| {
+        let advice = bind_advice(&error, address, flag);
+        format!("cannot listen on {address}: {error}{advice}").into()
+    })
+}
+
+/// What to do about an address that cannot be listened on.
+fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String {
+    let port = address.port;
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "; perhaps belfry runs already (`ss -ltnp 'sport = :{port}'` shows what listens \
+             there): stop it, or choose another address with {flag}"
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "; ports below 1024 need a privilege: use a higher one behind a proxy, or give the \
+             service CAP_NET_BIND_SERVICE (AmbientCapabilities= of systemd), or choose another \
+             address with {flag}"
+        ),
+        io::ErrorKind::AddrNotAvailable => format!(
+            "; this machine does not have the address (`ip address` lists them): write 0.0.0.0:{port} \
+             for all networks, or 127.0.0.1:{port} for this machine only"
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Is cancelled at the first SIGTERM or SIGINT. The second one exits the process at once.
@@ -167,24 +202,20 @@ async fn sweep_limits(state: Arc<AppState>) {
     }
 }
 
-/// Reloads the rate limits and trusted proxies at every SIGHUP.
-async fn reload_limits(state: Arc<AppState>, overrides: Overrides, mut hangup: Signal) {
-    while hangup.recv().await.is_some() {
-        service_manager::notify_reloading();
-        match Config::load(&overrides) {
-            Err(error) => {
-                tracing::error!(%error, "SIGHUP: invalid configuration, rate limits not changed");
-            }
-            Ok(config) => {
-                let changes = state.limits.replace(&config, &state.metrics.limits);
-                for change in &changes {
-                    tracing::info!(change, "SIGHUP: rate limit changed");
-                }
-                if changes.is_empty() {
-                    tracing::info!("SIGHUP: no rate limit changed");
-                }
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_listening_says_what_to_do() {
+        let address = "192.0.2.1:80".parse().unwrap();
+        for (kind, advice) in [
+            (io::ErrorKind::AddrInUse, "`ss -ltnp 'sport = :80'` shows what listens there"),
+            (io::ErrorKind::PermissionDenied, "ports below 1024 need a privilege"),
+            (io::ErrorKind::AddrNotAvailable, "write 0.0.0.0:80 for all networks"),
+        ] {
+            let found = bind_advice(&kind.into(), &address, "--listen");
+            assert!(found.contains(advice), "{found}");
         }
-        service_manager::notify_reloaded();
     }
 }

@@ -1,5 +1,7 @@
 //! Validates settings that cannot be checked while parsing.
 
+use redis::IntoConnectionInfo;
+
 use super::{Config, ConfigError, Security, UrlSource};
 use crate::store::SecretUrl;
 
@@ -20,31 +22,16 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
 impl Config {
     /// Rejects a configuration that cannot be served.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let reject = |text: String| Err(ConfigError(text));
-        if self.name_segments.is_empty() {
-            return reject("name_segments is empty: no push rules would be served".to_owned());
-        }
-        for (number, segment) in self.name_segments.iter().enumerate() {
-            if self.name_segments[..number].contains(segment) {
-                return reject(format!("name_segments: {segment:?} is listed twice"));
-            }
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            if segment.is_empty()
-                || segment.starts_with('.')
-                || !segment.chars().all(plain)
-                || RESERVED_SEGMENTS.contains(&segment.as_str())
-            {
-                return reject(format!(
-                    "name_segments: {segment:?} cannot be used; use letters, digits, `_`, `-` \
-                     and `.` (not at the start), but none of {}",
-                    RESERVED_SEGMENTS.join(", ")
-                ));
-            }
+        let reject = |key: &str, text: String| Err(ConfigError(text + &self.place(key)));
+        self.check_name_segments()?;
+        if self.database.is_none() && self.data.is_file() {
+            let data = self.data.display();
+            return reject("data", format!("data: {data} is a file: name a directory"));
         }
         if let Some(tls) = &self.tls
             && [&tls.certificate, &tls.key].iter().any(|path| path.as_os_str().is_empty())
         {
-            return reject("tls: both a certificate and a key are required".to_owned());
+            return reject("tls", "tls: both a certificate and a key are required".to_owned());
         }
         let postgres = "use postgres://…, or omit it for SQLite in the data directory";
         let sources = &self.sources;
@@ -62,43 +49,99 @@ impl Config {
             if schemes.contains(&scheme) {
                 continue;
             }
-            return reject(match source {
+            return Err(match source {
                 // Of a file nothing is shown, because it may be another secret.
-                Some(UrlSource { setting, file: Some(path) }) => {
-                    format!("{setting}: unsupported scheme in {}; {advice}", path.display())
-                }
-                _ => format!("{key}: unsupported scheme {scheme:?}; {advice}"),
+                Some(UrlSource { setting, file: Some(path) }) => ConfigError(format!(
+                    "{setting}: unsupported scheme in {}; {advice}",
+                    path.display()
+                )),
+                _ => self.url_error(key, &format!("unsupported scheme {scheme:?}; {advice}")),
             });
         }
         if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::to_postgres) {
-            return reject(format!("database: {error}"));
+            return Err(self.url_error("database", &error));
         }
         if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
             // The driver would accept `#insecure`, which disables certificate verification.
-            return reject("redis: a fragment (#…) is not supported".to_owned());
+            return Err(self.url_error("redis", "a fragment (#…) is not supported"));
+        }
+        let redis = self.redis.as_ref().map(|url| url.reveal().into_connection_info());
+        if let Some(Err(error)) = redis {
+            let problem = format!("{error}: write redis://HOST, or redis://:PASSWORD@HOST/NUMBER");
+            return Err(self.url_error("redis", &problem));
         }
         let has_redis_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
         if self.limits.redis_root_certificate.is_some() && !has_redis_tls {
             let advice = "use redis = \"rediss://…\"";
-            return reject(format!(
-                "limits.redis_root_certificate has no effect without TLS; {advice}"
-            ));
+            let key = "limits.redis_root_certificate";
+            return reject(key, format!("{key} has no effect without TLS; {advice}"));
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
         {
-            return reject(format!("server_name: {name:?} is not a host name"));
+            let problem = format!("server_name: {name:?} is not a host name");
+            return reject("server_name", problem);
         }
         let Security { contact, expires, policy, encryption } = &self.security;
         if !contact.is_empty() && expires.is_none() {
-            return reject("security.expires is required with security.contact".to_owned());
+            let problem = "security.expires is required with security.contact";
+            return reject("security.contact", problem.to_owned());
         }
         if let Some(url) =
             contact.iter().chain(policy).chain(encryption).find(|url| url.scheme() == "http")
         {
-            return reject(format!("security: {:?} must be https", url.as_str()));
+            return reject("security", format!("security: {:?} must be https", url.as_str()));
         }
         Ok(())
+    }
+
+    fn check_name_segments(&self) -> Result<(), ConfigError> {
+        let reject = |problem: String| {
+            let place = self.place("name_segments");
+            Err(ConfigError(format!("name_segments{problem}{place}")))
+        };
+        if self.name_segments.is_empty() {
+            return reject(" is empty: no push rules would be served".to_owned());
+        }
+        for (number, segment) in self.name_segments.iter().enumerate() {
+            if self.name_segments[..number].contains(segment) {
+                return reject(format!(": {segment:?} is listed twice"));
+            }
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            if segment.is_empty()
+                || segment.starts_with('.')
+                || !segment.chars().all(plain)
+                || RESERVED_SEGMENTS.contains(&segment.as_str())
+            {
+                return reject(format!(
+                    ": {segment:?} cannot be used; use letters, digits, `_`, `-` and `.` (not at \
+                     the start), but none of {}",
+                    RESERVED_SEGMENTS.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about the URL of an engine, with its file or place.
+    fn url_error(&self, key: &str, problem: &str) -> ConfigError {
+        let sources = &self.sources;
+        let source = if key == "redis" { &sources.redis } else { &sources.database };
+        match source {
+            Some(UrlSource { setting, file: Some(path) }) => {
+                ConfigError(format!("{setting}: {}: {problem}", path.display()))
+            }
+            _ => ConfigError(format!("{key}: {problem}{}", self.place(key))),
+        }
+    }
+
+    /// Where a setting is given: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a default.
+    pub(super) fn place(&self, key: &str) -> String {
+        match (self.origins.get(key), self.lines.get(key)) {
+            (Some(file), Some(line)) => format!(" ({file}, line {line})"),
+            (Some(origin), None) => format!(" ({origin})"),
+            (None, _) => String::new(),
+        }
     }
 }
 
@@ -124,6 +167,37 @@ mod tests {
             let error = check(segments).unwrap_err();
             assert!(error.contains(problem), "{segments:?}: {error}");
         }
+    }
+
+    /// Errors of values that are checked after parsing have a place, too.
+    #[test]
+    fn an_error_names_the_file_and_the_line_or_the_flag() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.toml");
+        let check = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let config = crate::config::file::read(&path).unwrap();
+            config.check().unwrap_err().to_string()
+        };
+        let name = path.display();
+        for (text, problem, line) in [
+            ("\ndatabase = 'mysql://db/b'", "database: unsupported scheme \"mysql\"", 2),
+            ("database = 'postgres://db/b?sslmode=x'", "database: sslmode must be", 1),
+            ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
+            ("redis = 'redis://cache/x'", "redis: ", 1),
+            ("redis = 'redis://cache#a'", "redis: a fragment", 1),
+            ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
+            ("name_segments = []", "name_segments is empty", 1),
+            ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),
+            ("[tls]\nkey = ''\ncertificate = ''", "tls: both a certificate and a key", 1),
+        ] {
+            let error = check(text);
+            let is_placed = error.ends_with(&format!(" ({name}, line {line})"));
+            assert!(error.starts_with(problem) && is_placed, "{text}: {error}");
+        }
+        let data = format!("data = {path:?}");
+        let error = check(&data);
+        assert!(error.contains("is a file: name a directory ("), "{error}");
     }
 
     #[test]

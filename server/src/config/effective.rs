@@ -16,7 +16,7 @@ pub const EXAMPLE: &str = include_str!("example.toml");
 const COMMENT_COLUMN: usize = 47;
 
 /// Sections whose keys the operator chooses.
-const OPEN_SECTIONS: [&str; 2] = ["limits.rows", "limits.abuse"];
+pub(super) const OPEN_SECTIONS: [&str; 2] = ["limits.rows", "limits.abuse"];
 
 /// A line of [`EXAMPLE`] that is not prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,25 @@ fn lines(example: &str) -> impl Iterator<Item = Line<'_>> {
             key.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte));
         is_key.then_some(Line::Key(key))
     })
+}
+
+/// The dotted keys of all settings; of the sections whose keys the operator chooses, their names.
+pub(super) fn all_keys() -> Vec<String> {
+    let mut section = "";
+    let mut keys = Vec::new();
+    for line in lines(EXAMPLE) {
+        match line {
+            Line::Section(name) => {
+                section = name;
+                if OPEN_SECTIONS.contains(&name) {
+                    keys.push(name.to_owned());
+                }
+            }
+            Line::Key(_) if OPEN_SECTIONS.contains(&section) => {}
+            Line::Key(key) => keys.push(join(section, key)),
+        }
+    }
+    keys
 }
 
 impl Config {
@@ -118,7 +137,7 @@ impl Config {
 
     /// The settings with values in place of those that are derived when they are unset. A URL that
     /// is in a file is shown as the name of that file.
-    fn with_derived_values(&self) -> Self {
+    pub(super) fn with_derived_values(&self) -> Self {
         let mut shown = self.clone();
         let base_url = self.base_url();
         shown.server_name = Some(self.server_name_for(&base_url).to_owned());

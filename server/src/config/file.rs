@@ -1,5 +1,7 @@
 //! Reads `belfry.toml`, with errors that name the key, the line and the probable intention.
 
+mod quotes;
+
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +9,6 @@ use std::path::Path;
 
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
-use toml::{Table, Value};
 
 use super::{Config, ConfigError, RegistrationSource, UrlSource};
 use crate::store::SecretUrl;
@@ -51,10 +52,13 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
     let is_inline = |source: &_| matches!(source, RegistrationSource::Inline { .. });
     let has_secrets =
         urls.any(SecretUrl::has_password) || config.application_services.iter().any(is_inline);
+    config.file = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     config.file_with_secrets = has_secrets.then(|| path.to_owned());
-    if let Ok(table) = text.parse::<Table>() {
-        let keys = dotted_keys(&table).into_iter();
-        config.origins = keys.map(|key| (key, name.clone())).collect();
+    if let Ok(table) = DeTable::parse(&text) {
+        let keys = dotted_keys(table.get_ref());
+        config.origins = keys.iter().map(|(key, _)| (key.clone(), name.clone())).collect();
+        let lines = keys.into_iter().map(|(key, position)| (key, line_at(&text, position)));
+        config.lines = lines.collect();
     }
     for (key, url, file, source) in [
         ("database", &config.database, &config.database_file, &mut config.sources.database),
@@ -76,8 +80,14 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        let key = DeTable::parse(text).ok().and_then(|table| key_at(table.get_ref(), start));
+        let line = line_at(text, start);
+        let table = DeTable::parse(text);
+        if table.is_err()
+            && let Some(advice) = text.lines().nth(line - 1).and_then(quotes::advice)
+        {
+            return ConfigError(format!("{advice} ({file}, line {line})"));
+        }
+        let key = table.ok().and_then(|table| key_at(table.get_ref(), start));
         let message = rewrite(error.message(), key.as_deref().unwrap_or_default());
         let message = match key {
             Some(key) if message.starts_with("must ") => format!("{key} {message}"),
@@ -88,13 +98,19 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     })
 }
 
-/// The dotted keys of all values and tables.
-fn dotted_keys(table: &Table) -> Vec<String> {
+/// The number of the line at a position, from 1.
+fn line_at(text: &str, position: usize) -> usize {
+    1 + text.bytes().take(position).filter(|byte| *byte == b'\n').count()
+}
+
+/// The dotted keys of all values and tables, with their positions.
+fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     let mut keys = Vec::new();
     for (key, value) in table {
-        keys.push(key.clone());
-        if let Value::Table(inner) = value {
-            keys.extend(dotted_keys(inner).into_iter().map(|rest| format!("{key}.{rest}")));
+        keys.push((key.get_ref().to_string(), key.span().start));
+        if let DeValue::Table(inner) = value.get_ref() {
+            let inner = dotted_keys(inner).into_iter();
+            keys.extend(inner.map(|(rest, start)| (format!("{}.{rest}", key.get_ref()), start)));
         }
     }
     keys
@@ -168,7 +184,7 @@ fn advice_about_type(message: &str, key: &str) -> Option<String> {
 }
 
 /// The known name that is most similar to an unknown one, if any is similar at all.
-pub(super) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))

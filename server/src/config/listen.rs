@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -85,16 +85,23 @@ impl FromStr for ListenAddress {
 
 /// What to write instead.
 fn invalid(text: &str) -> String {
-    let digits = |text: &str| text.parse::<u16>().ok();
-    if let Some(port) = digits(text.strip_prefix(':').unwrap_or(text)) {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && port.parse::<u16>().is_err() {
+        return format!("{text:?} has the port {port}: write one from 0 to 65535");
+    }
+    if is_number && host.is_empty() {
         return format!(
             "{text:?} has no host: write \"127.0.0.1:{port}\" for this machine only, or \
              \"0.0.0.0:{port}\" for all networks"
         );
     }
-    let host = text.trim_matches(['[', ']']);
-    let suggestion = match host.parse::<IpAddr>() {
-        // Also an IPv6 address with a port and without brackets, such as `::1:8080`.
+    if let (true, Ok(address)) = (is_number, host.parse::<Ipv6Addr>()) {
+        return format!(
+            "{text:?} has an IPv6 address without brackets: write \"[{address}]:{port}\""
+        );
+    }
+    let suggestion = match text.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(address) => SocketAddr::new(address, 8080).to_string(),
         Err(_) => match text.split_once("://").map(|(_, rest)| rest.trim_end_matches('/')) {
             Some(rest) if rest.parse::<ListenAddress>().is_ok() => rest.to_owned(),
@@ -116,7 +123,7 @@ impl<'de> Deserialize<'de> for ListenAddress {
         #[serde(untagged, expecting = "must be an address such as \"127.0.0.1:8080\"")]
         enum Value {
             Text(String),
-            Port(u16),
+            Port(u64),
         }
         let text = match Value::deserialize(deserializer)? {
             Value::Text(text) => text,
@@ -149,10 +156,14 @@ mod tests {
             ("127.0.0.1", "as in \"127.0.0.1:8080\""),
             ("192.0.2.7", "as in \"192.0.2.7:8080\""),
             ("::1", "as in \"[::1]:8080\""),
+            ("fd00::a", "as in \"[fd00::a]:8080\""),
+            ("::1:18400", "has an IPv6 address without brackets: write \"[::1]:18400\""),
+            ("::1:8080", "write \"[::1]:8080\""),
             ("[::1]", "as in \"[::1]:8080\""),
             ("http://localhost:80/", "as in \"localhost:80\""),
             ("localhost:http", "write HOST:PORT"),
-            ("localhost:65536", "write HOST:PORT"),
+            ("localhost:65536", "has the port 65536: write one from 0 to 65535"),
+            ("70000", "has the port 70000: write one from 0 to 65535"),
             ("1.2.3:80", "write HOST:PORT"),
             ("a.1:80", "write HOST:PORT"),
             ("a b:80", "write HOST:PORT"),

@@ -1,6 +1,5 @@
 //! Settings that command-line flags and environment variables override.
 
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::iter::successors;
 use std::path::Path;
@@ -12,7 +11,6 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
-use super::file::nearest;
 use super::{Config, ConfigError, UrlSource};
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
@@ -189,6 +187,7 @@ impl Overrides {
         for Override { setting, value, origin, .. } in &self.0 {
             (setting.set)(config, value)
                 .map_err(|error| ConfigError(format!("{origin}: {error}")))?;
+            config.lines.remove(&setting.key());
             config.origins.insert(setting.key(), origin.clone());
         }
         match self.url_source("database", "database-file")? {
@@ -233,19 +232,14 @@ impl Overrides {
     }
 }
 
-/// Warnings about environment variables that look like a misspelt setting. Other variables with
-/// our prefix are ignored, because container platforms set some (`BELFRY_PORT`).
-pub fn misspelt_variables(names: impl IntoIterator<Item = OsString>) -> Vec<String> {
-    let known: Vec<String> = settings().map(Setting::variable).collect();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let names = names.into_iter().filter_map(|name| name.into_string().ok());
-    let unknown = names.filter(|name| name.starts_with("BELFRY_") && !known.contains(&&**name));
-    let warnings = unknown.filter_map(|name| {
-        let meant = nearest(&name, &known)?;
-        let close = strsim::damerau_levenshtein(&name, meant) <= 2;
-        close.then(|| format!("unknown variable {name}; did you mean {meant}?"))
-    });
-    warnings.collect()
+/// The names of all variables.
+pub(super) fn variables() -> Vec<String> {
+    settings().map(Setting::variable).collect()
+}
+
+/// The variable of the setting with this dotted key, if it has one.
+pub(super) fn variable_of_key(key: &str) -> Option<String> {
+    settings().find(|setting| setting.key() == key).map(Setting::variable)
 }
 
 fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
@@ -398,12 +392,5 @@ mod tests {
             let error = toml::from_str::<Config>(&format!("{section}zzz = 1")).unwrap_err();
             assert!(error.message().contains(&format!("`{key}`")), "{key}: {error}");
         }
-    }
-
-    #[test]
-    fn a_misspelt_variable_causes_a_warning_and_an_unrelated_one_does_not() {
-        let names = ["BELFRY_DATABSE", "BELFRY_SERVICE_HOST", "BELFRY_PORT", "BELFRY_DATA", "PATH"];
-        let warnings = misspelt_variables(names.map(OsString::from));
-        assert_eq!(warnings, ["unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?"]);
     }
 }

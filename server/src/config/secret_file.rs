@@ -13,6 +13,9 @@ use crate::store::SecretUrl;
 /// Maximum size of a secret, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
+/// The name of the source of a URL that systemd passes.
+const CREDENTIAL: &str = "systemd credential";
+
 /// Where the URL of the database or of Redis comes from. The secret itself is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlSource {
@@ -26,6 +29,11 @@ impl UrlSource {
     /// A setting whose value is the URL.
     pub(super) fn value(setting: impl Into<String>) -> Self {
         Self { setting: setting.into(), file: None }
+    }
+
+    /// Whether it is a credential of systemd.
+    pub(super) fn is_credential(&self) -> bool {
+        self.setting == CREDENTIAL
     }
 
     /// A setting whose value is the path of a file with the URL.
@@ -79,7 +87,7 @@ impl Config {
         ] {
             if let (None, Some(directory)) = (&source, credentials) {
                 let path = directory.join(name);
-                *source = path.exists().then(|| UrlSource::file("systemd credential", path));
+                *source = path.exists().then(|| UrlSource::file(CREDENTIAL, path));
             }
             if let Some(UrlSource { setting, file: Some(path) }) = source {
                 let read = read_url(path);

@@ -54,6 +54,24 @@ impl Config {
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
         warnings.extend(self.ignored_data_flag());
+        for (key, ranges, effect) in [
+            (
+                "trusted_proxies",
+                &self.trusted_proxies.0,
+                "clients can choose the address that they count for: list the addresses of your \
+                 proxies only",
+            ),
+            (
+                "operator_addresses",
+                &self.operator_addresses,
+                "strangers can read /metrics and the details of /readyz: list your own addresses \
+                 only",
+            ),
+        ] {
+            if let Some(range) = ranges.iter().find(|range| range.is_unbounded()) {
+                warnings.push(format!("{key} contains {range}, which is everybody, so {effect}"));
+            }
+        }
         let certificate = self.tls.as_ref().map(|tls| &tls.certificate);
         if let Some(path) = certificate
             && let Ok(certificate) = Certificate::read(path)
@@ -152,6 +170,9 @@ mod tests {
             ("redis = 'redis://cache'", "Redis on another host"),
             ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
+            ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
+            ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
+            ("operator_addresses = ['0.0.0.0/0']", "strangers can read /metrics"),
         ] {
             let found = warnings(settings);
             assert!(found.len() == 1 && found[0].contains(warning), "{settings}: {found:?}");
@@ -173,6 +194,7 @@ mod tests {
             "database = 'postgres://db/belfry?sslmode=require'",
             "redis = 'redis://127.0.0.1'",
             "redis = 'rediss://cache'",
+            "trusted_proxies = ['10.0.0.0/8', 'fc00::/7']",
             "[security]\nexpires = '1970-01-01T00:00:02Z'",
         ] {
             assert_eq!(warnings(settings), [""; 0], "{settings}");

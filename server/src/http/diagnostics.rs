@@ -15,6 +15,7 @@ use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::app::AppState;
+use crate::config::RunningSettings;
 use crate::http::extract::client;
 use crate::request_context::RequestContext;
 
@@ -37,6 +38,9 @@ pub struct Diagnostics {
     pub key: Option<String>,
     /// Whether the request had that key.
     pub has_key: bool,
+    /// The settings of this process; for operators.
+    #[serde(default)]
+    pub settings: Option<RunningSettings>,
     /// The version of this process.
     pub version: String,
     /// Its limit on open files; `None` for no limit.
@@ -69,6 +73,7 @@ pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<D
     Some(Diagnostics {
         has_key,
         key: is_operator.then(|| state.diagnostics_key.clone()),
+        settings: is_operator.then(|| RunningSettings::new(&state.config, &state.settings.load())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         open_files: getrlimit(Resource::Nofile).current,
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),

@@ -105,17 +105,37 @@ impl SecretUrl {
     }
 }
 
+const PASSWORD_NOT_ENCODED: &str = "the password has a character that ends it in a URL: write %2F for /, %23 for #, %3F for ?, %40 \
+     for @ and %25 for %, as in postgres://USER:pass%2Fword@HOST/DATABASE";
+
+/// Whether the host of an invalid URL ends before an `@`, so that the rest of a password follows.
+fn is_cut_off(text: &str) -> bool {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
+}
+
+/// Whether a user and the digits at the start of a password were parsed as host and port.
+fn has_password_in_path(url: &Url) -> bool {
+    let rest = [Some(url.path()), url.fragment()];
+    url.username().is_empty()
+        && url.password().is_none()
+        && rest.into_iter().flatten().any(|part| part.contains('@'))
+}
+
 impl FromStr for SecretUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         // The text is not repeated, because it may contain a password.
-        Url::parse(text).map(Self).map_err(|error| {
-            format!(
+        match Url::parse(text) {
+            Ok(url) if has_password_in_path(&url) => Err(PASSWORD_NOT_ENCODED.to_owned()),
+            Ok(url) => Ok(Self(url)),
+            Err(_) if is_cut_off(text) => Err(PASSWORD_NOT_ENCODED.to_owned()),
+            Err(error) => Err(format!(
                 "not a valid URL ({error}): write postgres://USER:PASSWORD@HOST/DATABASE or \
                  redis://HOST"
-            )
-        })
+            )),
+        }
     }
 }
 
@@ -159,5 +179,29 @@ mod tests {
         let redacted = "postgres://me:***@db/belfry?sslmode=require&password=***&port=1";
         assert_eq!(url.parse::<SecretUrl>().unwrap().redacted(), redacted);
         assert!(!"hunter2".parse::<SecretUrl>().unwrap_err().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_rejected_with_the_way_to_encode_it() {
+        for url in [
+            "postgres://me:hunter/2@db/belfry",
+            "postgres://me:hunter#2@db/belfry",
+            "postgres://me:hunter?2@db/belfry",
+            "postgres://me:7/hunter2@db/belfry",
+            "postgres://me:7#hunter2@db/belfry",
+            "redis://:hunter/2@cache",
+        ] {
+            let error = url.parse::<SecretUrl>().unwrap_err();
+            assert!(error.contains("write %2F for /, %23 for #"), "{url}: {error}");
+            assert!(!error.contains("hunter"), "{error}");
+        }
+        for url in [
+            "postgres://me:hunter%2F2@db/belfry",
+            "postgres://me:hunter@2@db/belfry",
+            "postgres://db:5432/belfry?application_name=a@b",
+            "postgres:///belfry?host=/run/postgresql",
+        ] {
+            assert!(url.parse::<SecretUrl>().is_ok(), "{url}");
+        }
     }
 }

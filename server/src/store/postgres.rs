@@ -1,14 +1,12 @@
 //! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
 
+mod connect_error;
 mod connections;
 mod indexes;
 mod listen;
 mod migrate;
 mod tls;
 
-use std::error::Error;
-use std::io;
-use std::iter::successors;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,6 +22,8 @@ use tokio_postgres::{Client, Column, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::connect_error::connect_error;
+pub(super) use self::connect_error::describe_connect_error;
 use self::connections::Connections;
 use self::listen::Listener;
 pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
@@ -114,7 +114,7 @@ pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client
     let (config, tls) = configure(url, options)?;
     let (client, connection) = config.connect(tls).await.map_err(|error| StoreError::Open {
         database: url.without_password(),
-        reason: describe(&error),
+        reason: describe_connect_error(&error),
     })?;
     // Ends when the client is dropped.
     tokio::spawn(connection.map(drop));
@@ -217,22 +217,6 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// Classifies an error of connecting. Unlike an error of a statement, one that the server did not
-/// report is temporary only if the network caused it: a rejected certificate or a missing password
-/// is not.
-fn connect_error(error: &tokio_postgres::Error) -> StoreError {
-    let reason = describe(error);
-    let is_temporary = error.code().map_or_else(
-        || {
-            let causes = successors(error.source(), |error| (*error).source());
-            let mut io = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
-            io.any(|error| error.get_ref().is_none_or(|inner| !inner.is::<rustls::Error>()))
-        },
-        is_temporary,
-    );
-    if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
-}
-
 /// Operator intervention (a cancelled statement), insufficient resources, connection exceptions,
 /// system errors, deadlocks and conflicts; a read-only server, a lock or a transaction that timed
 /// out.
@@ -242,13 +226,13 @@ fn is_temporary(code: &SqlState) -> bool {
         || matches!(code.code(), "25006" | "55P03" | "25P03")
 }
 
-/// The error with its causes, and advice about a rejected certificate.
+/// The error with its causes, and advice about a rejected certificate or missing rights.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
-    let described = database::describe(error);
-    match tls::advice(error) {
-        Some(advice) => format!("{described}; {advice}"),
-        None => described,
+    let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
+    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        return format!("{described}; make the user of the URL the owner of the database");
     }
+    described
 }
 
 impl ToSql for Value {

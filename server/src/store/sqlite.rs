@@ -12,6 +12,7 @@ mod wal;
 mod writer;
 
 use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -35,6 +36,7 @@ use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{SqliteMetrics, families};
+use crate::process_user::process_user;
 
 /// Time after which another process that has the file open has noticed a write, also when its
 /// writer was checkpointing the WAL.
@@ -70,7 +72,9 @@ impl Sqlite {
             schema.pending(&path.display().to_string(), SchemaVersion::NONE)?;
         }
         if let Some(directory) = path.parent() {
-            create_private_directory(directory).map_err(|error| open_error(path, &error))?;
+            let failed =
+                |error: io::Error| open_error(path, &format!("{error}; {}", must_be_writable()));
+            create_private_directory(directory).map_err(failed)?;
         }
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
         let mut connection =
@@ -198,7 +202,7 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "the disk is full; free some space",
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            "the directory and its files must be writable by the user that runs belfry"
+            return format!("{error}; {}", must_be_writable());
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process has locked the database"
@@ -207,6 +211,14 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
         _ => return error.to_string(),
     };
     format!("{error}; {advice}")
+}
+
+/// What to do about files that cannot be written.
+pub(crate) fn must_be_writable() -> String {
+    format!(
+        "the directory and its files must be writable by the user that runs belfry, {}",
+        process_user()
+    )
 }
 
 /// Runs one statement.

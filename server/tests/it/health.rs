@@ -119,11 +119,15 @@ async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
     let direct = ask(service.operator(), "").await;
     let key = direct["key"].as_str().unwrap();
     assert_eq!((key.len(), &direct["has_key"]), (32, &json!(false)));
+    let values = &direct["settings"]["values"];
+    assert_eq!(values["trusted_proxies"], "[\"10.0.0.1\"]");
+    assert_eq!(values["database"], Value::Null, "it has a digest only");
 
     let through_proxy = || service.anonymous().at(proxy).with("x-forwarded-for", "192.0.2.1");
     assert_eq!(ask(through_proxy(), "guess").await, Value::Null);
     let arrived = ask(through_proxy(), key).await;
     assert_eq!(arrived["key"], Value::Null, "it is for operators");
+    assert_eq!(arrived["settings"], Value::Null, "they are for operators");
     assert_eq!(arrived["has_key"], true);
     assert_eq!(arrived["is_trusted_proxy"], true);
     assert_eq!(arrived["client"], "192.0.2.1");

@@ -6,10 +6,13 @@ mod full_disk;
 mod notify;
 mod outage;
 mod paths;
+mod reload;
 mod stopping;
 mod torture;
 
 use std::fs::File;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -120,7 +123,41 @@ fn an_address_in_use_is_reported() {
     let second = run(folder.path(), &["serve", "--listen", address, "--data", "other"]);
     let message = String::from_utf8(second.stderr).unwrap();
     assert!(message.contains(&format!("cannot listen on {address}: ")), "{message}");
+    assert!(message.contains("perhaps belfry runs already"), "{message}");
+    assert!(message.contains("or choose another address with --listen"), "{message}");
     assert_eq!(second.status.code(), Some(1));
+}
+
+#[test]
+fn an_address_of_another_machine_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["serve", "--listen", "192.0.2.1:8080"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("this machine does not have the address"), "{message}");
+    assert!(message.contains("write 0.0.0.0:8080 for all networks"), "{message}");
+}
+
+/// `belfry serve 2>&1 | head -1`: the log line that cannot be written stops nothing.
+#[tokio::test]
+async fn a_server_whose_output_is_closed_continues() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = test_engines::free_port().unwrap();
+    let listen = format!("127.0.0.1:{port}");
+    let mut command = belfry(folder.path(), &["serve", "--listen", &listen]);
+    let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((server.stdout.take(), server.stderr.take()));
+    let start = Instant::now();
+    let health = loop {
+        match reqwest::get(format!("http://{listen}/healthz")).await {
+            Ok(response) => break response.status(),
+            Err(error) => assert!(start.elapsed() < Duration::from_mins(1), "{error}"),
+        }
+        assert_eq!(server.try_wait().unwrap(), None, "it ended");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(health, 200);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]

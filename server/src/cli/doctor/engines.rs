@@ -27,18 +27,10 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
     let is_sqlite = matches!(database, Database::Sqlite(_));
     let diagnosis = match timeout(TIMEOUT, Diagnosis::of(&database, &config.store)).await {
         Ok(Ok(diagnosis)) => diagnosis,
-        Ok(Err(error @ StoreError::Newer { .. })) => {
-            return report.fail("database", error.to_string(), "");
-        }
-        Ok(Err(error)) if is_sqlite => {
-            return report.fail(
-                "database",
-                error.to_string(),
-                "belfry restore, or move the file away",
-            );
-        }
         Ok(Err(error)) => {
-            let fix = "start PostgreSQL, or correct host, user, password and name in the URL";
+            let is_damaged = is_sqlite && !matches!(error, StoreError::Newer { .. });
+            // Other errors say what to do.
+            let fix = if is_damaged { "belfry restore, or move the file away" } else { "" };
             return report.fail("database", error.to_string(), fix);
         }
         Err(_) => {

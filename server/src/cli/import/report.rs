@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use crate::cli::CliError;
-use crate::cli::output::counted;
+use crate::cli::output::{counted, print_message};
 use crate::cli::progress::ProgressBar;
 use crate::store::{AddAccountError, Progress, StoreError};
 
@@ -52,7 +52,7 @@ impl Report {
             }
         };
         self.bar.clear();
-        eprintln!("line {line}: {name} {reason}");
+        print_message(format_args!("line {line}: {name} {reason}"));
         Ok(())
     }
 

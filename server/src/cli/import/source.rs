@@ -8,6 +8,7 @@ use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
 use jiff::Timestamp;
 
 use crate::cli::CliError;
+use crate::cli::output::print_message;
 use crate::config::Config;
 
 /// Maximum size of a line.
@@ -75,7 +76,7 @@ impl Source {
                 Err(message) => {
                     invalid += 1;
                     if invalid <= MAX_MESSAGES {
-                        eprintln!("belfry: {message}");
+                        print_message(format_args!("belfry: {message}"));
                     }
                 }
             }

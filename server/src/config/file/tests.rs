@@ -58,13 +58,71 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
             "listen = true",
             "listen must be an address such as \"127.0.0.1:8080\" (belfry.toml, line 1)",
         ),
-        (
-            "listen = ",
-            "string values must be quoted, expected literal string (belfry.toml, line 1)",
-        ),
     ] {
         assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
     }
+}
+
+#[test]
+fn a_text_without_quotes_is_reported_with_quotes() {
+    for (text, problem) in [
+        (
+            "\nbase_url = https://ring.example # public",
+            "base_url must be in quotes: write base_url = \"https://ring.example\" \
+             (belfry.toml, line 2)",
+        ),
+        (
+            "listen = 127.0.0.1:8080",
+            "listen must be in quotes: write listen = \"127.0.0.1:8080\" (belfry.toml, line 1)",
+        ),
+        (
+            "registration = closed",
+            "registration must be in quotes: write registration = \"closed\" (belfry.toml, line 1)",
+        ),
+        (
+            "[http]\nbody_timeout = 15s",
+            "body_timeout must be in quotes: write body_timeout = \"15s\" (belfry.toml, line 2)",
+        ),
+        (
+            "data = /var/lib/belfry",
+            "data must be in quotes: write data = \"/var/lib/belfry\" (belfry.toml, line 1)",
+        ),
+        (
+            "data = \"/var/lib/belfry",
+            "data must be in quotes: write data = \"/var/lib/belfry\" (belfry.toml, line 1)",
+        ),
+        (
+            "data = “belfry”",
+            "data must be in quotes: write data = \"belfry\" (belfry.toml, line 1)",
+        ),
+        (
+            "trusted_proxies = [127.0.0.1, \"::1\", 10.0.0.0/8]",
+            "the texts of trusted_proxies must be in quotes: write trusted_proxies = \
+             [\"127.0.0.1\", \"::1\", \"10.0.0.0/8\"] (belfry.toml, line 1)",
+        ),
+        (
+            "database = postgres://me:hunter2@db/belfry",
+            "database must be in quotes: write database = \"…\" (belfry.toml, line 1)",
+        ),
+        (
+            "listen: \"127.0.0.1:80\"",
+            "listen needs an equals sign: write listen = \"127.0.0.1:80\" (belfry.toml, line 1)",
+        ),
+        (
+            "[oauth]\nrequire_pkce = yes",
+            "require_pkce must be true or false: write require_pkce = true (belfry.toml, line 2)",
+        ),
+        (
+            "listen = ",
+            "listen has no value: write listen = \"…\", or remove the line (belfry.toml, line 1)",
+        ),
+        ("data = 'a'\ndata = 'b'", "duplicate key (belfry.toml, line 2)"),
+    ] {
+        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
+    }
+    let service = "application_services = [{ id = a, as_token = 'hunter2' }]";
+    let error = parse(service, "belfry.toml").unwrap_err().to_string();
+    assert!(!error.contains("hunter2"), "{error}");
 }
 
 #[test]

@@ -11,7 +11,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Diagnosis, NEWEST_EVENT, SchemaState, TEST_WRITE};
 use crate::clock::{Clock, SystemClock};
 use crate::random;
-use crate::store::postgres::{check_encoding, configure, connect, describe, schema_version};
+use crate::store::postgres::{
+    check_encoding, configure, connect, describe, describe_connect_error, schema_version,
+};
 use crate::store::{Options, SecretUrl, StoreError};
 
 /// Maximum time until a notification arrives.
@@ -69,7 +71,8 @@ async fn send_notification(
     sender: &Client,
 ) -> Result<(), String> {
     let (config, tls) = configure(url, options).map_err(|error| error.to_string())?;
-    let (listener, mut connection) = config.connect(tls).await.map_err(|error| describe(&error))?;
+    let connected = config.connect(tls).await;
+    let (listener, mut connection) = connected.map_err(|error| describe_connect_error(&error))?;
     let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
     let (arrived, mut notifications) = tokio::sync::mpsc::channel::<()>(1);
     let messages = stream::poll_fn(move |context| connection.poll_message(context));

@@ -1,8 +1,6 @@
 //! TLS of all connections to PostgreSQL: those of the pool, the listening one and cancel requests.
 
 use std::error::Error;
-use std::io;
-use std::iter::successors;
 use std::path::Path;
 
 use rustls::pki_types::pem::PemObject;
@@ -10,6 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::certificate_rejection;
 use crate::certificate_verifier::{AnyNameVerifier, system_authorities};
 use crate::store::database::{TlsParameters, Verification};
 
@@ -66,26 +65,18 @@ fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
-/// What to do about a certificate that was rejected.
-pub(super) fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
-    let rejected =
-        successors(Some(error as &dyn Error), |error| (*error).source()).find_map(|error| {
-            let tls =
-                error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()?;
-            match tls {
-                rustls::Error::InvalidCertificate(reason) => Some(reason.clone()),
-                _ => None,
-            }
-        })?;
-    match rejected {
-        // Another authority, of another or of the same name.
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => Some(
-            "name the certificate authority that issued the server's certificate with \
-             sslrootcert=PATH in the URL",
-        ),
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            Some("use a host name of the certificate in the URL, or sslmode=verify-ca")
+/// Why the certificate of the server was rejected, and what to do about it.
+pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
+    let reason = certificate_rejection::of(error)?;
+    let advice = match reason {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "name the certificate authority that issued it with sslrootcert=PATH in the URL"
         }
-        _ => None,
-    }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "use a host name of the certificate in the URL, or sslmode=verify-ca"
+        }
+        _ => "replace the certificate of the PostgreSQL server",
+    };
+    let problem = certificate_rejection::describe(&reason);
+    Some(format!("the certificate of the server {problem}; {advice}"))
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
 
 use super::Workspace;
 use crate::support::Process;
@@ -143,7 +144,14 @@ fn config_check_reads_the_certificate() {
     let other_key = rcgen::KeyPair::generate().unwrap();
     std::fs::write(workspace.path().join("key.pem"), other_key.serialize_pem()).unwrap();
     let message = workspace.fail(&["config", "check"]);
-    assert!(message.contains("cannot use certificate.pem for TLS: "), "{message}");
+    let problem =
+        "cannot use key.pem for TLS: it is not the key of the certificate certificate.pem";
+    assert!(message.contains(problem), "{message}");
+    std::fs::copy(workspace.path().join("certificate.pem"), workspace.path().join("key.pem"))
+        .unwrap();
+    let message = workspace.fail(&["config", "check"]);
+    let problem = "cannot use key.pem for TLS: it contains no private key in PEM";
+    assert!(message.contains(problem), "{message}");
 }
 
 #[test]
@@ -214,6 +222,61 @@ fn environment_variables_that_are_not_unicode_do_not_panic() {
     assert!(check(not_unicode).status.success());
     let rejected = check(OsStr::new("BELFRY_DATA"));
     assert_eq!(rejected.status.code(), Some(2), "{rejected:?}");
+}
+
+/// As in `belfry config check 2>&1 | head -1`: no panic, and the exit status of the command.
+#[test]
+fn a_command_does_not_panic_if_its_output_is_closed() {
+    let workspace = Workspace::sqlite();
+    let run = |arguments: &[&str]| {
+        let mut command = belfry(workspace.path(), arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child.wait().unwrap().code()
+    };
+    workspace.configure("base_url = 'https://ring.example'");
+    for arguments in [
+        &["config", "check"][..],
+        &["config", "example"],
+        &["man"],
+        &["completions", "bash"],
+        &["--help"],
+        &["account", "add", "alice"],
+        &["account", "list"],
+    ] {
+        assert_eq!(run(arguments), Some(0), "{arguments:?}");
+    }
+    assert_eq!(run(&["account", "show", "bob"]), Some(1));
+    assert_eq!(run(&["no", "such", "command"]), Some(2));
+    workspace.configure("lisen = 1");
+    assert_eq!(run(&["config", "check"]), Some(1));
+}
+
+/// They are not printed by `serve`, whose log may be JSON, but logged.
+#[test]
+fn a_variable_without_effect_causes_a_warning_of_every_command() {
+    let workspace = Workspace::sqlite();
+    workspace.configure("listen = '127.0.0.1:1'");
+    let warning = "BELFRY_REGISTRATION has no effect: write registration = … in belfry.toml";
+    let run = |arguments: &[&str]| {
+        let mut command = belfry(workspace.path(), arguments);
+        command.env("BELFRY_REGISTRATION", "closed").output().unwrap()
+    };
+    let checked = String::from_utf8(run(&["config", "check"]).stderr).unwrap();
+    assert!(checked.starts_with(&format!("belfry: warning: {warning}")), "{checked}");
+    let diagnosed = String::from_utf8(run(&["doctor"]).stdout).unwrap();
+    assert!(diagnosed.starts_with(&format!("warning  settings      {warning}")), "{diagnosed}");
+
+    let mut command = belfry(workspace.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("BELFRY_REGISTRATION", "closed");
+    let server = Process::launch(command, workspace.path());
+    let log = server.log();
+    assert!(log.contains(warning), "{log}");
+    assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
+
+    workspace.configure("lisen = 1");
+    let failed = String::from_utf8(run(&["serve"]).stderr).unwrap();
+    assert!(failed.starts_with(&format!("belfry: warning: {warning}")), "{failed}");
 }
 
 #[test]

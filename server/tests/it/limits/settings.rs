@@ -166,12 +166,12 @@ async fn sighup_reloads_the_limits_without_a_restart() {
     reload("[limits.rows]\nip = { requests = 8 }\n", changed).await;
     assert_eq!(count_admitted(7).await, 3, "counts remain");
 
-    let unchanged = "invalid configuration, rate limits not changed";
+    let unchanged = "invalid configuration, no setting changed";
     reload("[limits.rows]\nip = { requests = ", unchanged).await;
     assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
     assert_eq!(count_admitted(2).await, 0);
 
     reload("[limits]\nmode = 'off'\n", "mode: off (was enforce)").await;
     assert_eq!(count_admitted(20).await, 20);
-    reload("[limits]\nmode = 'off'\n", "no rate limit changed").await;
+    reload("[limits]\nmode = 'off'\n", "SIGHUP: no setting changed").await;
 }

@@ -39,7 +39,10 @@ fn a_read_only_data_directory_is_reported() {
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["account", "add", "alice"]] {
         let message = run_as_nobody(folder.path(), &arguments);
         assert!(message.contains("cannot open the database data/belfry.db"), "{message}");
-        assert!(message.contains("must be writable"), "{message}");
+        assert!(message.contains("must be writable by the user that runs belfry, "), "{message}");
+        if is_root() {
+            assert!(message.contains("(uid 65534)"), "{message}");
+        }
     }
     set_mode(&data, 0o755);
 }
@@ -51,8 +54,21 @@ fn a_data_directory_that_cannot_be_created_is_reported() {
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["account", "add", "alice"]] {
         let message = run_as_nobody(folder.path(), &arguments);
         assert!(message.contains("cannot open the database data/belfry.db"), "{message}");
+        assert!(message.contains("by the user that runs belfry, "), "{message}");
     }
     set_mode(folder.path(), 0o755);
+}
+
+#[test]
+fn a_file_in_place_of_the_data_directory_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("data.db"), "").unwrap();
+    for arguments in [&["serve"][..], &["account", "list"], &["config", "check"]] {
+        let output = run(folder.path(), &[arguments, &["--data", "data.db"]].concat());
+        let message = String::from_utf8(output.stderr).unwrap();
+        let expected = "belfry: data: data.db is a file: name a directory (--data)\n";
+        assert_eq!(message, expected, "{arguments:?}");
+    }
 }
 
 #[test]

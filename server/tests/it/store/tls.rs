@@ -133,17 +133,17 @@ async fn the_certificate_of_postgres_is_verified() {
         (
             "localhost",
             "sslmode=verify-full&sslrootcert=FILES/other.pem",
-            Some("name the certificate authority that issued the server's certificate with"),
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
         ),
         (
             "localhost",
             "sslmode=verify-full&sslrootcert=FILES/same-name.pem",
-            Some("name the certificate authority that issued the server's certificate with"),
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
         ),
         (
             "localhost",
             "sslmode=verify-ca&sslrootcert=FILES/other.pem",
-            Some("name the certificate authority that issued the server's certificate with"),
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
         ),
         (
             "localhost",

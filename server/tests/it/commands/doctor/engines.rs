@@ -1,6 +1,6 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
-use test_engines::{Redis, free_port};
+use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
 use crate::commands::{Workspace, on_both_engines};
@@ -71,9 +71,54 @@ fn a_postgres_that_does_not_respond_is_reported() {
     let workspace = with_database();
     let url = format!("postgres://me:hunter2@127.0.0.1:{}/belfry", free_port().unwrap());
     let checks = doctor(&workspace, &["--database", &url]);
-    checks.assert_failed("database", "start PostgreSQL, or correct host, user, password and name");
+    checks.assert_failed("database", "start PostgreSQL, or correct host and port in the URL");
     let text = format!("{:?}", checks.results);
     assert!(text.contains("Connection refused") && !text.contains("hunter2"), "{text}");
+}
+
+/// The fix depends on the cause.
+#[test]
+fn a_postgres_that_rejects_the_connection_is_reported_with_what_to_do() {
+    let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
+    let server = url::Url::parse(&server).unwrap();
+    let [mut database, mut user, mut tls, mut host] = [(); 4].map(|()| server.clone());
+    database.set_path("nowhere");
+    user.set_username("nobody").unwrap();
+    tls.set_query(Some("sslmode=require"));
+    host.set_host(Some("nowhere.invalid")).unwrap();
+    let workspace = with_database();
+    for (url, problem) in [
+        (database, "database \"nowhere\" does not exist; create it (create database … owner …)"),
+        (user, "role \"nobody\" does not exist; create the role, or let it connect"),
+        (tls, "server does not support TLS; turn on ssl in postgresql.conf, or remove sslmode"),
+        (host, "; correct the host in the URL, or add its name to the DNS"),
+    ] {
+        let checks = doctor(&workspace, &["--database", url.as_str()]);
+        checks.assert("database", "failed", problem);
+        assert_eq!(checks.exit_code, Some(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let access = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    let postgres = Postgres::start_with(&[("pg_hba.conf", access)], &[]).unwrap();
+    let (client, connection) =
+        tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("create role belfry superuser login password 'a/b#c'").await.unwrap();
+    let workspace = with_database();
+    let doctor = |user: &str| {
+        doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
+    };
+    let advice = "correct the user and the password in the URL; of special characters write";
+    doctor("belfry:wrong@").assert_failed("database", advice);
+    doctor("belfry@").assert_failed("database", "write the password into the URL: postgres://USER");
+    doctor("belfry:a/b#c@").assert_failed("settings", "write %2F for /, %23 for #");
+    doctor("belfry:a%2Fb%23c@").assert("database", "warning", "does not exist or is empty");
 }
 
 #[tokio::test(flavor = "multi_thread")]

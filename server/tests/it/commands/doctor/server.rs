@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use test_engines::{EngineError, Postgres, Proxy, free_port};
 
@@ -72,8 +73,8 @@ fn another_program_on_the_port_is_reported() {
     let workspace = super::with_database();
     let listen = format!("127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--listen", &listen]);
-    checks
-        .assert_failed("server", "does not respond as belfry: 404 nothing stop the other program");
+    let text = "does not respond as belfry: 404 Not Found, nothing stop the other program";
+    checks.assert_failed("server", text);
 }
 
 #[test]
@@ -87,7 +88,7 @@ fn a_server_that_is_not_ready_is_reported() {
     postgres.stop().unwrap();
     let checks = doctor(&workspace, &[]);
     checks.assert("database", "failed", "start PostgreSQL");
-    checks.assert("server", "failed", "but not ready: 503");
+    checks.assert("server", "failed", "but not ready: 503 Service Unavailable, database: ");
     assert_eq!(checks.exit_code, Some(1));
 }
 
@@ -112,12 +113,12 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
 
     let nothing = format!("http://127.0.0.1:{}", free_port().unwrap());
     let checks = doctor(&workspace, &["--base-url", &nothing]);
-    checks.assert_failed("base_url", "cannot be reached from here: Connection refused");
+    checks.assert_failed("base_url", "connection refused: nothing listens on 127.0.0.1 port");
 
     let other = format!("http://127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--base-url", &other]);
-    checks
-        .assert_failed("base_url", "leads to another server: 404 nothing let the proxy forward to");
+    let text = "leads to another server: 404 Not Found, nothing let the proxy forward to";
+    checks.assert_failed("base_url", text);
     checks.assert("proxy", "skipped", "");
 
     let (elsewhere, port) =
@@ -156,7 +157,148 @@ fn a_certificate_that_is_not_trusted_is_reported() {
     let mut file = File::create(workspace.path().join("other.pem")).unwrap();
     file.write_all(other.cert.pem().as_bytes()).unwrap();
     let checks = doctor("other.pem");
-    checks.assert_failed("base_url", "invalid peer certificate");
+    let text = "its certificate was issued by an authority that this machine does not trust";
+    checks.assert_failed("base_url", text);
+    checks.assert_failed("base_url", "SSL_CERT_FILE");
+
+    // The server loads a new certificate within a second.
+    write_certificate(workspace.path(), -30, -1);
+    let text = "its certificate expired at 20";
+    let start = Instant::now();
+    loop {
+        let checks = doctor("certificate.pem");
+        let found = checks.of("base_url").join(" ");
+        if found.contains(text) && found.contains("renew the certificate") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{found}");
+    }
+}
+
+/// A base URL whose scheme is not the one of the server.
+#[test]
+fn a_wrong_scheme_is_reported_with_the_right_base_url() {
+    let workspace = Workspace::sqlite();
+    let port = free_port().unwrap();
+    workspace.configure(&TLS.replace(":1'", &format!(":{port}'")));
+    write_certificate(workspace.path(), -30, 90);
+    let _server = start(&workspace);
+    let http = format!("http://localhost:{port}");
+    let checks = doctor(&workspace, &["--base-url", &http]);
+    let found = checks.of("base_url").join(" ");
+    let expected = format!("write base_url = \"https://localhost:{port}\"");
+    assert!(found.contains("does not respond with HTTP") && found.contains(&expected), "{found}");
+
+    let (plain, port) = with_port("");
+    let _plain = start(&plain);
+    let checks = doctor(&plain, &["--base-url", &format!("https://127.0.0.1:{port}")]);
+    checks.assert_failed("base_url", "does not respond with TLS");
+    checks.assert_failed("base_url", &format!("write base_url = \"http://127.0.0.1:{port}\""));
+}
+
+#[test]
+fn a_redirect_is_reported_with_the_right_base_url() {
+    const HTTPS: &str = "HTTP/1.1 301 Moved Permanently\r\nLocation: https://ring.example/healthz\
+                         \r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
+    const SIGN_IN: &str = "HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\
+                           Connection: close\r\n\r\n";
+    let (workspace, _) = with_port("");
+    let _server = start(&workspace);
+    let other = format!("http://127.0.0.1:{}", respond_with(HTTPS));
+    let checks = doctor(&workspace, &["--base-url", &other]);
+    let text = "redirects to https://ring.example write base_url = \"https://ring.example\"";
+    checks.assert_failed("base_url", text);
+    assert!(!checks.of("base_url").join(" ").contains('<'));
+    let other = format!("http://127.0.0.1:{}", respond_with(SIGN_IN));
+    let checks = doctor(&workspace, &["--base-url", &other]);
+    checks.assert_failed("base_url", "/login let the proxy forward every path");
+}
+
+/// Sends SIGHUP, and waits until the log has a line about a change.
+fn reload(server: &Process, expected: &str) {
+    let start = Instant::now();
+    server.signal("HUP");
+    while !server.log().contains(expected) {
+        assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn settings_that_the_server_does_not_use_yet_are_reported() {
+    let (workspace, port) = with_port("");
+    let server = start(&workspace);
+    let file = workspace.path().join("belfry.toml");
+    workspace.configure(&format!(
+        "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
+         trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
+    ));
+    let checks = doctor(&workspace, &[]);
+    let name = file.display();
+    for (message, fix) in [
+        (
+            format!("the server still uses trusted_proxies = []; {name} has [\"10.0.0.1\"]"),
+            "reload the server",
+        ),
+        (
+            format!(
+                "the server still uses base_url = \"http://127.0.0.1:{port}\"; {name} has \
+                 \"http://localhost:{port}\""
+            ),
+            "restart the server",
+        ),
+        (
+            format!("the server still uses another value of http.idle_timeout than {name}"),
+            "restart the server",
+        ),
+    ] {
+        checks.assert("server", "warning", &format!("{message} {fix}"));
+    }
+    let text = format!("leads to this server, which still uses http://127.0.0.1:{port}");
+    checks.assert_failed("base_url", &text);
+
+    reload(&server, "trusted_proxies: 10.0.0.1");
+    let checks = doctor(&workspace, &[]);
+    let found = checks.of("server").join(" ");
+    assert!(!found.contains("trusted_proxies") && found.contains("base_url"), "{found}");
+
+    drop(server);
+    let _server = start(&workspace);
+    let checks = doctor(&workspace, &[]);
+    assert_eq!(checks.of("server").len(), 1, "{:?}", checks.results);
+    checks.assert("base_url", "ok", "leads to this server");
+}
+
+#[test]
+fn other_flags_and_another_file_than_the_servers_are_reported() {
+    let (workspace, port) = with_port("");
+    let arguments = ["serve", "--log-level", "debug"];
+    let _server = Process::launch(belfry(workspace.path(), &arguments), workspace.path());
+    let checks = doctor(&workspace, &["--limits", "shadow"]);
+    checks.assert(
+        "server",
+        "warning",
+        "the server uses limits.mode = \"enforce\", this command \"shadow\" from --limits run \
+         belfry doctor with the flags and variables of the server",
+    );
+    let text = "the server uses another value of log.level from --log-level than this command";
+    checks.assert("server", "warning", text);
+    assert_eq!(checks.exit_code, Some(0));
+
+    let other = workspace.path().join("other.toml");
+    std::fs::write(
+        &other,
+        format!("listen = '127.0.0.1:{port}'\nlog.level = 'debug'\nregistration = 'closed'"),
+    )
+    .unwrap();
+    let checks = doctor(&workspace, &["--config", "other.toml"]);
+    let found = checks.of("server").join(" ");
+    let expected = format!(
+        "the server reads {}, this command {}: 1 setting differ",
+        workspace.path().join("belfry.toml").display(),
+        other.display()
+    );
+    assert!(found.contains(&expected) && found.contains("(registration)"), "{found}");
 }
 
 /// nginx in front of a server, with these directives; `None` if it is not installed.
@@ -197,7 +339,21 @@ fn a_proxy_that_hides_its_clients_is_reported() {
             XFF,
             "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'X-Forwarded-For'",
             "ok",
-            "in x-forwarded-for",
+            "127.0.0.1 appends the client, here 127.0.0.1, to x-forwarded-for. 127.0.0.1 is a \
+             trusted proxy itself",
+        ),
+        (
+            "proxy_set_header X-Forwarded-For '$remote_addr, $http_x_forwarded_for';\n\
+             proxy_set_header Forwarded '';",
+            trusted,
+            "failed",
+            "the proxy passes x-forwarded-for and forwarded on as clients send it",
+        ),
+        (
+            ALONE,
+            "trusted_proxies = ['0.0.0.0/0']",
+            "failed",
+            "trusted_proxies contains addresses of clients",
         ),
         (
             XFF,
@@ -225,4 +381,26 @@ fn a_proxy_that_hides_its_clients_is_reported() {
         checks.assert("proxy", status, text);
         assert_eq!(checks.exit_code, Some(i32::from(status == "failed")), "{:?}", checks.results);
     }
+}
+
+#[test]
+fn a_proxy_that_the_server_does_not_trust_yet_is_reported() {
+    let (workspace, upstream) = with_port("");
+    let directives = "proxy_set_header X-Forwarded-For $remote_addr;";
+    let Some((_proxy, port)) = nginx(directives, upstream) else { return };
+    let settings =
+        format!("listen = '127.0.0.1:{upstream}'\nbase_url = 'http://127.0.0.1:{port}'\n");
+    workspace.configure(&settings);
+    let server = start(&workspace);
+    let trusted = "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'x-forwarded-for'";
+    workspace.configure(&(settings + trusted));
+    let checks = doctor(&workspace, &[]);
+    let text = "come from 127.0.0.1, which the server does not trust yet";
+    checks.assert_failed("proxy", text);
+    checks.assert_failed("proxy", "reload the server (SIGHUP");
+
+    reload(&server, "trusted_proxies: 127.0.0.1");
+    let checks = doctor(&workspace, &[]);
+    checks.assert("proxy", "ok", "127.0.0.1 names the client 127.0.0.1 in x-forwarded-for");
+    assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
 }

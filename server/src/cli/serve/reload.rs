@@ -1,0 +1,68 @@
+//! SIGHUP: loads the settings again, applies those that can change while the server runs, and logs
+//! which others need a restart.
+
+use std::sync::Arc;
+
+use tokio::signal::unix::Signal;
+
+use crate::app::AppState;
+use crate::config::{ChangedSetting, Config, Overrides, SettingValues, is_reloaded};
+use crate::service_manager;
+
+/// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
+/// were logged at start.
+pub(super) async fn reload_at_hangup(
+    state: Arc<AppState>,
+    overrides: Overrides,
+    mut warnings: Vec<String>,
+    mut hangup: Signal,
+) {
+    while hangup.recv().await.is_some() {
+        service_manager::notify_reloading();
+        match Config::load(&overrides) {
+            Err(error) => {
+                tracing::error!(%error, "SIGHUP: invalid configuration, no setting changed");
+            }
+            Ok(config) => {
+                apply(&state, &config);
+                let now = config.warnings(&state.base_url, state.clock.now());
+                for warning in now.iter().filter(|warning| !warnings.contains(warning)) {
+                    tracing::warn!("{warning}");
+                }
+                warnings = now;
+            }
+        }
+        service_manager::notify_reloaded();
+    }
+}
+
+fn apply(state: &AppState, config: &Config) {
+    let applied = state.limits.replace(config, &state.metrics.limits);
+    for change in &applied {
+        tracing::info!(change, "SIGHUP: setting changed");
+    }
+    let (running, loaded) = (state.settings.load(), SettingValues::of(config));
+    let changes = loaded.changes_since(&running);
+    let needs_restart = |change: &&ChangedSetting| !is_reloaded(&change.key);
+    let pending: Vec<&ChangedSetting> = changes.iter().filter(needs_restart).collect();
+    for ChangedSetting { key, before, after } in &pending {
+        let not_set = || "not set".to_owned();
+        if before == after {
+            // A secret, or a file that the setting names.
+            tracing::warn!(setting = key, "SIGHUP: the content changed; restart to apply it");
+        } else {
+            let (running, loaded) = (before.clone(), after.clone());
+            tracing::warn!(
+                setting = key,
+                running = running.unwrap_or_else(not_set),
+                loaded = loaded.unwrap_or_else(not_set),
+                "SIGHUP: setting not changed; restart to apply it"
+            );
+        }
+    }
+    if applied.is_empty() && pending.is_empty() {
+        tracing::info!("SIGHUP: no setting changed");
+    }
+    let running = running.with_reloaded(&loaded);
+    state.settings.store(Arc::new(running));
+}

@@ -1,0 +1,178 @@
+//! Warnings about environment variables that look like settings and have no effect.
+
+use std::ffi::OsString;
+
+use super::effective::all_keys;
+use super::overrides::{variable_of_key, variables};
+
+/// Variables of Belfry's tests and of the examples for apps.
+const OTHER_USES: [&str; 6] = [
+    "BELFRY_RECORD",
+    "BELFRY_SCREENSHOTS",
+    "BELFRY_TOKEN",
+    "BELFRY_SERVICE_TOKEN",
+    "BELFRY_CLIENT_ID",
+    "BELFRY_CLIENT_SECRET",
+];
+
+/// A warning for each variable with our prefix that has no effect, with what to write instead.
+pub fn ineffective_variables(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Vec<String> {
+    let mut warnings: Vec<String> = variables
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .filter(|(name, _)| name.starts_with("BELFRY_"))
+        .filter_map(|(name, value)| warning(&name, &value.to_string_lossy()))
+        .collect();
+    warnings.sort();
+    warnings
+}
+
+fn warning(name: &str, value: &str) -> Option<String> {
+    let known = variables();
+    if known.iter().any(|known| known == name) || is_of_others(name, value) {
+        return None;
+    }
+    let keys = all_keys();
+    let named = |key: &String| (expected_variable(key), key.clone());
+    let in_file: Vec<(String, String)> = keys.iter().map(named).collect();
+    if let Some((_, key)) = in_file.iter().find(|(variable, _)| variable == name) {
+        return Some(match variable_of_key(key) {
+            Some(variable) => format!("unknown variable {name}; did you mean {variable}?"),
+            None => format!("{name} has no effect: {}", write_in_file(key)),
+        });
+    }
+    if name == "BELFRY_PORT" {
+        return Some(format!("{name} has no effect: the port is part of BELFRY_LISTEN"));
+    }
+    let in_file = in_file.iter().map(|(variable, _)| variable.as_str());
+    let candidates: Vec<&str> = known.iter().map(String::as_str).chain(in_file).collect();
+    let distance = |meant: &str| strsim::damerau_levenshtein(name, meant);
+    let max_distance = (name.len().saturating_sub("BELFRY_".len()) / 4).clamp(1, 3);
+    let meant = candidates
+        .into_iter()
+        .filter(|meant| distance(meant) <= max_distance)
+        .min_by_key(|meant| distance(meant))
+        .map(|meant| (meant, keys.iter().find(|key| expected_variable(key) == meant)));
+    Some(match meant {
+        Some((meant, _)) if known.iter().any(|known| known == meant) => {
+            format!("unknown variable {name}; did you mean {meant}?")
+        }
+        Some((_, Some(key))) => {
+            format!("unknown variable {name}; did you mean {key}? {}", write_in_file(key))
+        }
+        _ => format!("unknown variable {name}; `belfry config example` lists all settings"),
+    })
+}
+
+/// The variable that a key would have.
+fn expected_variable(key: &str) -> String {
+    format!("BELFRY_{}", key.to_uppercase().replace('.', "_"))
+}
+
+fn write_in_file(key: &str) -> String {
+    let place = "in belfry.toml, or in the file that BELFRY_CONFIG names";
+    match key.rsplit_once('.') {
+        Some((section, key)) => format!("write {key} = … below [{section}] {place}"),
+        None => format!("write {key} = … {place}"),
+    }
+}
+
+/// Whether a variable is for something else: our tests, an app, or a service of Kubernetes or a link
+/// of Docker whose name begins with `belfry`.
+fn is_of_others(name: &str, value: &str) -> bool {
+    let is_link = || ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
+    let has_port_number = |name: &str| {
+        name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    OTHER_USES.contains(&name)
+        || name.starts_with("BELFRY_TEST_")
+        || ["_SERVICE_HOST", "_SERVICE_PORT"].iter().any(|part| name.contains(part))
+        || has_port_number(name)
+        || (name.ends_with("_PORT") && is_link())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_without_effect_causes_a_warning_that_says_what_to_write() {
+        let file = "in belfry.toml, or in the file that BELFRY_CONFIG names";
+        for (name, warning) in [
+            (
+                "BELFRY_REGISTRATION",
+                format!("BELFRY_REGISTRATION has no effect: write registration = … {file}"),
+            ),
+            (
+                "BELFRY_STORE_START_TIMEOUT",
+                format!(
+                    "BELFRY_STORE_START_TIMEOUT has no effect: write start_timeout = … below \
+                     [store] {file}"
+                ),
+            ),
+            (
+                "BELFRY_TRUSTED_PROXY",
+                format!(
+                    "unknown variable BELFRY_TRUSTED_PROXY; did you mean trusted_proxies? write \
+                     trusted_proxies = … {file}"
+                ),
+            ),
+            (
+                "BELFRY_REGISTRATON",
+                format!(
+                    "unknown variable BELFRY_REGISTRATON; did you mean registration? write \
+                     registration = … {file}"
+                ),
+            ),
+            (
+                "BELFRY_DATABSE",
+                "unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?".to_owned(),
+            ),
+            (
+                "BELFRY_LIMITS_MODE",
+                "unknown variable BELFRY_LIMITS_MODE; did you mean BELFRY_LIMITS?".to_owned(),
+            ),
+            (
+                "BELFRY_PORT",
+                "BELFRY_PORT has no effect: the port is part of BELFRY_LISTEN".to_owned(),
+            ),
+            (
+                "BELFRY_FRUIT",
+                "unknown variable BELFRY_FRUIT; `belfry config example` lists all settings"
+                    .to_owned(),
+            ),
+        ] {
+            let found = ineffective_variables([(name.into(), "8080".into())]);
+            assert_eq!(found, [warning]);
+        }
+    }
+
+    #[test]
+    fn variables_of_settings_tests_and_container_platforms_cause_no_warning() {
+        for (name, value) in [
+            ("PATH", "/bin"),
+            ("BELFRY_DATA", "data"),
+            ("BELFRY_LOG_ACCESS", "all"),
+            ("BELFRY_TEST_POSTGRES", "postgres://localhost"),
+            ("BELFRY_TOKEN", "x"),
+            ("BELFRY_SERVICE_HOST", "10.0.0.1"),
+            ("BELFRY_SERVICE_PORT_HTTP", "8080"),
+            ("BELFRY_PORT", "tcp://10.0.0.1:8080"),
+            ("BELFRY_PORT_8080_TCP_ADDR", "10.0.0.1"),
+            ("BELFRY_DB_PORT", "tcp://10.0.0.1:5432"),
+        ] {
+            assert_eq!(ineffective_variables([(name.into(), value.into())]), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn every_setting_without_a_variable_is_recognised() {
+        for key in all_keys() {
+            let variable = expected_variable(&key);
+            let found = ineffective_variables([(variable.clone().into(), "".into())]);
+            assert_eq!(found.is_empty(), variables().contains(&variable), "{key}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! SIGHUP: which settings are applied, and which need a restart.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::support::Process;
+
+fn configure(folder: &Path, settings: &str) {
+    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
+}
+
+/// Sends SIGHUP, waits for the text, and returns the lines that the log has got.
+fn reload(server: &Process, expected: &str) -> String {
+    let before = server.log().len();
+    let start = Instant::now();
+    server.signal("HUP");
+    loop {
+        let log = server.log()[before..].to_owned();
+        if log.contains(expected) && log.ends_with('\n') {
+            return log;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "no {expected:?} in {log}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let registration = |token: &str| {
+        let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
+        std::fs::write(folder.path().join("irc.yaml"), text).unwrap();
+    };
+    registration("hunter2");
+    let services = "application_services = ['irc.yaml']\nregistration = 'closed'\n";
+    configure(folder.path(), services);
+    let server = Process::start(folder.path(), &["--log-format", "human"]);
+
+    let proxies = "trusted_proxies = ['0.0.0.0/0']\n";
+    configure(folder.path(), &format!("{services}{proxies}"));
+    let log = reload(&server, "which is everybody");
+    assert!(log.contains("SIGHUP: setting changed"), "{log}");
+    assert!(log.contains("trusted_proxies: 0.0.0.0/0 (was none)"), "{log}");
+    assert!(log.contains("WARN trusted_proxies contains 0.0.0.0/0"), "{log}");
+    assert!(!log.contains("rate limit") && !log.contains("restart"), "{log}");
+
+    registration("hunter3");
+    let title = "instance.title = 'Acme'\n";
+    configure(folder.path(), &format!("{services}{proxies}{title}"));
+    let log = reload(&server, "instance.title");
+    let content =
+        "SIGHUP: the content changed; restart to apply it setting=\"application_services\"";
+    assert!(log.contains(content), "{log}");
+    assert!(log.contains("SIGHUP: setting not changed; restart to apply it"), "{log}");
+    assert!(log.contains("running=\"\\\"Belfry\\\"\""), "{log}");
+    assert!(!log.contains("hunter") && !log.contains("which is everybody"), "{log}");
+
+    // They are still pending.
+    reload(&server, "instance.title");
+    registration("hunter2");
+    configure(folder.path(), &format!("{services}{proxies}"));
+    reload(&server, "SIGHUP: no setting changed");
+}
