@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 use std::iter::successors;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rustls::CertificateError;
@@ -67,6 +68,9 @@ pub(crate) fn to_timestamp(time: UnixTime) -> Timestamp {
 /// The error of rustls in the causes of an error.
 pub(crate) fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
+        // Errors of Redis are shared.
+        let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
+        let error = shared.map_or(error, |error| &**error as &(dyn Error + 'static));
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref())
     })

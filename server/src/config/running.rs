@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(keys, expected);
         assert_eq!(changes[1], change("http.max_headers", Some("100"), Some("7")));
         assert_eq!(changes[4], change("trusted_proxies", Some("[]"), Some("[\"10.0.0.1\"]")));
-        assert!(changes[2].after.is_none());
+        assert_eq!(changes[2].after.as_deref(), Some("false"));
         let reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
         assert_eq!(reloaded, [false, false, true, false, true]);
 

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use jiff::SignedDuration;
-use redis::ConnectionInfo;
+use redis::{ConnectionInfo, RedisError};
 
 use super::connection::Connection;
+use crate::certificate_rejection;
 use crate::clock::{Clock, SystemClock};
 
 /// The state of a server that counts.
@@ -21,9 +22,9 @@ pub struct RedisDiagnosis {
 /// after a second.
 pub async fn diagnose(server: ConnectionInfo, prefix: &str) -> Result<RedisDiagnosis, String> {
     let opened = Connection::open(&server, &prefix.into()).await;
-    let mut connection = opened.map_err(|error| error.to_string())?;
+    let mut connection = opened.map_err(|error| describe(&error))?;
     let start = Instant::now();
-    connection.probe().await.map_err(|error| error.to_string())?;
+    connection.probe().await.map_err(|error| describe(&error))?;
     let response_time = start.elapsed();
     let (now, start) = (SystemClock.now(), Instant::now());
     let ahead = connection.time().await.ok().map(|theirs| {
@@ -31,4 +32,11 @@ pub async fn diagnose(server: ConnectionInfo, prefix: &str) -> Result<RedisDiagn
         theirs - now.as_duration() - middle
     });
     Ok(RedisDiagnosis { response_time, ahead })
+}
+
+fn describe(error: &RedisError) -> String {
+    match certificate_rejection::of(error) {
+        Some(reason) => format!("its certificate {}", certificate_rejection::describe(&reason)),
+        None => error.to_string(),
+    }
 }

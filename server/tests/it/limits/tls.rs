@@ -94,6 +94,18 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let node = node("one", folder.path(), &url, &another);
     assert!(ready(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
+
+    let settings = format!(
+        "listen = '127.0.0.1:1'\nredis = '{url}'\nlimits.redis_root_certificate = 'another.pem'"
+    );
+    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    let diagnosed = belfry(folder.path(), &["doctor"]).output().unwrap();
+    let report = String::from_utf8(diagnosed.stdout).unwrap();
+    assert!(
+        report.contains("on their own: its certificate was issued by an authority"),
+        "{report}"
+    );
+    assert!(report.contains("name its authority in limits.redis_root_certificate"), "{report}");
 }
 
 #[test]
