@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use self::time::parse_time;
-use super::output::{Table, print};
+use super::output::{Table, print, print_message};
 use super::{CliError, account, or_dash};
 use crate::config::Config;
 use crate::store::{AuditEvent, AuditFilter, DeletedAccount, Store};
@@ -94,10 +94,10 @@ impl Command {
         }
         if let (Some(older), Some(oldest), None) = (older, events.first(), self.limit) {
             let before = older_events_before(&older, oldest);
-            eprintln!(
+            print_message(format_args!(
                 "belfry: the newest {limit} events are shown, and there are more: --before \
                  {before} shows older ones, --limit N shows more"
-            );
+            ));
         }
         Ok(())
     }

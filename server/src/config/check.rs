@@ -67,6 +67,9 @@ impl Config {
         }
         let redis = self.redis.as_ref().map(|url| url.reveal().into_connection_info());
         if let Some(Err(error)) = redis {
+            // Its text ends with the kind of the error.
+            let error = error.to_string();
+            let error = error.split(" - ").next().unwrap_or_default();
             let problem = format!("{error}: write redis://HOST, or redis://:PASSWORD@HOST/NUMBER");
             return Err(self.url_error("redis", &problem));
         }
@@ -184,7 +187,7 @@ mod tests {
             ("\ndatabase = 'mysql://db/b'", "database: unsupported scheme \"mysql\"", 2),
             ("database = 'postgres://db/b?sslmode=x'", "database: sslmode must be", 1),
             ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
-            ("redis = 'redis://cache/x'", "redis: ", 1),
+            ("redis = 'redis://cache/x'", "redis: Invalid database number: write redis://HOST", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),

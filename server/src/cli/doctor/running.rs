@@ -14,7 +14,10 @@ const MAX_LISTED: usize = 5;
 /// Warns about each setting of which the server uses another value.
 pub(super) fn check(config: &Config, running: &RunningSettings, report: &mut Report) {
     let expected = RunningSettings::new(config, &SettingValues::of(config));
-    let differences = running.differences(&expected);
+    // Flags of the log do not matter to any check.
+    let matters = |key: &&str| !(key.starts_with("log.") && running.overrides.contains_key(*key));
+    let differences: Vec<&str> =
+        running.differences(&expected).into_iter().filter(matters).collect();
     if differences.is_empty() {
         return;
     }

@@ -46,16 +46,14 @@ fn apply(state: &AppState, config: &Config) {
     let needs_restart = |change: &&ChangedSetting| !is_reloaded(&change.key);
     let pending: Vec<&ChangedSetting> = changes.iter().filter(needs_restart).collect();
     for ChangedSetting { key, before, after } in &pending {
-        let not_set = || "not set".to_owned();
         if before == after {
             // A secret, or a file that the setting names.
             tracing::warn!(setting = key, "SIGHUP: the content changed; restart to apply it");
         } else {
-            let (running, loaded) = (before.clone(), after.clone());
             tracing::warn!(
                 setting = key,
-                running = running.unwrap_or_else(not_set),
-                loaded = loaded.unwrap_or_else(not_set),
+                running = shown(before.as_deref()),
+                loaded = shown(after.as_deref()),
                 "SIGHUP: setting not changed; restart to apply it"
             );
         }
@@ -65,4 +63,11 @@ fn apply(state: &AppState, config: &Config) {
     }
     let running = running.with_reloaded(&loaded);
     state.settings.store(Arc::new(running));
+}
+
+/// A value in a log line: a text without its quotes, because fields have their own.
+fn shown(value: Option<&str>) -> &str {
+    let text = value.unwrap_or("not set");
+    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.unwrap_or(text)
 }

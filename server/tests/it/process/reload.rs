@@ -52,7 +52,7 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
         "SIGHUP: the content changed; restart to apply it setting=\"application_services\"";
     assert!(log.contains(content), "{log}");
     assert!(log.contains("SIGHUP: setting not changed; restart to apply it"), "{log}");
-    assert!(log.contains("running=\"\\\"Belfry\\\"\""), "{log}");
+    assert!(log.contains("running=\"Belfry\" loaded=\"Acme\""), "{log}");
     assert!(!log.contains("hunter") && !log.contains("which is everybody"), "{log}");
 
     // They are still pending.
