@@ -95,7 +95,7 @@ impl Writers {
                 while !stop.load(Ordering::Relaxed) {
                     // Spread over all accounts; no two tasks write the same one at a time.
                     let number = next.fetch_add(7919, Ordering::Relaxed) % accounts;
-                    let read = store.rulesets_for_update(number + 1).await;
+                    let read = store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
                     let document = SerializedDocument::new(world.document(seed));
                     let saved = store.save_ruleset(&read.expect("a read succeeds"), document).await;

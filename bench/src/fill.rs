@@ -55,7 +55,7 @@ pub(crate) async fn add_accounts(
                 store.add_account(&account(number, now)).await?;
                 store.add_token(&token(number, now)).await?;
                 if rules {
-                    let read = store.rulesets_for_update(number + 1).await?;
+                    let read = store.rulesets_for_update(number + 1, now).await?;
                     let document = world.document(usize::try_from(number).unwrap_or(0));
                     store.save_ruleset(&read, SerializedDocument::new(document)).await?;
                 }

@@ -38,7 +38,8 @@ impl World {
             |n| read(RuleKind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
         Self {
             keywords: (0..KEYWORDS).map(keyword).collect(),
-            mute: read(RuleKind::Room, json!({"actions": []})),
+            // Timed rules, which end in 2096.
+            mute: read(RuleKind::Room, json!({"actions": [], "until": 4_000_000_000_000_i64})),
             highlight: read(RuleKind::Sender, json!({"actions": actions})),
         }
     }

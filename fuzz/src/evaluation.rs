@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use belfry_core::json;
-use belfry_core::rules::body::{read_actions, read_enabled};
+use belfry_core::rules::body::read_actions;
 use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::{EvaluateRequest, ExplainRequest};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
@@ -24,7 +24,9 @@ use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::{Outcome, UserRules};
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::work::WorkBudget;
-use belfry_core::rules::{Document, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope};
+use belfry_core::rules::{
+    Document, EnabledChange, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope,
+};
 use serde_json::{Value, json};
 
 /// The documents of a user, by scope.
@@ -148,7 +150,8 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
     let (kind, id) = (name.kind, name.id.as_str());
     Some(match path {
         RulePath::Enabled(_) => {
-            read_enabled(body).and_then(|enabled| document.set_enabled(kind, id, enabled))
+            let change = EnabledChange::read(body);
+            change.and_then(|change| document.change_enabled(kind, id, change))
         }
         RulePath::Actions(_) => {
             read_actions(body).and_then(|actions| document.set_actions(kind, id, actions))

@@ -3,9 +3,10 @@
 //! An input is a path after `/pushrules/` on the first line, and a body on the following lines.
 
 use belfry_core::json;
-use belfry_core::rules::body::{read_actions, read_enabled};
+use belfry_core::rules::body::read_actions;
 use belfry_core::rules::{
-    Document, NewRule, Position, RuleId, RuleKind, RulePath, RuleScope, RulesetsResponse, User,
+    Document, EnabledChange, NewRule, Position, RuleId, RuleKind, RulePath, RuleScope,
+    RulesetsResponse, User,
 };
 use serde_json::json;
 
@@ -34,8 +35,13 @@ pub fn check(input: &[u8]) {
         let sent = json::to_bytes(&json!({"actions": actions}));
         assert_eq!(read_actions(&sent).ok(), Some(actions));
     }
-    if let Ok(enabled) = read_enabled(body) {
-        assert_eq!(read_enabled(enabled.to_string().as_bytes()).ok(), Some(enabled));
+    if let Ok(change) = EnabledChange::read(body) {
+        let EnabledChange { enabled, until } = change;
+        let sent = match until {
+            Some(until) => json!({"enabled": enabled, "until": until}),
+            None => json!(enabled),
+        };
+        assert_eq!(EnabledChange::from_json(sent).ok(), Some(change));
     }
 }
 

@@ -83,7 +83,7 @@ impl AppState {
             audit: AuditCounters::new(config.audit.addresses),
             application_services,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
-            rule_writer: RuleWriter::new(store.clone(), rule_limits),
+            rule_writer: RuleWriter::new(store.clone(), rule_limits, Arc::clone(&clock)),
             evaluation_pool: EvaluationPool::default(),
             unread_responses: UnreadResponses::default(),
             logo,

@@ -197,8 +197,8 @@ fn run_command(cli: Cli, overrides: Overrides, warnings: Vec<String>) -> Result<
             with_store(&config, database_use, async |store, now| command.run(store, now).await)
         }
         Some(Command::Explain(command)) => {
-            with_store(&config, DatabaseUse::Read, async |store, _| {
-                command.run(store, &config).await
+            with_store(&config, DatabaseUse::Read, async |store, now| {
+                command.run(store, &config, now).await
             })
         }
         Some(Command::Audit(command)) => {

@@ -2,12 +2,15 @@
 //!
 //! Each user's rules are stored with the epoch at which they were read, and are used only while the
 //! store reports that epoch as current. So an evaluation after a change of rules uses the changed
-//! rules, on every node, without a notification to this cache.
+//! rules, on every node, without a notification to this cache. Likewise they are used only until
+//! one of them ends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use belfry_core::rules::RuleExpiry;
 use belfry_core::rules::index::IndexedRules;
+use jiff::Timestamp;
 
 use crate::metrics::{CacheCounters, CacheStatus};
 use crate::store::{RulesetsSnapshot, SnapshotEpoch, Store};
@@ -26,6 +29,8 @@ pub struct CachedRules {
     pub rules: Option<Arc<IndexedRules>>,
     /// Their size in memory.
     pub bytes: usize,
+    /// The next time at which one of them ends.
+    next_expiry: Option<RuleExpiry>,
 }
 
 #[derive(Default)]
@@ -45,11 +50,14 @@ impl RuleIndexCache {
     }
 
     /// For each of these accounts its rules, if they are cached and current.
-    pub fn get(&self, store: &Store, accounts: &[i64]) -> Vec<Option<CachedRules>> {
+    pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
         let state = self.lock();
         let get = |account: &i64| {
             let entry = state.entries.get(account);
-            let current = entry.filter(|(epoch, _)| store.is_current(*account, *epoch));
+            let current = entry.filter(|(epoch, rules)| {
+                store.is_current(*account, *epoch)
+                    && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
+            });
             self.lookups.record(current.is_some());
             current.map(|(_, rules)| rules.clone())
         };
@@ -62,7 +70,7 @@ impl RuleIndexCache {
         let compile = || Arc::new(IndexedRules::new(rulesets.documents()));
         let rules = (!rulesets.is_empty()).then(compile);
         let bytes = ENTRY_BYTES + rules.as_ref().map_or(0, |rules| rules.bytes());
-        let rules = CachedRules { rules, bytes };
+        let rules = CachedRules { rules, bytes, next_expiry: rulesets.next_expiry() };
         let mut state = self.lock();
         if let Some((_, old)) = state.entries.remove(&account) {
             state.bytes -= old.bytes;

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::{ImportError, ImportLimits};
 use crate::json::{self, JsonError, read_array};
 use crate::rules::{
-    Action, Document, NewRule, Position, RuleError, RuleId, RuleKind, RuleScope, User,
+    Action, Document, EnabledChange, NewRule, Position, RuleError, RuleExpiry, RuleId, RuleKind,
+    RuleScope, User,
 };
 
 /// Reads the rulesets that are not empty.
@@ -138,12 +139,13 @@ fn patch_builtin(
         Some(actions) => Some(read_array("actions", actions.clone(), Action::from_json)?),
         None => None,
     };
+    let until = rule.get("until").map(RuleExpiry::from_json).transpose()?;
     // Enabled and actions do not depend on the user.
     let Ok(builtin) = document.rule(kind, id, User::new("")).map(Cow::into_owned) else {
         return Ok(());
     };
     if let Some(enabled) = enabled.filter(|enabled| *enabled != builtin.enabled) {
-        document.set_enabled(kind, id, enabled)?;
+        document.change_enabled(kind, id, EnabledChange { enabled, until })?;
     }
     match actions {
         Some(actions) if actions != builtin.actions => document.set_actions(kind, id, actions),

@@ -173,6 +173,17 @@ fn of_built_in_rules_only_the_differences_are_stored() {
 }
 
 #[test]
+fn timed_rules_are_imported_with_their_end() {
+    let stored = rulesets(&json!({
+        "override": [{"rule_id": ".m.rule.master", "enabled": true, "until": 5}],
+        "room": [{"rule_id": "!r:x", "actions": [], "until": 6}],
+    }));
+    let stored = stored.unwrap().remove(0).1;
+    assert_eq!(stored["changes"], json!({".m.rule.master": {"enabled": true, "until": 5}}));
+    assert_eq!(stored["rules"]["room"][0]["until"], 6);
+}
+
+#[test]
 fn a_built_in_rule_that_only_the_other_system_has_is_ignored() {
     let rule = json!({"rule_id": ".org.example.rule", "enabled": false, "actions": []});
     assert_eq!(rulesets(&json!({"override": [rule.clone()]})), Ok(Vec::new()));

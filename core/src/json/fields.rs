@@ -59,6 +59,17 @@ impl Fields {
         self.object.remove(name)
     }
 
+    /// Removes an optional field, if `read` accepts its value.
+    pub(crate) fn take_if<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(self.object.get(name)?)?;
+        self.object.remove(name);
+        Some(value)
+    }
+
     /// Removes a required field.
     pub(crate) fn need(&mut self, name: &str) -> Result<Value, JsonError> {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))

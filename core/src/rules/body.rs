@@ -1,8 +1,9 @@
 //! Bodies of requests that create or change rules.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Action, Condition, Extra, Rule, RuleError, RuleId, RuleKind};
+use super::{Action, Condition, Extra, Rule, RuleError, RuleExpiry, RuleId, RuleKind};
 use crate::json::{self, Fields, Location, read_array};
 
 /// Body of `PUT` of a rule.
@@ -11,7 +12,17 @@ pub struct NewRule {
     actions: Vec<Action>,
     conditions: Option<Vec<Condition>>,
     pattern: Option<String>,
+    until: Option<RuleExpiry>,
     extra: Extra,
+}
+
+/// Body of `PUT` of `enabled`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EnabledChange {
+    /// Whether the rule is evaluated.
+    pub enabled: bool,
+    /// When the change of a built-in rule ends.
+    pub until: Option<RuleExpiry>,
 }
 
 impl NewRule {
@@ -42,10 +53,11 @@ impl NewRule {
             RuleKind::Content => Some(fields.need_string("pattern")?),
             _ => fields.take_string("pattern")?,
         };
+        let until = read_until(&mut fields)?;
         for name in ["rule_id", "default", "enabled"] {
             fields.take(name);
         }
-        Ok(Self { actions, conditions, pattern, extra: fields.rest() })
+        Ok(Self { actions, conditions, pattern, until, extra: fields.rest() })
     }
 
     /// Checks the number of conditions.
@@ -57,29 +69,68 @@ impl NewRule {
         if count <= max { Ok(()) } else { Err(RuleError::TooManyConditions(max)) }
     }
 
+    /// Checks that a timed rule ends in the future.
+    ///
+    /// # Errors
+    /// If it would be absent at once.
+    pub fn check_until(&self, now: Timestamp) -> Result<(), RuleError> {
+        self.until.map_or(Ok(()), |until| until.check(now))
+    }
+
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
         self.into_rule_named(id.into(), enabled)
     }
 
     /// The rule with an id that has been validated before.
     pub(super) fn into_rule_named(self, rule_id: String, enabled: bool) -> Rule {
-        let Self { actions, conditions, pattern, extra } = self;
-        Rule { rule_id, enabled, actions, conditions, pattern, extra }
+        let Self { actions, conditions, pattern, until, extra } = self;
+        Rule { rule_id, enabled, actions, conditions, pattern, until, extra }
     }
 }
 
-/// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`.
-///
-/// # Errors
-/// If the body is neither.
-pub fn read_enabled(body: &[u8]) -> Result<bool, RuleError> {
-    Ok(match json::parse(body)? {
-        Value::Bool(enabled) => enabled,
-        object @ Value::Object(_) => Fields::new(object, Location::Body)?.need_bool("enabled")?,
-        _ => {
-            return Err(Location::Body.wrong_type("true, false, or an object with enabled").into());
+impl EnabledChange {
+    /// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`, for a built-in rule
+    /// also with `until`.
+    ///
+    /// # Errors
+    /// If the body is neither, or `until` is not a time.
+    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
+        Self::from_json(json::parse(body)?)
+    }
+
+    /// Reads the same from a parsed body.
+    ///
+    /// # Errors
+    /// As [`EnabledChange::read`].
+    pub fn from_json(body: Value) -> Result<Self, RuleError> {
+        match body {
+            Value::Bool(enabled) => Ok(enabled.into()),
+            object @ Value::Object(_) => {
+                let mut fields = Fields::new(object, Location::Body)?;
+                Ok(Self { enabled: fields.need_bool("enabled")?, until: read_until(&mut fields)? })
+            }
+            _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
-    })
+    }
+
+    /// Checks that a timed change ends in the future.
+    ///
+    /// # Errors
+    /// If it would end at once.
+    pub fn check_until(self, now: Timestamp) -> Result<(), RuleError> {
+        self.until.map_or(Ok(()), |until| until.check(now))
+    }
+}
+
+/// A change without an end.
+impl From<bool> for EnabledChange {
+    fn from(enabled: bool) -> Self {
+        Self { enabled, until: None }
+    }
+}
+
+fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
+    fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
 }
 
 /// Parses the body of `PUT` of `actions`: `{"actions":[…]}`.

@@ -9,10 +9,12 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Action, NewRule, Position, RuleError, RuleId, RuleKind, RulePatch, RuleScope, Ruleset,
+    Action, EnabledChange, NewRule, Position, Rule, RuleError, RuleId, RuleKind, RulePatch,
+    RuleScope, Ruleset,
 };
 
 mod edit;
+mod expiry;
 mod view;
 
 pub use edit::{Direction, RemovedRule};
@@ -29,7 +31,7 @@ pub struct Document {
 /// ```json
 /// {"version":"1",
 ///  "rules":{"override":[],"content":[],"room":[],"sender":[],"underride":[]},
-///  "changes":{".m.rule.master":{"enabled":true,"actions":[]}}}
+///  "changes":{".m.rule.master":{"enabled":true,"actions":[],"until":1800000000000}}}
 /// ```
 ///
 /// Changes are keyed by rule id alone, so that they still apply if a built-in rule moves to
@@ -144,7 +146,8 @@ impl Document {
         Ok(())
     }
 
-    /// Enables or disables a user's or built-in rule.
+    /// Enables or disables a user's or built-in rule. A user's timed rule keeps its end; a timed
+    /// change of a built-in rule is replaced by one without an end.
     ///
     /// # Errors
     /// If the rule does not exist.
@@ -154,7 +157,28 @@ impl Document {
         id: &str,
         enabled: bool,
     ) -> Result<(), RuleError> {
-        self.change(kind, id, RulePatch { enabled: Some(enabled), actions: None })
+        self.change_enabled(kind, id, enabled.into())
+    }
+
+    /// Like [`Document::set_enabled`]; the change of a built-in rule may have an end, at which
+    /// `enabled` returns to its default.
+    ///
+    /// # Errors
+    /// If the rule does not exist, or if it is a user's rule and the change has an end.
+    pub fn change_enabled(
+        &mut self,
+        kind: RuleKind,
+        id: &str,
+        change: EnabledChange,
+    ) -> Result<(), RuleError> {
+        match self.rule_mut(kind, id)? {
+            RuleMut::User(_) if change.until.is_some() => {
+                return Err(RuleError::ExpiryOfUserRule(id.to_owned()));
+            }
+            RuleMut::User(rule) => rule.enabled = change.enabled,
+            RuleMut::Builtin(patch) => patch.set_enabled(change),
+        }
+        Ok(())
     }
 
     /// Replaces the actions of a user's or built-in rule.
@@ -167,7 +191,11 @@ impl Document {
         id: &str,
         actions: Vec<Action>,
     ) -> Result<(), RuleError> {
-        self.change(kind, id, RulePatch { enabled: None, actions: Some(actions) })
+        match self.rule_mut(kind, id)? {
+            RuleMut::User(rule) => rule.actions = actions,
+            RuleMut::Builtin(patch) => patch.actions = Some(actions),
+        }
+        Ok(())
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {
@@ -194,16 +222,21 @@ impl Document {
             .ok_or_else(|| RuleError::UnknownNeighbour { kind, id: neighbour.to_owned() })
     }
 
-    fn change(&mut self, kind: RuleKind, id: &str, change: RulePatch) -> Result<(), RuleError> {
+    fn rule_mut(&mut self, kind: RuleKind, id: &str) -> Result<RuleMut<'_>, RuleError> {
         if let Some(index) = self.index_of(kind, id) {
-            change.apply(&mut self.stored.rules[kind][index]);
-        } else if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
-            self.stored.patches.entry(id.to_owned()).or_default().merge(change);
-        } else {
-            return Err(no_such_rule(kind, id));
+            return Ok(RuleMut::User(&mut self.stored.rules[kind][index]));
         }
-        Ok(())
+        if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
+            return Ok(RuleMut::Builtin(self.stored.patches.entry(id.to_owned()).or_default()));
+        }
+        Err(no_such_rule(kind, id))
     }
+}
+
+/// A rule to be changed: a user's rule, or the changes to a built-in rule.
+enum RuleMut<'d> {
+    User(&'d mut Rule),
+    Builtin(&'d mut RulePatch),
 }
 
 fn no_such_rule(kind: RuleKind, id: &str) -> RuleError {

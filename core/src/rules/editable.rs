@@ -26,6 +26,9 @@ impl Serialize for Editable<'_> {
         }
         object.serialize_entry("actions", &rule.actions)?;
         if !rule.is_builtin() {
+            if let Some(until) = &rule.until {
+                object.serialize_entry("until", until)?;
+            }
             for (key, value) in &rule.extra {
                 object.serialize_entry(key, value)?;
             }
@@ -90,6 +93,7 @@ impl RuleEdit {
                 actions,
                 conditions: None,
                 pattern: None,
+                until: None,
                 extra: super::Extra::new(),
             },
         }
@@ -127,14 +131,14 @@ mod tests {
     fn the_editable_json_has_everything_but_id_and_enabled() {
         let full = json!({
             "rule_id": "a", "enabled": false, "pattern": "p", "actions": ["notify"],
-            "conditions": [{"kind": "contains_display_name"}], "org.x": [1],
+            "conditions": [{"kind": "contains_display_name"}], "org.x": [1], "until": 5,
         });
         let condition = r#"{"kind":"contains_display_name"}"#;
         for (rule, compact) in [
             (
                 rule(full),
                 format!(
-                    r#"{{"pattern":"p","conditions":[{condition}],"actions":["notify"],"org.x":[1]}}"#
+                    r#"{{"pattern":"p","conditions":[{condition}],"actions":["notify"],"until":5,"org.x":[1]}}"#
                 ),
             ),
             (
@@ -177,9 +181,12 @@ mod tests {
         };
         let digest = rule(base.clone()).digest();
         assert_eq!(with("enabled", json!(false)), digest);
-        for (key, value) in
-            [("actions", json!(["notify"])), ("pattern", json!("p")), ("org.x", json!(1))]
-        {
+        for (key, value) in [
+            ("actions", json!(["notify"])),
+            ("pattern", json!("p")),
+            ("org.x", json!(1)),
+            ("until", json!(5)),
+        ] {
             assert_ne!(with(key, value), digest, "{key}");
         }
     }

@@ -21,6 +21,26 @@ pub enum RuleError {
     /// A number to compare with is not an integer that all JSON parsers represent exactly.
     #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
     Number(String),
+    /// `until` is negative, or larger than integers that all JSON parsers represent exactly.
+    #[error("until must be from 0 to 9007199254740991, in milliseconds since 1970")]
+    ExpiryRange,
+    /// `until` is not in the future.
+    #[error(
+        "until must be in the future: it is {until}, and the server's clock is at {now} \
+         (milliseconds since 1970)"
+    )]
+    PastExpiry {
+        /// The value of `until`.
+        until: i64,
+        /// The current time.
+        now: i64,
+    },
+    /// A change of `enabled` of a user's rule has `until`.
+    #[error(
+        "until can be given with enabled for built-in rules only; for your own rule {0:?}, put \
+         the rule with until"
+    )]
+    ExpiryOfUserRule(String),
     /// The rule id or profile tag is not valid.
     #[error(transparent)]
     Id(#[from] IdError),
@@ -90,6 +110,9 @@ impl RuleError {
             Self::UnknownAction(_)
             | Self::MemberCount(_)
             | Self::Number(_)
+            | Self::ExpiryRange
+            | Self::PastExpiry { .. }
+            | Self::ExpiryOfUserRule(_)
             | Self::Id(_)
             | Self::BuiltinField(_)
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,

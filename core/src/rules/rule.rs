@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Action, Condition, Extra, RuleError, RuleId};
+use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{Fields, Location, read_array};
 
 /// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
@@ -22,6 +22,8 @@ pub struct Rule {
     pub conditions: Option<Vec<Condition>>,
     /// Glob to search in the message text. Always present for content rules.
     pub pattern: Option<String>,
+    /// When the rule ends. For a built-in rule: when `enabled` returns to its default.
+    pub until: Option<RuleExpiry>,
     /// Other members, stored and returned unchanged.
     pub extra: Extra,
 }
@@ -35,6 +37,7 @@ impl Rule {
     fn from_stored(value: Value) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, Location::Body)?;
         fields.take("default");
+        let until = fields.take_if("until", RuleExpiry::from_stored);
         Ok(Self {
             rule_id: fields.need_string("rule_id")?,
             enabled: fields.need_bool("enabled")?,
@@ -44,6 +47,7 @@ impl Rule {
                 .map(|value| read_array("conditions", value, Condition::from_stored))
                 .transpose()?,
             pattern: fields.take_string("pattern")?,
+            until,
             extra: fields.rest(),
         })
     }
@@ -61,6 +65,9 @@ impl Serialize for Rule {
         }
         if let Some(pattern) = &self.pattern {
             object.serialize_entry("pattern", pattern)?;
+        }
+        if let Some(until) = &self.until {
+            object.serialize_entry("until", until)?;
         }
         for (key, value) in &self.extra {
             object.serialize_entry(key, value)?;
@@ -93,10 +100,22 @@ mod tests {
             json!({
                 "rule_id": "b", "default": false, "enabled": true, "pattern": "", "actions": [],
                 "conditions": [{"kind": "contains_display_name"}], "org.x": [null, 1],
+                "until": 1_800_000_000_000_i64,
             }),
         ] {
             let rule: Rule = serde_json::from_value(wire.clone()).unwrap();
             assert_eq!(json!(rule), wire);
+        }
+    }
+
+    #[test]
+    fn a_stored_until_of_another_type_is_an_ordinary_member() {
+        for until in [json!("tomorrow"), json!(-1), json!(1.5), json!(null), json!({"a": 1})] {
+            let mut wire = json!({"rule_id": "a", "enabled": true, "actions": []});
+            wire["until"] = until.clone();
+            let rule: Rule = serde_json::from_value(wire).unwrap();
+            assert_eq!((rule.until, rule.extra.get("until")), (None, Some(&until)));
+            assert_eq!(json!(rule)["until"], until);
         }
     }
 

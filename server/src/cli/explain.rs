@@ -13,6 +13,7 @@ use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::UserRules;
 use clap::Args;
+use jiff::Timestamp;
 
 use self::page::Page;
 use super::CliError;
@@ -49,7 +50,12 @@ pub(super) struct Command {
 const MAX_BYTES: u64 = 1024 * 1024;
 
 impl Command {
-    pub(super) async fn run(self, store: &Store, config: &Config) -> Result<(), CliError> {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
         let event =
             json::parse(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
         let event = Event::from_value(event)
@@ -63,7 +69,7 @@ impl Command {
         facts.room.member_count = self.member_count.or(facts.room.member_count);
         facts.display_name = self.display_name.or(facts.display_name);
         let account = find(store, config, &self.account).await?;
-        let rulesets = store.rulesets(account.id).await?;
+        let rulesets = store.rulesets(account.id, now).await?;
         let member = Member {
             display_name: facts.display_name.as_deref(),
             profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),

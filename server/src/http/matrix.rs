@@ -57,7 +57,7 @@ pub(super) async fn account_data(
     if path_user != user_id {
         return Err(MatrixError::OtherUser);
     }
-    let rulesets = state.store.rulesets(requester.account).await?;
+    let rulesets = state.store.rulesets(requester.account, requester.now).await?;
     let response = rulesets.response(User::new(&user_id));
     Ok(JsonBytes(state.unread_responses.count(requester.account, response)?).into_response())
 }

@@ -68,15 +68,16 @@ impl Store {
 fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql(
-            "insert into rulesets (account_id, scope, version, document) \
-             select id, cast($3 as text), cast($4 as bigint), cast($5 as text) from accounts \
-             where id = $1 and name = $2",
+            "insert into rulesets (account_id, scope, version, document, expires_at) \
+             select id, cast($3 as text), cast($4 as bigint), cast($5 as text), \
+             cast($6 as bigint) from accounts where id = $1 and name = $2",
             [
                 import.account.id.into(),
                 import.account.name.as_str().into(),
                 ruleset.scope().to_string().into(),
                 first_version().into(),
                 ruleset.text().into(),
+                ruleset.expires_at().into(),
             ],
         )
     })

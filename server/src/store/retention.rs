@@ -10,6 +10,7 @@
 
 mod app_tokens;
 mod apps;
+mod rules;
 
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub struct RetentionSettings {
 /// The outcome of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SweepOutcome {
-    /// The number of deleted rows by table.
+    /// The number of deleted rows by table; of `rulesets`, those from which rules were removed.
     Swept(Vec<(&'static str, usize)>),
     /// The clock jumped; nothing is deleted before this time.
     ClockUntrusted(Timestamp),
@@ -180,8 +181,8 @@ fn mark_and_delete(
 
 impl Store {
     /// The tables that sweeps delete from.
-    pub const SWEPT_TABLES: [&str; 6] =
-        ["requests", "sessions", "codes", "tokens", "apps", "audit_events"];
+    pub const SWEPT_TABLES: [&str; 7] =
+        ["requests", "sessions", "codes", "tokens", "apps", "audit_events", "rulesets"];
 
     /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
     pub async fn sweep(
@@ -215,6 +216,7 @@ impl Store {
             }
             deleted.push((table, rows));
         }
+        deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
         deleted.extend(self.delete_unused_apps(cutoff, now).await?);
         Ok(SweepOutcome::Swept(deleted))

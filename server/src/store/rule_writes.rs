@@ -13,6 +13,7 @@ use belfry_core::rules::{Document, RuleError, RuleLimits, RuleScope};
 use tokio::sync::oneshot;
 
 use super::{SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets};
+use crate::clock::Clock;
 use crate::random;
 
 /// A change of one document. It may be applied more than once; if it is rejected, it must leave the
@@ -43,6 +44,7 @@ type Outcome = Result<(), RuleWriteError>;
 pub struct RuleWriter {
     store: Store,
     limits: RuleLimits,
+    clock: Arc<dyn Clock>,
     /// Queued changes by account. An account has an entry while one of its saves is in progress.
     queues: Arc<Mutex<HashMap<i64, Vec<QueuedChange>>>>,
 }
@@ -54,9 +56,10 @@ struct QueuedChange {
 }
 
 impl RuleWriter {
-    /// A writer that enforces these limits per account.
-    pub fn new(store: Store, limits: RuleLimits) -> Self {
-        Self { store, limits, queues: Arc::default() }
+    /// A writer that enforces these limits per account. Rules that have ended are deleted with the
+    /// next change.
+    pub fn new(store: Store, limits: RuleLimits, clock: Arc<dyn Clock>) -> Self {
+        Self { store, limits, clock, queues: Arc::default() }
     }
 
     /// Applies a change, and returns when it is durable or rejected. Dropping the future does not
@@ -171,12 +174,13 @@ impl Saver {
         scope: &RuleScope,
         changes: &[QueuedChange],
     ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
-        let RuleWriter { store, limits, .. } = &self.writer;
-        let mut read = store.rulesets_for_update(self.account).await?;
+        let RuleWriter { store, limits, clock, .. } = &self.writer;
+        let now = clock.now();
+        let mut read = store.rulesets_for_update(self.account, now).await?;
         let (mut document, mut outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
         if outcomes.iter().all(Result::is_err) && read.is_cached {
             // Nothing would be saved, so no conflict would reveal that the cache is stale.
-            read = store.reload_rulesets_for_update(self.account).await?;
+            read = store.reload_rulesets_for_update(self.account, now).await?;
             (document, outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {

@@ -1,29 +1,35 @@
 //! Push rulesets: one versioned document per scope of an account.
 
 mod bulk;
+mod expiry;
 mod snapshot;
 
 use std::sync::{Arc, OnceLock};
 
 use belfry_core::json;
-use belfry_core::rules::{Document, RuleScope, RulesetsResponse, User, default_response};
+use belfry_core::rules::{
+    Document, RuleExpiry, RuleScope, RulesetsResponse, User, default_response,
+};
 use bytes::Bytes;
+use jiff::Timestamp;
 
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
-use super::engine::{Batch, FromRow, Row, sql};
+use super::engine::{Batch, FromRow, Row, Statement, sql};
 use super::epochs::Epoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 use crate::random;
 
-/// The documents of one account and the cached response that lists them. Accounts without documents
-/// need no allocation.
+/// The documents of one account, without the rules that had ended when they were read, and the
+/// cached response that lists them. Accounts without documents need no allocation.
 #[derive(Debug, Clone, Default)]
 pub struct StoredRulesets(Option<Arc<Documents>>);
 
 #[derive(Debug)]
 struct Documents {
     all: Vec<Versioned>,
+    /// The next time at which a rule ends.
+    next_expiry: Option<RuleExpiry>,
     response: OnceLock<Bytes>,
 }
 
@@ -92,6 +98,11 @@ impl SerializedDocument {
         &self.text
     }
 
+    /// The next time at which a rule ends, in seconds and rounded up, as it is stored.
+    pub(super) fn expires_at(&self) -> Option<Timestamp> {
+        self.document.next_expiry().map(RuleExpiry::to_second)
+    }
+
     /// Size of the stored text; 0 if the document is empty and will be deleted.
     pub fn bytes(&self) -> usize {
         self.text.len()
@@ -100,8 +111,11 @@ impl SerializedDocument {
 
 impl StoredRulesets {
     fn new(all: Vec<Versioned>) -> Self {
-        let documents = Documents { all, response: OnceLock::new() };
-        Self((!documents.all.is_empty()).then(|| Arc::new(documents)))
+        if all.is_empty() {
+            return Self(None);
+        }
+        let next_expiry = all.iter().filter_map(|one| one.document.next_expiry()).min();
+        Self(Some(Arc::new(Documents { all, next_expiry, response: OnceLock::new() })))
     }
 
     fn all(&self) -> &[Versioned] {
@@ -172,9 +186,14 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// The rulesets of an account; empty if it never changed a rule.
-    pub async fn rulesets(&self, account: i64) -> Result<StoredRulesets, StoreError> {
-        if let Some(cached) = self.cache.rules.get(&account) {
+    /// The rulesets of an account, without the rules that have ended; empty if it never changed a
+    /// rule.
+    pub async fn rulesets(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<StoredRulesets, StoreError> {
+        if let Some(cached) = self.cached_rulesets(account, now) {
             return Ok(cached);
         }
         let epoch = self.cache.rules.epoch(&account);
@@ -182,19 +201,24 @@ impl Store {
             "select scope, version, document from rulesets where account_id = $1 order by scope",
             [account.into()],
         );
-        let rulesets = StoredRulesets::new(self.read_all(select).await?);
+        let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired(now);
         self.cache.rules.insert(account, rulesets.clone(), epoch);
         Ok(rulesets)
     }
 
-    /// The rulesets of an account, to be changed.
-    pub async fn rulesets_for_update(&self, account: i64) -> Result<RulesetsForUpdate, StoreError> {
+    /// The rulesets of an account without the rules that have ended, to be changed. The next save
+    /// also deletes those rules.
+    pub async fn rulesets_for_update(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<RulesetsForUpdate, StoreError> {
         let epoch = self.cache.rules.epoch(&account);
-        let cached = self.cache.rules.get(&account);
+        let cached = self.cached_rulesets(account, now);
         let is_cached = cached.is_some();
         let rulesets = match cached {
             Some(rulesets) => rulesets,
-            None => self.rulesets(account).await?,
+            None => self.rulesets(account, now).await?,
         };
         Ok(RulesetsForUpdate { rulesets, account, epoch, is_cached })
     }
@@ -203,9 +227,10 @@ impl Store {
     pub async fn reload_rulesets_for_update(
         &self,
         account: i64,
+        now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
         self.cache.invalidate(&[Invalidation::Rules(account)]);
-        let read = self.rulesets_for_update(account).await?;
+        let read = self.rulesets_for_update(account, now).await?;
         Ok(RulesetsForUpdate { is_cached: false, ..read })
     }
 
@@ -216,26 +241,9 @@ impl Store {
         read: &RulesetsForUpdate,
         document: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
-        let scope = document.document.scope();
-        let version = read.rulesets.versioned(scope).map(|versioned| versioned.version);
-        let [account_id, scope] = [read.account.into(), scope.to_string().into()];
-        let statement = match (version, document.text.as_str()) {
-            (None, "") => return Ok(SaveOutcome::Saved),
-            (None, text) => sql(
-                "insert into rulesets (account_id, scope, version, document) \
-                 values ($1, $2, $3, $4) on conflict do nothing returning version",
-                [account_id, scope, first_version().into(), text.into()],
-            ),
-            (Some(version), "") => sql(
-                "delete from rulesets \
-                 where account_id = $1 and scope = $2 and version = $3 returning version",
-                [account_id, scope, version.into()],
-            ),
-            (Some(version), text) => sql(
-                "update rulesets set version = version + 1, document = $4 \
-                 where account_id = $1 and scope = $2 and version = $3 returning version",
-                [account_id, scope, version.into(), text.into()],
-            ),
+        let version = read.rulesets.versioned(document.scope()).map(|one| one.version);
+        let Some(statement) = save_statement(read.account, version, &document) else {
+            return Ok(SaveOutcome::Saved);
         };
         let batch = Batch::from(statement).invalidating(Invalidation::Rules(read.account));
         let [saved] = self.write_rows(batch).await?;
@@ -245,6 +253,35 @@ impl Store {
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
+}
+
+/// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
+/// row if the stored document has another version. `None` if there is nothing to save.
+pub(super) fn save_statement(
+    account: i64,
+    version: Option<i64>,
+    document: &SerializedDocument,
+) -> Option<Statement> {
+    let [account, scope] = [account.into(), document.scope().to_string().into()];
+    let expires_at = document.expires_at().into();
+    Some(match (version, document.text()) {
+        (None, "") => return None,
+        (None, text) => sql(
+            "insert into rulesets (account_id, scope, version, document, expires_at) \
+             values ($1, $2, $3, $4, $5) on conflict do nothing returning version",
+            [account, scope, first_version().into(), text.into(), expires_at],
+        ),
+        (Some(version), "") => sql(
+            "delete from rulesets \
+             where account_id = $1 and scope = $2 and version = $3 returning version",
+            [account, scope, version.into()],
+        ),
+        (Some(version), text) => sql(
+            "update rulesets set version = version + 1, document = $4, expires_at = $5 \
+             where account_id = $1 and scope = $2 and version = $3 returning version",
+            [account, scope, version.into(), text.into(), expires_at],
+        ),
+    })
 }
 
 /// The version of a new document. It is random, so that a recreated document is never mistaken for

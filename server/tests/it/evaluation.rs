@@ -6,6 +6,7 @@ mod evaluate;
 mod explain;
 mod huge;
 mod many;
+mod timed;
 mod unusual_input;
 pub(crate) mod work;
 

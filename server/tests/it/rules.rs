@@ -12,6 +12,7 @@ mod nodes;
 mod parallel;
 mod paths;
 mod placement;
+mod timed;
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;

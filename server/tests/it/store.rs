@@ -13,7 +13,7 @@ mod upgrade;
 
 use self::cases::{
     access, account_import, accounts, admins, apps, audit, codes, deletion, last_use, requests,
-    retention, rulesets, sessions, tokens, whole,
+    retention, rulesets, sessions, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -160,6 +160,14 @@ conformance! {
         nothing_is_deleted_after_a_clock_jump,
         of_concurrent_sweeps_one_runs,
         the_retention_is_a_setting,
+    }
+    timed_rules::{
+        a_timed_rule_is_read_until_its_end,
+        the_next_save_deletes_rules_that_have_ended,
+        a_sweep_deletes_rules_that_ended_minutes_ago,
+        a_sweep_changes_more_rulesets_than_a_batch,
+        imported_timed_rules_are_deleted_by_a_sweep,
+        no_change_concurrent_with_a_sweep_is_lost,
     }
     last_use::{
         the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,

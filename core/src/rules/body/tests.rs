@@ -33,14 +33,14 @@ fn override_and_underride_have_conditions_and_content_has_a_pattern() {
 #[test]
 fn optional_and_unknown_fields_are_stored_for_every_kind() {
     let body = r#"{"actions":["notify"],"conditions":[{"kind":"contains_display_name"}],
-        "pattern":"p","org.x":{"a":1.5}}"#;
+        "pattern":"p","until":1800000000000,"org.x":{"a":1.5}}"#;
     for kind in RuleKind::ALL {
         assert_eq!(
             rule_json(kind, body),
             json!({
                 "rule_id": "r", "default": false, "enabled": true, "actions": ["notify"],
                 "conditions": [{"kind": "contains_display_name"}], "pattern": "p",
-                "org.x": {"a": 1.5},
+                "until": 1_800_000_000_000_i64, "org.x": {"a": 1.5},
             })
         );
     }
@@ -82,6 +82,14 @@ fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
         (RuleKind::Content, r#"{"actions":[]}"#, MissingParam, "pattern is missing"),
         (RuleKind::Content, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
         (RuleKind::Sender, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
+        (RuleKind::Room, r#"{"actions":[],"until":"1"}"#, BadJson, "until must be an integer: mil"),
+        (
+            RuleKind::Room,
+            r#"{"actions":[],"until":null}"#,
+            BadJson,
+            "until must be an integer: mil",
+        ),
+        (RuleKind::Room, r#"{"actions":[],"until":-1}"#, InvalidParam, "until must be from 0 to "),
     ] {
         let error = NewRule::read(kind, body.as_bytes()).unwrap_err();
         assert_eq!(error.code(), code, "{kind} {body}");
@@ -94,8 +102,13 @@ fn enabled_is_a_boolean_or_an_object_with_one() {
     for (body, enabled) in
         [("true", true), (" false ", false), (r#"{"enabled":false,"x":1}"#, false)]
     {
-        assert_eq!(read_enabled(body.as_bytes()), Ok(enabled), "{body}");
+        assert_eq!(EnabledChange::read(body.as_bytes()), Ok(enabled.into()), "{body}");
     }
+    let until = RuleExpiry::try_from(1_800_000_000_000).ok();
+    assert_eq!(
+        EnabledChange::read(br#"{"enabled":true,"until":1800000000000}"#),
+        Ok(EnabledChange { enabled: true, until })
+    );
     for (body, code) in [
         ("", MatrixErrorCode::NotJson),
         ("True", MatrixErrorCode::NotJson),
@@ -105,9 +118,12 @@ fn enabled_is_a_boolean_or_an_object_with_one() {
         ("[true]", MatrixErrorCode::BadJson),
         (r#"{"enabled":"true"}"#, MatrixErrorCode::BadJson),
         (r#"{"enabled":true,"enabled":true}"#, MatrixErrorCode::BadJson),
+        (r#"{"enabled":true,"until":"x"}"#, MatrixErrorCode::BadJson),
+        (r#"{"enabled":true,"until":-1}"#, MatrixErrorCode::InvalidParam),
         ("{}", MatrixErrorCode::MissingParam),
+        (r#"{"until":1800000000000}"#, MatrixErrorCode::MissingParam),
     ] {
-        assert_eq!(read_enabled(body.as_bytes()).unwrap_err().code(), code, "{body}");
+        assert_eq!(EnabledChange::read(body.as_bytes()).unwrap_err().code(), code, "{body}");
     }
 }
 

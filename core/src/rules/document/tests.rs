@@ -8,6 +8,7 @@ use crate::matrix::MatrixErrorCode;
 use crate::rules::{RulesetsResponse, User, body, builtin};
 
 mod model;
+mod timed;
 
 fn alice() -> User<'static> {
     User::new("@alice:x.org")

@@ -32,8 +32,9 @@ impl Show {
         let account = super::find(store, config, &self.account).await?;
         let sessions = store.session_use(account.id, now).await?;
         let apps = store.authorized_apps(account.id, now).await?;
-        let rulesets = store.rulesets(account.id).await?;
-        let rules = rulesets.documents().map(|rules| (rules.scope().to_string(), rules.len()));
+        let rulesets = store.rulesets(account.id, now).await?;
+        let documents = rulesets.documents().filter(|document| !document.is_empty());
+        let rules = documents.map(|rules| (rules.scope().to_string(), rules.len()));
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {

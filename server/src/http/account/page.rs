@@ -31,7 +31,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
     }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let rulesets = store.rulesets(account.id).await?;
+    let rulesets = store.rulesets(account.id, now).await?;
     let mut rules: Vec<&Document> = rulesets.documents().collect();
     rules.sort_by_key(|document| document.scope());
     let csrf = session.csrf_token();

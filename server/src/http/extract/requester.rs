@@ -12,6 +12,7 @@ use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
 use belfry_core::rules::RuleAccess;
 use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
 
 use crate::app::AppState;
 use crate::application_services::ApplicationService;
@@ -27,6 +28,8 @@ pub(crate) struct Requester {
     pub(crate) token: Option<LookupKey>,
     /// The scopes of the token; none for an application service, which may do everything.
     scopes: Option<Scopes>,
+    /// The time of the request head.
+    pub(crate) now: Timestamp,
 }
 
 impl Requester {
@@ -90,6 +93,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
                     name: account.name.clone(),
                     token: Some(secret.lookup),
                     scopes: Some(token.scopes.clone()),
+                    now: client.now,
                 }))
             }
             Err(TokenError::Revoked | TokenError::Expired) => Err(MatrixError::UnknownToken),
@@ -127,7 +131,8 @@ async fn resolve_user(
         detail: Some(service.id.clone()),
         ..Subject::new(AuditKind::ServiceUse, AuditOutcome::Success)
     };
-    state.audit.record(subject, state.clock.now());
+    let now = state.clock.now();
+    state.audit.record(subject, now);
     RequestContext::record_account(account.id);
-    Ok(Requester { account: account.id, name: account.name, token: None, scopes: None })
+    Ok(Requester { account: account.id, name: account.name, token: None, scopes: None, now })
 }

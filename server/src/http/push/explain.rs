@@ -27,7 +27,7 @@ pub(crate) async fn explain(
     let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
     let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
     let request = ExplainRequest::read(&body)?;
-    let rulesets = state.store.rulesets(requester.account).await?;
+    let rulesets = state.store.rulesets(requester.account, state.clock.now()).await?;
     let user_id = requester.user_id(&state);
     let start = Instant::now();
     let slot = state.evaluation_pool.enter_for_account(requester.account)?;

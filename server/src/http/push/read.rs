@@ -91,7 +91,7 @@ where
         let requester = Requester::from_request_parts(parts, state).await?;
         let path = P::from_request_parts(parts, state).await?;
         requester.require(RuleAccess::Read)?;
-        let rulesets = state.store.rulesets(requester.account).await?;
+        let rulesets = state.store.rulesets(requester.account, requester.now).await?;
         let (account, user_id) = (requester.account, requester.user_id(state));
         Ok(Self { path, account, user_id, rulesets, unread: state.unread_responses.clone() })
     }

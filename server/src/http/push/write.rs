@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::percent;
-use belfry_core::rules::body::{read_actions, read_enabled};
+use belfry_core::rules::body::read_actions;
 use belfry_core::rules::{
-    Document, NewRule, Position, RuleAccess, RuleError, RuleId, RuleRef, RuleScope,
+    Document, EnabledChange, NewRule, Position, RuleAccess, RuleError, RuleId, RuleRef, RuleScope,
 };
 use bytes::Bytes;
 
@@ -34,6 +34,7 @@ pub(crate) async fn put_rule(
     Position::read(&query)?;
     let new = NewRule::read(kind, &read_body(&state, request).await?)?;
     new.check_conditions(state.config.rules.max_conditions)?;
+    new.check_until(state.clock.now())?;
     change(&state, &requester, scope, move |document| {
         document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
     })
@@ -58,8 +59,9 @@ pub(crate) async fn put_rule_enabled(
     request: Request,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    let enabled = read_enabled(&read_body(&state, request).await?)?;
-    change(&state, &requester, scope, move |document| document.set_enabled(kind, &id, enabled))
+    let enabled = EnabledChange::read(&read_body(&state, request).await?)?;
+    enabled.check_until(state.clock.now())?;
+    change(&state, &requester, scope, move |document| document.change_enabled(kind, &id, enabled))
         .await
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
+
 use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
 use crate::store::engine::{FromRow, Value, sql};
 use crate::store::epochs::Epoch;
@@ -63,16 +65,17 @@ impl Store {
         Ok(ids)
     }
 
-    /// The rulesets of these accounts, in the same order.
+    /// The rulesets of these accounts without the rules that have ended, in the same order.
     pub async fn rulesets_for_accounts(
         &self,
         accounts: &[i64],
+        now: Timestamp,
     ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
         let mut all = HashMap::with_capacity(accounts.len());
         let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
         for &account in accounts {
             let epoch = self.snapshot_epoch(account);
-            match self.cache.rules.get(&account) {
+            match self.cached_rulesets(account, now) {
                 Some(rulesets) => drop(all.insert(account, RulesetsSnapshot { rulesets, epoch })),
                 None => uncached.push((account, epoch)),
             }
@@ -95,7 +98,8 @@ impl Store {
                 // An account listed twice already has its documents.
                 let read = all.entry(account).or_insert_with(|| {
                     let documents = documents.remove(&account).unwrap_or_default();
-                    RulesetsSnapshot { rulesets: StoredRulesets::new(documents), epoch }
+                    let rulesets = StoredRulesets::new(documents).without_expired(now);
+                    RulesetsSnapshot { rulesets, epoch }
                 });
                 self.cache.rules.insert(account, read.rulesets.clone(), epoch.epoch);
             }

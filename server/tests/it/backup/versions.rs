@@ -130,6 +130,8 @@ const TO_VERSION_4: &str = "\
     create table old_tokens as select lookup, digest, app_id, account_id, scopes, created_at, \
     expires_at, revoked_at from tokens; drop table tokens; \
     alter table old_tokens rename to tokens; \
+    create table old_rulesets as select account_id, scope, version, document from rulesets; \
+    drop table rulesets; alter table old_rulesets rename to rulesets; \
     update backup set schema_version = 4";
 
 async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {

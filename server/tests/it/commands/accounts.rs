@@ -212,12 +212,15 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         json!({ "version": "1", "rules": rules, "changes": {} }).to_string()
     };
     let (global, phone) = (rules(&["a", "b"]), rules(&["c"]));
+    // A rule that has ended.
+    let tablet = rules(&["d"]).replace("\"d\"}", "\"d\",\"until\":1700000000000}");
     let statements = format!(
         "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) values \
          ('a', 'x', {id}, 1, 1700000000, 4000000000), ('b', 'x', {id}, 1, 1700000001, 4000000000), \
          ('c', 'x', {id}, 1, 1700000002, 1700000003);
          insert into rulesets (account_id, scope, version, document) values \
-         ({id}, 'global', 1, '{global}'), ({id}, 'device/phone', 1, '{phone}');
+         ({id}, 'global', 1, '{global}'), ({id}, 'device/phone', 1, '{phone}'), \
+         ({id}, 'device/tablet', 1, '{tablet}');
          update accounts set signed_in_at = 1700000000 where id = {id}"
     );
     workspace.execute(&statements).await;

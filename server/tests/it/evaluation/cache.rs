@@ -150,18 +150,18 @@ async fn stale_cached_users_must_be_reloaded() {
     }
     let [with_rule, without] = {
         let cache = RuleIndexCache::new(1 << 20);
-        let snapshots = store.rulesets_for_accounts(&[ann, dan]).await.unwrap();
+        let snapshots = store.rulesets_for_accounts(&[ann, dan], service.now()).await.unwrap();
         [cache.insert(ann, &snapshots[0]).bytes, cache.insert(dan, &snapshots[1]).bytes]
     };
-    assert!(with_rule > without + store.rulesets(ann).await.unwrap().bytes());
+    assert!(with_rule > without + store.rulesets(ann, service.now()).await.unwrap().bytes());
     // Enough for two users with rules and one without.
     let cache = RuleIndexCache::new(2 * with_rule + without);
     let cached = || {
-        let rules = cache.get(store, &[ann, ben, cat, dan]).into_iter();
+        let rules = cache.get(store, &[ann, ben, cat, dan], service.now()).into_iter();
         rules.map(|rules| rules.map(|rules| rules.bytes)).collect::<Vec<_>>()
     };
     let insert = async |account| {
-        let snapshots = store.rulesets_for_accounts(&[account]).await.unwrap();
+        let snapshots = store.rulesets_for_accounts(&[account], service.now()).await.unwrap();
         cache.insert(account, &snapshots[0])
     };
     assert_eq!(cached(), [None; 4]);

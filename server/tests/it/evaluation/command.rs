@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::process::{belfry, run, run_successfully};
 
@@ -98,6 +98,23 @@ fn a_disabled_account_is_not_notified() {
     let output: Value = serde_json::from_str(&explain(folder.path(), &["--json"])).unwrap();
     assert_eq!((&output["notify"], &output["account_disabled"]), (&false.into(), &true.into()));
     assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
+}
+
+#[test]
+fn a_timed_rule_is_evaluated_until_its_end() {
+    let folder = with_account();
+    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
+    let rules = [rule("ended", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
+    let changes = json!({".m.rule.master": {"enabled": true, "until": 1_700_000_000_000_i64}});
+    let document = json!({"version": "1", "rules": {"override": rules}, "changes": changes});
+    let insert = "insert into rulesets (account_id, scope, version, document) \
+                  select id, 'global', 1, ?1 from accounts";
+    assert_eq!(database.execute(insert, [document.to_string()]).unwrap(), 1);
+    let output = explain(folder.path(), &[]);
+    assert!(output.contains("do not notify, by global/override/muted\n"), "{output}");
+    assert!(!output.contains("ended"), "{output}");
+    assert!(output.starts_with("– global/override/.m.rule.master "), "{output}");
 }
 
 #[test]

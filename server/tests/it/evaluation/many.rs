@@ -8,6 +8,7 @@ use belfry::store::{Account, SaveOutcome, SerializedDocument, Store};
 use belfry_core::oauth::account::Role;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -42,7 +43,7 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(RuleScope::Global);
     let rule = NewRule::read(RuleKind::Content, silent_rule(word).to_string().as_bytes()).unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
-    let read = store.rulesets_for_update(account).await.unwrap();
+    let read = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap(),
         SaveOutcome::Saved

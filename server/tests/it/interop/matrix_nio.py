@@ -4,10 +4,17 @@ password."""
 import asyncio
 import json
 import sys
+import time
 
 from nio import AsyncClient, LoginResponse, WhoamiResponse
 from nio.api import PushRuleKind
-from nio.events import PushEventMatch, PushNotify, PushSetTweak, PushRoomMemberCount
+from nio.events import (
+    PushEventMatch,
+    PushNotify,
+    PushRoomMemberCount,
+    PushRulesEvent,
+    PushSetTweak,
+)
 from nio.responses import (
     DeletePushRuleResponse,
     EnablePushRuleResponse,
@@ -27,6 +34,49 @@ async def rules(client):
 
 def user_rule_ids(ruleset, kind):
     return [rule["rule_id"] for rule in ruleset[kind] if not rule["default"]]
+
+
+async def parsed_rules(client):
+    """The rules as nio parses them."""
+    path = f"/_matrix/client/v3/user/{client.user_id}/account_data/m.push_rules"
+    response = await client.send("GET", f"{path}?access_token={client.access_token}")
+    content = json.loads(await response.text())
+    event = PushRulesEvent.from_dict({"type": "m.push_rules", "content": content})
+    assert isinstance(event, PushRulesEvent), event
+    return event.global_rules
+
+
+async def put_timed(client, path, body):
+    """Sends a PUT with `until`, which nio does not know. Returns the status."""
+    path = f"/_matrix/client/v3/pushrules/global/{path}?access_token={client.access_token}"
+    response = await client.send("PUT", path, json.dumps(body))
+    return response.status
+
+
+async def timed_rules_come_and_go(client):
+    def after(seconds):
+        return int((time.time() + seconds) * 1000)
+
+    async def is_muted():
+        return "!kitchen:x" in [rule.id for rule in (await parsed_rules(client)).room]
+
+    async def is_paused():
+        return (await parsed_rules(client)).override[0].enabled
+
+    assert not await is_muted() and not await is_paused()
+    for path, body, is_active in [
+        ("room/!kitchen:x", {"actions": []}, is_muted),
+        ("override/.m.rule.master/enabled", {"enabled": True}, is_paused),
+    ]:
+        assert await put_timed(client, path, {**body, "until": after(3600)}) == 200
+        assert await is_active()
+        # Rejected if this machine was suspended for so long that the time is past.
+        until = after(0.3)
+        while await put_timed(client, path, {**body, "until": until}) != 200:
+            until = after(0.3)
+        while await is_active():
+            await asyncio.sleep(0.05)
+        assert after(0) >= until
 
 
 async def main(url, user, password):
@@ -83,6 +133,8 @@ async def main(url, user, password):
             "global", PushRuleKind.content, "x", before="nobody", pattern="x", actions=[]
         )
         assert unknown_neighbour.status_code == "M_UNKNOWN", unknown_neighbour
+
+        await asyncio.wait_for(timed_rules_come_and_go(client), timeout=60)
 
         assert isinstance(await client.logout(), LogoutResponse)
     finally:

@@ -246,7 +246,7 @@ async fn the_page_shows_a_bounded_part_of_many_rules() {
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
     }
     document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
-    let read = service.store().rulesets_for_update(alice).await.unwrap();
+    let read = service.store().rulesets_for_update(alice, service.now()).await.unwrap();
     service.store().save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;

@@ -13,6 +13,7 @@ pub(super) mod requests;
 pub(super) mod retention;
 pub(super) mod rulesets;
 pub(super) mod sessions;
+pub(super) mod timed_rules;
 pub(super) mod tokens;
 pub(super) mod whole;
 

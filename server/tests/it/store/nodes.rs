@@ -105,10 +105,10 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_written_on_one_node_are_read_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
-    assert!(other.rulesets(7).await.unwrap().is_empty());
+    assert!(other.rulesets(7, at(5)).await.unwrap().is_empty());
     assert!(save(&one, "global", Some("rule")).await);
     wait_until("the other node invalidated its cache", async || {
-        !other.rulesets(7).await.unwrap().is_empty()
+        !other.rulesets(7, at(5)).await.unwrap().is_empty()
     })
     .await;
 }
@@ -177,7 +177,7 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     let mut client = connect(&database).await;
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
-    assert!(!one.rulesets(7).await.unwrap().is_empty(), "although the table is locked");
+    assert!(!one.rulesets(7, at(5)).await.unwrap().is_empty(), "although the table is locked");
     lock.rollback().await.unwrap();
 }
 
@@ -194,12 +194,12 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     with_alice(&one).await;
     assert!(save(&one, "global", Some("first")).await);
 
-    let read = one.rulesets_for_update(7).await.unwrap();
+    let read = one.rulesets_for_update(7, at(5)).await.unwrap();
     // The whole transaction, because the server would end one that waits for its statements.
     proxy.faults.delayed.send_replace("begin");
     let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
-    let rules = async || one.rulesets(7).await.unwrap().len();
+    let rules = async || one.rulesets(7, at(5)).await.unwrap().len();
     wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
     assert_eq!(rules().await, 1, "and that is cached now");
     proxy.faults.delayed.send_replace("");

@@ -34,6 +34,12 @@ impl TestDatabase {
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
+    /// The same PostgreSQL database, for another node.
+    pub(crate) fn share(&self) -> Self {
+        assert!(self.url().is_some(), "SQLite is for one node");
+        Self { database: self.database.clone(), _folder: None }
+    }
+
     /// Opens a store on this database. Each call is like another node.
     pub(crate) async fn open(&self) -> Store {
         self.open_with(options().cache_bytes).await

@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in kind()) {
         let _ = NewRule::read(kind, &bytes);
-        let _ = body::read_enabled(&bytes);
+        let _ = EnabledChange::read(&bytes);
         let _ = body::read_actions(&bytes);
         let _ = Document::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));
     }

@@ -28,7 +28,7 @@ fn import(name: &str) -> AccountImport {
 }
 
 async fn rules_of(store: &Store, account: i64) -> Vec<Document> {
-    store.rulesets(account).await.unwrap().documents().cloned().collect()
+    store.rulesets(account, at(5)).await.unwrap().documents().cloned().collect()
 }
 
 /// More accounts than a transaction of the command has.

@@ -59,7 +59,7 @@ pub(in crate::store) async fn a_deleted_account_leaves_nothing_behind(store: Sto
     assert_eq!(store.account_ids(&["alice"]).await.unwrap(), [None]);
     assert!(store.token_account("alice").await.unwrap().is_none());
     assert!(store.session(hashed("s7"), at(1)).await.unwrap().is_none());
-    assert!(store.rulesets(7).await.unwrap().is_empty());
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
     for app_id in [1, 2] {
         assert_eq!(exists(&store, 7, app_id).await, [false; 3]);
         assert_eq!(exists(&store, 8, app_id).await, [true; 3]);

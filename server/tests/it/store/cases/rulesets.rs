@@ -6,21 +6,21 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use super::{MANY, account, at, run_concurrently};
 
 pub(in crate::store) async fn an_account_without_rules_has_no_documents(store: Store) {
-    assert!(store.rulesets(7).await.unwrap().is_empty());
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }
 
 pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
     for (account, scope, rule) in
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
-        let read = store.rulesets_for_update(account).await.unwrap();
+        let read = store.rulesets_for_update(account, at(5)).await.unwrap();
         assert_eq!(
             store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
     for reading in ["from the cache", "from the cache again"] {
-        let rulesets = store.rulesets(7).await.unwrap();
+        let rulesets = store.rulesets(7, at(5)).await.unwrap();
         assert_eq!(rulesets.documents().count(), 2, "{reading}");
         assert_eq!(rulesets.len(), 2, "{reading}");
         assert_eq!(ids(&rulesets, "global"), ["one"], "{reading}");
@@ -32,16 +32,16 @@ pub(in crate::store) async fn documents_are_read_back_by_scope(store: Store) {
 
 pub(in crate::store) async fn a_saved_document_equals_the_one_in_the_database(store: Store) {
     for rule in ["one", "two"] {
-        let read = store.rulesets_for_update(7).await.unwrap();
+        let read = store.rulesets_for_update(7, at(5)).await.unwrap();
         assert_eq!(
             store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
-    let saved = store.rulesets(7).await.unwrap();
+    let saved = store.rulesets(7, at(5)).await.unwrap();
     // Clears the cache.
     store.set_account_disabled_at(1, None).await.unwrap();
-    let read = store.rulesets(7).await.unwrap();
+    let read = store.rulesets(7, at(5)).await.unwrap();
     let first =
         |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
     assert_ne!(first(&saved), first(&read));
@@ -51,7 +51,7 @@ pub(in crate::store) async fn a_saved_document_equals_the_one_in_the_database(st
 
 pub(in crate::store) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     assert!(save(&store, "global", Some("one")).await);
-    let read = store.rulesets_for_update(7).await.unwrap();
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
 
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
@@ -69,11 +69,11 @@ pub(in crate::store) async fn a_write_over_a_newer_version_is_a_conflict(store: 
         SaveOutcome::Conflict
     );
 
-    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["two", "one"]);
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["two", "one"]);
 }
 
 pub(in crate::store) async fn a_first_write_after_another_first_write_is_a_conflict(store: Store) {
-    let read = store.rulesets_for_update(7).await.unwrap();
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
@@ -82,11 +82,11 @@ pub(in crate::store) async fn a_first_write_after_another_first_write_is_a_confl
         store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
         SaveOutcome::Conflict
     );
-    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "global"), ["one"]);
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["one"]);
 }
 
 pub(in crate::store) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Store) {
-    let read = store.rulesets_for_update(7).await.unwrap();
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
@@ -95,7 +95,7 @@ pub(in crate::store) async fn a_write_to_one_scope_does_not_affect_other_scopes(
         store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap(),
         SaveOutcome::Saved
     );
-    let rulesets = store.rulesets(7).await.unwrap();
+    let rulesets = store.rulesets(7, at(5)).await.unwrap();
     assert_eq!(ids(&rulesets, "global"), ["one"]);
     assert_eq!(ids(&rulesets, "device/a"), ["two"]);
 }
@@ -104,16 +104,16 @@ pub(in crate::store) async fn a_deleted_document_is_not_found_and_its_version_is
     store: Store,
 ) {
     assert!(save(&store, "device/a", Some("one")).await);
-    let read = store.rulesets_for_update(7).await.unwrap();
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert!(save(&store, "device/a", None).await);
-    assert!(store.rulesets(7).await.unwrap().is_empty());
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 
     assert!(save(&store, "device/a", Some("two")).await);
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "device/a", "stale")).await.unwrap(),
         SaveOutcome::Conflict
     );
-    assert_eq!(ids(&store.rulesets(7).await.unwrap(), "device/a"), ["two"]);
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "device/a"), ["two"]);
 }
 
 pub(in crate::store) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
@@ -122,7 +122,7 @@ pub(in crate::store) async fn no_concurrent_change_of_a_ruleset_is_lost(store: S
     })
     .await;
 
-    let rulesets = store.rulesets(7).await.unwrap();
+    let rulesets = store.rulesets(7, at(5)).await.unwrap();
     let mut numbers: Vec<i64> =
         ids(&rulesets, "global").into_iter().map(|number| number.parse().unwrap()).collect();
     numbers.sort_unstable();
@@ -138,7 +138,7 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
         if index > 0 {
             let mut last = 0;
             while last < 100 {
-                let current = store.rulesets(7).await.unwrap().len();
+                let current = store.rulesets(7, at(5)).await.unwrap().len();
                 assert!(current >= last, "{current} after {last}");
                 last = current;
                 tokio::task::yield_now().await;
@@ -147,7 +147,7 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
         }
         for count in 1..=100_usize {
             assert!(save(&store, "global", Some(&count.to_string())).await);
-            assert_eq!(store.rulesets(7).await.unwrap().len(), count);
+            assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), count);
         }
         100
     })
@@ -157,7 +157,7 @@ pub(in crate::store) async fn a_reader_never_sees_an_older_ruleset_than_the_last
 
 /// Adds a rule to a scope of the account 7, or removes the document.
 pub(in crate::store) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
-    let read = store.rulesets_for_update(7).await.unwrap();
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     let draft = match rule {
         Some(rule) => with_rule(&read, scope_text, rule),
         None => SerializedDocument::new(Document::new(scope(scope_text))),
@@ -193,7 +193,7 @@ fn scope(text: &str) -> RuleScope {
 async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
-    let mut read = store.rulesets_for_accounts(&accounts).await.unwrap().into_iter();
+    let mut read = store.rulesets_for_accounts(&accounts, at(5)).await.unwrap().into_iter();
     let owned = |rulesets: StoredRulesets| {
         let documents =
             rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
@@ -210,7 +210,7 @@ pub(in crate::store) async fn rulesets_of_many_accounts_are_read_by_name(store: 
         store.add_account(&account(id, name)).await.unwrap();
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
-                let read = store.rulesets_for_update(id).await.unwrap();
+                let read = store.rulesets_for_update(id, at(5)).await.unwrap();
                 assert_eq!(
                     store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap(),
                     SaveOutcome::Saved

@@ -6,7 +6,7 @@ use std::time::Duration;
 use belfry::store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, with_alice};
+use super::{account, at, with_alice};
 
 pub(in crate::store) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
@@ -44,8 +44,8 @@ pub(in crate::store) async fn text_with_a_nul_is_not_found_and_not_stored(store:
 pub(in crate::store) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     let store = Arc::new(store);
     // Fills the cache, which must not return the old value after the write.
-    assert!(store.rulesets(7).await.unwrap().is_empty());
-    let read = store.rulesets_for_update(7).await.unwrap();
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     let draft = with_rule(&read, "global", "one");
     let writer = Arc::clone(&store);
     let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });
@@ -54,7 +54,7 @@ pub(in crate::store) async fn dropping_the_future_does_not_cancel_a_write(store:
     drop(write);
     drop(polled);
     for _ in 0..500 {
-        if store.rulesets(7).await.unwrap().len() == 1 {
+        if store.rulesets(7, at(5)).await.unwrap().len() == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

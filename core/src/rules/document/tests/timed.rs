@@ -1,0 +1,288 @@
+//! Timed rules: rules with an end, and changes of built-in rules with one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::rules::{Rule, RuleExpiry};
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millisecond(millis).unwrap()
+}
+
+fn expiry(millis: i64) -> RuleExpiry {
+    RuleExpiry::at(at(millis))
+}
+
+fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i64>) {
+    let mut body = json!({"actions": [], "pattern": "p"});
+    if let Some(until) = until {
+        body["until"] = json!(until);
+    }
+    let new = NewRule::from_json(kind, body).unwrap();
+    document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
+}
+
+fn pause(document: &mut Document, enabled: bool, until: Option<i64>) {
+    let change = EnabledChange { enabled, until: until.map(expiry) };
+    document.change_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
+}
+
+fn master(document: &Document) -> Rule {
+    document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().into_owned()
+}
+
+#[test]
+fn a_rule_is_removed_at_its_end_and_others_stay() {
+    let mut document = global();
+    for (id, until) in [("c", None), ("b", Some(2_000)), ("a", Some(1_000))] {
+        put_until(&mut document, RuleKind::Room, id, until);
+    }
+    for (now, ids, next) in [
+        (0, "abc", Some(1_000)),
+        (999, "abc", Some(1_000)),
+        (1_000, "bc", Some(2_000)),
+        (1_999, "bc", Some(2_000)),
+        (2_000, "c", None),
+        (i64::from(u32::MAX), "c", None),
+    ] {
+        document.remove_expired(at(now));
+        assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), ids, "at {now}");
+        assert_eq!(document.next_expiry(), next.map(expiry), "at {now}");
+        assert_eq!((document.len(), document.is_empty()), (ids.len(), false), "at {now}");
+    }
+}
+
+#[test]
+fn a_document_whose_last_rule_ended_is_empty() {
+    let mut document = global();
+    put_until(&mut document, RuleKind::Room, "a", Some(1_000));
+    pause(&mut document, true, Some(500));
+    document.remove_expired(at(999));
+    assert!(!document.is_empty());
+    document.remove_expired(at(1_000));
+    assert!(document.is_empty());
+    assert_eq!(document, global());
+}
+
+#[test]
+fn a_timed_rule_is_returned_and_stored_with_its_end() {
+    let mut document = global();
+    put_until(&mut document, RuleKind::Room, "a", Some(1_000));
+    pause(&mut document, true, Some(2_000));
+    assert_eq!(
+        json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
+        json!({
+            "rule_id": "a", "default": false, "enabled": true, "actions": [], "pattern": "p",
+            "until": 1_000,
+        })
+    );
+    assert_eq!(
+        json!(master(&document)),
+        json!({
+            "rule_id": ".m.rule.master", "default": true, "enabled": true, "actions": [],
+            "conditions": [], "until": 2_000,
+        })
+    );
+    assert_eq!(
+        document.to_text(),
+        concat!(
+            r#"{"version":"1","rules":{"override":[],"content":[],"room":[{"rule_id":"a","#,
+            r#""default":false,"enabled":true,"actions":[],"pattern":"p","until":1000}],"#,
+            r#""sender":[],"underride":[]},"changes":{".m.rule.master":{"enabled":true,"#,
+            r#""until":2000}}}"#
+        )
+    );
+    assert_eq!(Document::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
+}
+
+#[test]
+fn a_rule_that_ended_is_created_anew_at_the_top_and_enabled() {
+    let mut document = with_rooms(["b"]);
+    put_until(&mut document, RuleKind::Room, "a", Some(1_000));
+    put(&mut document, RuleKind::Room, "a", after("b")).unwrap();
+    assert_eq!(user_rule_ids(&document, RuleKind::Room), ["b", "a"]);
+    put_until(&mut document, RuleKind::Room, "a", Some(1_000));
+    document.set_enabled(RuleKind::Room, "a", false).unwrap();
+    document.remove_expired(at(1_000));
+    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
+    assert_eq!(user_rule_ids(&document, RuleKind::Room), ["a", "b"]);
+    assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
+}
+
+#[test]
+fn enabled_and_actions_keep_the_end_of_a_rule_and_a_new_rule_replaces_it() {
+    let mut document = global();
+    let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
+    put_until(&mut document, RuleKind::Room, "a", Some(1_000));
+    document.set_enabled(RuleKind::Room, "a", false).unwrap();
+    document.set_actions(RuleKind::Room, "a", vec![Action::Notify]).unwrap();
+    assert_eq!(until(&document), Some(expiry(1_000)));
+    put_until(&mut document, RuleKind::Room, "a", Some(2_000));
+    assert_eq!(until(&document), Some(expiry(2_000)));
+    put_until(&mut document, RuleKind::Room, "a", None);
+    assert_eq!(until(&document), None);
+    document.remove_expired(at(3_000));
+    assert_eq!(document.len(), 1);
+}
+
+#[test]
+fn a_builtin_rule_returns_to_its_default_and_keeps_its_actions() {
+    let mut document = global();
+    document.set_actions(RuleKind::Override, builtin::MASTER, vec![Action::Notify]).unwrap();
+    pause(&mut document, true, Some(1_000));
+    assert_eq!((master(&document).enabled, master(&document).until), (true, Some(expiry(1_000))));
+    document.remove_expired(at(1_000));
+    let rule = master(&document);
+    assert_eq!((rule.enabled, rule.until, rule.actions), (false, None, vec![Action::Notify]));
+
+    // The next change without an end replaces it.
+    pause(&mut document, true, Some(2_000));
+    pause(&mut document, true, None);
+    document.remove_expired(at(2_000));
+    assert_eq!((master(&document).enabled, master(&document).until), (true, None));
+}
+
+#[test]
+fn the_end_of_a_user_rule_is_not_set_with_enabled() {
+    let mut document = with_rooms(["a"]);
+    let before_change = document.clone();
+    let change = EnabledChange { enabled: false, until: Some(expiry(1_000)) };
+    let error = document.change_enabled(RuleKind::Room, "a", change).unwrap_err();
+    assert_eq!(error.code(), MatrixErrorCode::InvalidParam);
+    assert_eq!(
+        error.to_string(),
+        "until can be given with enabled for built-in rules only; for your own rule \"a\", put \
+         the rule with until"
+    );
+    let error = document.change_enabled(RuleKind::Room, "b", change).unwrap_err();
+    assert_eq!(error.code(), MatrixErrorCode::NotFound);
+    assert_eq!(document, before_change);
+}
+
+#[test]
+fn the_end_must_be_in_the_future_when_it_is_set() {
+    let body = br#"{"actions":[],"enabled":true,"until":1000}"#;
+    let (rule, change) =
+        (NewRule::read(RuleKind::Room, body).unwrap(), EnabledChange::read(body).unwrap());
+    assert_eq!((rule.check_until(at(999)), change.check_until(at(999))), (Ok(()), Ok(())));
+    let error = RuleError::PastExpiry { until: 1_000, now: 1_000 };
+    assert_eq!(rule.check_until(at(1_000)), Err(error.clone()));
+    assert_eq!(change.check_until(at(1_000)), Err(error));
+    let timeless = silent(RuleKind::Room);
+    assert_eq!(timeless.check_until(Timestamp::MAX), Ok(()));
+}
+
+/// A change at a time after the previous one.
+#[derive(Debug, Clone)]
+enum Edit {
+    Put { kind: RuleKind, id: &'static str, until: Option<i64> },
+    Remove { kind: RuleKind, id: &'static str },
+    Enable { kind: RuleKind, id: &'static str, enabled: bool },
+    Pause { enabled: bool, until: Option<i64> },
+}
+
+fn edit() -> impl Strategy<Value = (i64, Edit)> {
+    let kind = || prop::sample::select(&[RuleKind::Override, RuleKind::Room][..]);
+    let id = || prop::sample::select(&["a", "b", "c", "d"][..]);
+    let until = || prop::option::of(1..8i64);
+    let edit = prop_oneof![
+        4 => (kind(), id(), until()).prop_map(|(kind, id, until)| Edit::Put { kind, id, until }),
+        1 => (kind(), id()).prop_map(|(kind, id)| Edit::Remove { kind, id }),
+        2 => (kind(), id(), any::<bool>())
+            .prop_map(|(kind, id, enabled)| Edit::Enable { kind, id, enabled }),
+        1 => (any::<bool>(), until())
+            .prop_map(|(enabled, until)| Edit::Pause { enabled, until }),
+    ];
+    (0..4i64, edit)
+}
+
+/// A document without timed rules, from which a client deletes each rule at its end.
+struct Model {
+    document: Document,
+    ends: BTreeMap<(RuleKind, String), i64>,
+    end_of_pause: Option<i64>,
+}
+
+impl Model {
+    fn delete_ended(&mut self, now: i64) {
+        for ((kind, id), _) in self.ends.extract_if(.., |_, end| *end <= now) {
+            self.document.remove(kind, &id).unwrap();
+        }
+        if self.end_of_pause.take_if(|end| *end <= now).is_some() {
+            pause(&mut self.document, false, None);
+        }
+    }
+
+    fn apply(&mut self, edit: &Edit, now: i64) -> Result<(), RuleError> {
+        match edit {
+            Edit::Put { kind, id, until } => {
+                put_until(&mut self.document, *kind, id, None);
+                let name = (*kind, (*id).to_owned());
+                match until {
+                    Some(until) => drop(self.ends.insert(name, now + until)),
+                    None => drop(self.ends.remove(&name)),
+                }
+            }
+            Edit::Remove { kind, id } => {
+                self.document.remove(*kind, id)?;
+                self.ends.remove(&(*kind, (*id).to_owned()));
+            }
+            Edit::Enable { kind, id, enabled } => {
+                self.document.set_enabled(*kind, id, *enabled)?;
+            }
+            Edit::Pause { enabled, until } => {
+                pause(&mut self.document, *enabled, None);
+                self.end_of_pause = until.map(|until| now + until);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn apply(document: &mut Document, edit: &Edit, now: i64) -> Result<(), RuleError> {
+    match edit {
+        Edit::Put { kind, id, until } => {
+            put_until(document, *kind, id, until.map(|until| now + until));
+        }
+        Edit::Remove { kind, id } => document.remove(*kind, id)?,
+        Edit::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled)?,
+        Edit::Pause { enabled, until } => {
+            pause(document, *enabled, until.map(|until| now + until));
+        }
+    }
+    Ok(())
+}
+
+fn without_until(document: &Document) -> Vec<Rule> {
+    let rules = document.ruleset(alice());
+    rules.iter().map(|(_, rule)| Rule { until: None, ..rule.clone().into_owned() }).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_document_is_as_if_each_rule_were_deleted_at_its_end(
+        edits in prop::collection::vec(edit(), 0..30),
+        after in 0..10i64,
+    ) {
+        let mut document = global();
+        let mut model =
+            Model { document: global(), ends: BTreeMap::new(), end_of_pause: None };
+        let mut now = 0;
+        for (wait, edit) in &edits {
+            now += wait;
+            document.remove_expired(at(now));
+            model.delete_ended(now);
+            prop_assert_eq!(apply(&mut document, edit, now), model.apply(edit, now));
+            // What has expired may also be removed from the stored text later.
+            document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
+        }
+        let next = model.ends.values().copied().chain(model.end_of_pause).min();
+        prop_assert_eq!(document.next_expiry(), next.map(expiry));
+        document.remove_expired(at(now + after));
+        model.delete_ended(now + after);
+        prop_assert_eq!(without_until(&document), without_until(&model.document));
+    }
+}

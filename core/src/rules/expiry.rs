@@ -1,0 +1,159 @@
+//! The time at which a timed rule ends.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::RuleError;
+use crate::json::Location;
+
+/// The time from which a timed rule is absent: `until` in the API, in milliseconds since 1970. It
+/// is at most the largest integer that all JSON parsers represent exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub struct RuleExpiry(i64);
+
+impl RuleExpiry {
+    /// The latest time.
+    pub const MAX: Self = Self(9_007_199_254_740_991);
+
+    /// A time, to the millisecond. A time before 1970 becomes 1970.
+    pub fn at(time: Timestamp) -> Self {
+        Self(time.as_millisecond().clamp(0, Self::MAX.0))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn as_millisecond(self) -> i64 {
+        self.0
+    }
+
+    /// The time, rounded up to a second. A time after the year 9999 becomes its end.
+    pub fn to_second(self) -> Timestamp {
+        let second = self.0 / 1000 + i64::from(self.0 % 1000 > 0);
+        Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Whether the rule is absent at this time.
+    pub fn is_reached(self, now: Timestamp) -> bool {
+        now.as_millisecond() >= self.0
+    }
+
+    /// Rejects a time that is not in the future.
+    ///
+    /// # Errors
+    /// If the rule would be absent at once.
+    pub fn check(self, now: Timestamp) -> Result<(), RuleError> {
+        if !self.is_reached(now) {
+            return Ok(());
+        }
+        Err(RuleError::PastExpiry { until: self.0, now: now.as_millisecond() })
+    }
+
+    /// Reads `until` of a body.
+    pub(crate) fn from_json(value: &Value) -> Result<Self, RuleError> {
+        match value {
+            Value::Number(number) if number.is_i64() || number.is_u64() => {
+                Self::from_stored(value).ok_or(RuleError::ExpiryRange)
+            }
+            _ => Err(Location::Field("until")
+                .wrong_type("an integer: milliseconds since 1970")
+                .into()),
+        }
+    }
+
+    /// Reads `until` of a stored rule. Another value is one of the other members of the rule, as it
+    /// was before rules could expire.
+    pub(super) fn from_stored(value: &Value) -> Option<Self> {
+        Self::try_from(value.as_i64()?).ok()
+    }
+}
+
+impl TryFrom<i64> for RuleExpiry {
+    type Error = RuleError;
+
+    fn try_from(millis: i64) -> Result<Self, RuleError> {
+        if (0..=Self::MAX.0).contains(&millis) {
+            return Ok(Self(millis));
+        }
+        Err(RuleError::ExpiryRange)
+    }
+}
+
+impl From<RuleExpiry> for i64 {
+    fn from(expiry: RuleExpiry) -> Self {
+        expiry.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::matrix::MatrixErrorCode::{BadJson, InvalidParam};
+
+    #[test]
+    fn until_is_an_integer_from_1970_to_the_largest_safe_one() {
+        for valid in [0, 1, 1_800_000_000_000, 9_007_199_254_740_991_i64] {
+            let expiry = RuleExpiry::from_json(&json!(valid)).unwrap();
+            assert_eq!(expiry.as_millisecond(), valid);
+            assert_eq!(json!(expiry), json!(valid));
+            assert_eq!(serde_json::from_value::<RuleExpiry>(json!(valid)).unwrap(), expiry);
+        }
+        let range = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
+        let kind = "until must be an integer: milliseconds since 1970";
+        for (invalid, code, text) in [
+            (json!(-1), InvalidParam, range),
+            (json!(9_007_199_254_740_992_i64), InvalidParam, range),
+            (json!(u64::MAX), InvalidParam, range),
+            (json!(1e300), BadJson, kind),
+            (json!(1.0), BadJson, kind),
+            (json!("1800000000000"), BadJson, kind),
+            (json!(null), BadJson, kind),
+            (json!(true), BadJson, kind),
+            (json!([1]), BadJson, kind),
+        ] {
+            let error = RuleExpiry::from_json(&invalid).unwrap_err();
+            assert_eq!((error.code(), &*error.to_string()), (code, text), "{invalid}");
+            assert_eq!(RuleExpiry::from_stored(&invalid), None, "{invalid}");
+            assert!(serde_json::from_value::<RuleExpiry>(invalid).is_err());
+        }
+    }
+
+    #[test]
+    fn a_rule_is_absent_from_its_end_on() {
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let expiry = RuleExpiry::at(at(5_000));
+        for (now, absent) in [(4_999, false), (5_000, true), (5_001, true)] {
+            assert_eq!(expiry.is_reached(at(now)), absent, "{now}");
+        }
+        assert!(!RuleExpiry::MAX.is_reached(Timestamp::MAX));
+        assert_eq!(RuleExpiry::at(Timestamp::MIN).as_millisecond(), 0);
+    }
+
+    #[test]
+    fn an_end_in_the_past_is_rejected_with_both_times() {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let after = |millis: i64| RuleExpiry(1_800_000_000_000 + millis).check(now);
+        assert_eq!(after(1), Ok(()));
+        for (millis, until) in [(0, "1800000000000"), (-1, "1799999999999")] {
+            let error = after(millis).unwrap_err();
+            assert_eq!(error.code(), InvalidParam);
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "until must be in the future: it is {until}, and the server's clock is at \
+                     1800000000000 (milliseconds since 1970)"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_second_is_rounded_up() {
+        for (millis, second) in [(0, 0), (1, 1), (999, 1), (1000, 1), (1001, 2)] {
+            assert_eq!(RuleExpiry(millis).to_second(), Timestamp::from_second(second).unwrap());
+        }
+        assert_eq!(RuleExpiry::MAX.to_second(), Timestamp::MAX);
+    }
+}

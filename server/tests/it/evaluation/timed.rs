@@ -1,0 +1,133 @@
+//! Timed rules in evaluations.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{PRODUCT, group, members, message, start_on, with_product};
+use crate::support::service::START;
+use crate::support::{Service, TestClient, TestDatabase};
+
+const HOUR: i64 = 3600;
+
+/// Milliseconds since 1970, some seconds after the start of the clock.
+fn after(seconds: i64) -> i64 {
+    (START + seconds) * 1000
+}
+
+fn evaluate(names: &[&str]) -> Value {
+    json!({ "event": message("hello"), "members": members(names), "all": true })
+}
+
+/// The rule that matches a message to Alice, and the ids in its explanation.
+async fn explained(alice: &TestClient) -> (String, Vec<String>) {
+    let explanation = alice.explain(&json!({ "event": message("hello") })).await;
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let walk = explanation["walk"].as_array().unwrap().iter();
+    (text(&explanation["rule"]["rule_id"]), walk.map(|step| text(&step["rule_id"])).collect())
+}
+
+#[tokio::test]
+async fn a_timed_rule_is_evaluated_until_its_end() {
+    let (service, product) = with_product().await;
+    let (alice, _bob) = (service.user("alice").await, service.user("bob").await);
+    let mute = json!({ "actions": [], "until": after(HOUR) });
+    alice.put_ok("global/room/!r:x", &mute).await;
+    let both = evaluate(&["alice", "bob"]);
+    let muted = [group("!r:x", &["alice"]), group(".m.rule.message", &["bob"])];
+    // The second time from the cache of the index.
+    for _ in 0..2 {
+        assert_eq!(product.groups(&both).await, muted);
+        assert_eq!(explained(&alice).await.0, "!r:x");
+    }
+    service.clock.advance_millis(HOUR * 1000 - 1);
+    assert_eq!(product.groups(&both).await, muted);
+    assert_eq!(explained(&alice).await.0, "!r:x");
+
+    service.clock.advance_millis(1);
+    for _ in 0..2 {
+        let rung = [group(".m.rule.message", &["alice", "bob"])];
+        assert_eq!(product.groups(&both).await, rung);
+        let (rule, walk) = explained(&alice).await;
+        assert_eq!(rule, ".m.rule.message");
+        assert!(!walk.contains(&"!r:x".to_owned()), "{walk:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_of_everything_is_evaluated_until_its_end() {
+    let (service, product) = with_product().await;
+    let alice = service.user("alice").await;
+    let pause = json!({ "enabled": true, "until": after(HOUR) });
+    alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
+    for (advance, rule) in
+        [(0, ".m.rule.master"), (HOUR - 1, ".m.rule.master"), (1, ".m.rule.message")]
+    {
+        service.clock.advance(advance);
+        let groups = product.groups(&evaluate(&["alice"])).await;
+        assert_eq!(groups, [group(rule, &["alice"])]);
+        assert_eq!(explained(&alice).await.0, rule);
+    }
+}
+
+/// Waits until a node has received the write of another.
+async fn wait_for_rule(alice: &TestClient, rule: &str) {
+    for _ in 0..4000 {
+        if explained(alice).await.0 == rule {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the rule {rule} never matched");
+}
+
+async fn wait_for_cache(service: &Service) {
+    while !service.store().is_cache_enabled() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The end takes effect by the clock of each node, without a read of the database.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mute_set_on_one_node_ends_to_the_second_on_another() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let url = database.url().unwrap().to_owned();
+    let (other, there) = start_on(database.share(), PRODUCT).await;
+    let (service, here) = start_on(database, PRODUCT).await;
+    wait_for_cache(&service).await;
+    wait_for_cache(&other).await;
+    let alice = service.user("alice").await;
+    let remote = other.anonymous().with_token(alice.token());
+    let body = evaluate(&["alice"]);
+
+    alice.put_ok("global/room/!r:x", &json!({ "actions": [], "until": after(HOUR) })).await;
+    let pause = json!({ "enabled": true, "until": after(HOUR / 2) });
+    alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
+    wait_for_rule(&remote, ".m.rule.master").await;
+    assert_eq!(there.groups(&body).await, [group(".m.rule.master", &["alice"])]);
+
+    let (mut client, connection) =
+        tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
+    for (millis, rule) in [
+        (HOUR / 2 * 1000 - 1, ".m.rule.master"),
+        (1, "!r:x"),
+        (HOUR / 2 * 1000 - 1, "!r:x"),
+        (1, ".m.rule.message"),
+    ] {
+        other.clock.advance_millis(millis);
+        assert_eq!(explained(&remote).await.0, rule);
+        assert_eq!(there.groups(&body).await, [group(rule, &["alice"])]);
+    }
+    lock.rollback().await.unwrap();
+    let rules = remote.get_rules("global/room/").await;
+    assert_eq!(rules, json!([]));
+
+    // The clock of the first node has not advanced.
+    assert_eq!(here.groups(&body).await, [group(".m.rule.master", &["alice"])]);
+    service.clock.advance(HOUR);
+    assert_eq!(here.groups(&body).await, [group(".m.rule.message", &["alice"])]);
+    assert_eq!(explained(&alice).await.0, ".m.rule.message");
+}
