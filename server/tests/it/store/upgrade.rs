@@ -225,7 +225,7 @@ async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
     assert!(matches!(error, StoreError::Newer { found: 1000, .. }), "{error}");
     let text = error.to_string();
     let reason =
-        format!("is compatible with {} and later, but this belfry supports {known}", known + 1);
+        format!("{} has {known}, where {} is needed", env!("CARGO_PKG_VERSION"), known + 1);
     assert!(text.contains(&reason) && text.contains("restore a backup"), "{text}");
 }
 

@@ -23,7 +23,7 @@ async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
 
     workspace.execute("insert into migrations (number, applied_at) values (999, 0)").await;
     let checks = doctor(&workspace, &[]);
-    checks.assert_failed("database", "has schema version 999");
+    checks.assert_failed("database", "newer belfry with schema version 999");
 }
 
 on_both_engines! {
