@@ -1,66 +1,156 @@
-//! Browser tests of accessibility, with axe-core and on narrow screens.
+//! Checks of every page: accessibility with axe-core, narrow and wide screens, light and dark, left
+//! to right and right to left, by keyboard alone, without scripts, and under the
+//! Content-Security-Policy.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::fixture::with_browser;
+use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_all;
 use crate::support::report_skipped;
 
 const AXE: &str = "axe-core@4.14.0";
 /// Runs every rule, including the one of WCAG 2.2 that axe disables by default.
-const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
+pub(super) const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
     results.passes.length > 10,
     results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
 ])";
 
+/// Records violations of the Content-Security-Policy in every new page.
+const RECORD_VIOLATIONS: &str = "window.violations = [];
+    addEventListener('securitypolicyviolation', (event) =>
+        violations.push(`${event.effectiveDirective} ${event.blockedURI}`));";
+
+/// The horizontal overflow of the page and of its fields, in pixels.
+pub(super) const HORIZONTAL_OVERFLOW: &str =
+    "[document.documentElement, ...document.querySelectorAll('input, textarea')]
+    .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
+/// The vertical overflow of the text area with the code, in pixels.
+const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('.oauth-code')]
+    .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
+
+/// The controls of a page that can be reached, in the order of the document. Of a group of radio
+/// buttons, the keyboard reaches one.
+const CONTROLS: &str = "(() => {
+    const groups = new Set();
+    const all = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
+    return [...document.querySelectorAll(all)].filter((control) => {
+        if (control.disabled || !control.checkVisibility({ visibilityProperty: true })) return false;
+        if (control.type !== 'radio') return true;
+        if (groups.has(control.name) || !(control.checked
+            || !document.querySelector(`[name='${control.name}']:checked`))) return false;
+        groups.add(control.name);
+        return true;
+    });
+})()";
+
+/// The controls that are smaller than 44 pixels, without links in a sentence and the link that is
+/// hidden until it has the focus. The target of a check box is its label.
+const SMALL_TARGETS: &str = ".filter((control) => !control.matches('.skip'))
+    .filter((control) => !(control.matches('p > a')
+        && control.parentElement.innerText.trim() !== control.innerText.trim()))
+    .map((control) => {
+        const label = control.matches('[type=checkbox], [type=radio]') && control.labels[0];
+        const { width, height } = (label || control).getBoundingClientRect();
+        return [control.outerHTML.slice(0, 120), width, height];
+    })
+    .filter(([, width, height]) => width < 43.9 || height < 43.9)";
+
+/// The position of the control with the focus, and whether its outline is visible.
+const FOCUSED: &str = ".indexOf(document.activeElement),
+    document.activeElement.matches(':focus-visible')
+        && getComputedStyle(document.activeElement).outlineStyle !== 'none'
+        && parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2";
+
+/// Width and colours of the screens on which each language is checked.
+const ENGLISH: [(u32, &str); 2] = [(320, "light"), (1280, "dark")];
+const ARABIC: [(u32, &str); 2] = [(320, "dark"), (1280, "light")];
+
 #[test]
-fn axe_reports_no_violation_on_any_page_in_light_or_dark() {
+fn every_page_in_english_is_accessible() {
+    walk("en", ENGLISH);
+}
+
+#[test]
+fn every_page_in_arabic_is_accessible() {
+    walk("ar", ARABIC);
+}
+
+/// WCAG 2.2, with 1.4.10: a width of 320 pixels must suffice.
+fn walk(lang: &str, screens: [(u32, &str); 2]) {
     let axe = match axe() {
         Ok(axe) => axe,
         Err(reason) => return report_skipped("axe-core", &reason),
     };
     with_browser(async |fixture| {
-        visit_all(fixture, async |page| {
-            for scheme in ["light", "dark"] {
-                fixture.tab.prefer_color_scheme(scheme).await;
-                let result = fixture.tab.run(&axe, RUN).await;
-                assert_eq!(result, json!([true, []]), "{page}, {scheme}");
+        let tab = &fixture.tab;
+        tab.run_in_new_pages(RECORD_VIOLATIONS).await;
+        visit_all(fixture, lang, async |page| {
+            let direction = if lang == "ar" { "rtl" } else { "ltr" };
+            assert_eq!(tab.evaluate("document.documentElement.dir").await, direction, "{page}");
+            for (width, scheme) in screens {
+                tab.prefer_color_scheme(scheme).await;
+                tab.resize(width, 800).await;
+                let on = format!("{page}, {width}, {scheme}");
+                for overflow in [HORIZONTAL_OVERFLOW, VERTICAL_OVERFLOW] {
+                    assert_eq!(tab.evaluate(overflow).await, json!([]), "{on}");
+                }
+                let small = tab.evaluate(&format!("{CONTROLS}{SMALL_TARGETS}")).await;
+                assert_eq!(small, json!([]), "{on}");
+                assert_eq!(tab.run(&axe, RUN).await, json!([true, []]), "{on}");
             }
+            assert_eq!(tab.evaluate("violations").await, json!([]), "{page}");
+            tab_through(fixture, page).await;
         })
         .await;
     });
 }
 
-/// The horizontal overflow of the page and of its fields, in pixels.
-const HORIZONTAL_OVERFLOW: &str =
-    "[document.documentElement, ...document.querySelectorAll('input, textarea')]
-    .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
-/// The vertical overflow of text areas, in pixels.
-const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('textarea')]
-    .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
+/// The Tab key reaches every control in the order of the page, with a visible focus.
+async fn tab_through(fixture: &Fixture, page: &str) {
+    let tab = &fixture.tab;
+    let count = tab.evaluate(&format!("{CONTROLS}.length")).await.as_u64().unwrap();
+    if count == 0 {
+        return;
+    }
+    tab.evaluate(&format!("{CONTROLS}[0].focus()")).await;
+    for position in 0..count {
+        let focused: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUSED}]")).await;
+        let control = "document.activeElement.outerHTML.slice(0, 200)";
+        let control = if focused == json!([position, true]) {
+            Value::Null
+        } else {
+            tab.evaluate(control).await
+        };
+        assert_eq!(focused, json!([position, true]), "{page}: {control}");
+        tab.press("\u{e004}").await;
+    }
+}
 
-/// WCAG 2.2, 1.4.10: a width of 320 pixels must suffice.
 #[test]
-fn nothing_overflows_on_narrow_and_wide_screens() {
+fn every_page_works_without_scripts() {
     with_browser(async |fixture| {
-        visit_all(fixture, async |page| {
-            for width in [320, 720] {
-                fixture.tab.resize(width, 640).await;
-                for overflow in [HORIZONTAL_OVERFLOW, VERTICAL_OVERFLOW] {
-                    assert_eq!(fixture.tab.evaluate(overflow).await, json!([]), "{page}, {width}");
-                }
-            }
+        let tab = &fixture.tab;
+        tab.disable_scripts().await;
+        visit_all(fixture, "en", async |page| {
+            assert_eq!(tab.evaluate("document.querySelectorAll('main h1').length").await, 1, "{page}");
+            // Every form can be sent, and nothing visible needs a script.
+            let unsent = "[...document.forms].filter((form) => !form.querySelector('button:not([type=button])'))
+                .map((form) => form.outerHTML)";
+            assert_eq!(tab.evaluate(unsent).await, json!([]), "{page}");
+            let unusable = "[...document.querySelectorAll('button[type=button], button:not(form button)')]
+                .filter((button) => button.checkVisibility()).map((button) => button.outerHTML)";
+            assert_eq!(tab.evaluate(unusable).await, json!([]), "{page}");
         })
         .await;
     });
 }
 
 /// The script of axe-core, installed at first use.
-fn axe() -> Result<String, String> {
+pub(super) fn axe() -> Result<String, String> {
     static AXE_CORE: OnceLock<Result<String, String>> = OnceLock::new();
     AXE_CORE.get_or_init(install).clone()
 }

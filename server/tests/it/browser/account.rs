@@ -91,3 +91,21 @@ fn the_code_page_links_to_the_account_page() {
         fixture.tab.wait_for_text("Remove access").await;
     });
 }
+
+#[test]
+fn an_app_is_removed_by_keyboard_alone() {
+    with_browser(async |fixture| {
+        let token = authorize_app(fixture).await;
+        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.tab_to(".cards button").await;
+        fixture.tab.press("\u{e007}").await;
+        fixture.tab.wait_for_text("That app no longer has access to your account.").await;
+        assert!(!fixture.app.is_valid(&token).await);
+        // The first stop of the keyboard leads past the navigation.
+        fixture.tab.tab_to(".skip").await;
+        fixture.tab.press("\u{e007}").await;
+        fixture.tab.tab_to("main button").await;
+        fixture.tab.press("\u{e007}").await;
+        fixture.tab.wait_for_text("You are signed out").await;
+    });
+}

@@ -6,13 +6,28 @@ const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// A redirect URI that is only displayed.
 const CALLBACK: &str = "https://tusky.example/cb";
 
-/// Opens every page and calls `show` with its name.
-pub(super) async fn visit_all(fixture: &Fixture, mut show: impl AsyncFnMut(&str)) {
+/// Opens every page in a language and calls `show` with its name.
+pub(super) async fn visit_all(fixture: &Fixture, lang: &str, mut show: impl AsyncFnMut(&str)) {
+    visit_authorization(fixture, lang, &mut show).await;
+    visit_account(fixture, &mut show).await;
+    let (tab, lang) = (&fixture.tab, format!("?lang={lang}"));
+    fixture.switch().await;
+    tab.find("a.button[href^='/oauth/sign_in']").await;
+    tab.goto(&format!("{}/oauth/sign_out{lang}", fixture.server.url)).await;
+    show("signed-out").await;
+    tab.goto(&format!("{}/{lang}", fixture.server.url)).await;
+    show("front").await;
+    tab.goto(&format!("{}/oauth/account/nothing{lang}", fixture.server.url)).await;
+    show("not-found").await;
+}
+
+/// Opens the pages of an authorization request. Alice signs in, in this language.
+async fn visit_authorization(fixture: &Fixture, lang: &str, show: &mut impl AsyncFnMut(&str)) {
     let (tab, app) = (&fixture.tab, &fixture.app);
+    let scope = ("scope", "read write:statuses push");
     // Prevents the form_post page from submitting itself.
     tab.block_url("*/static/submit-*").await;
-    tab.goto(&app.authorize_at(CALLBACK, &[("scope", "read write:statuses push")])).await;
-    tab.find("#username").await;
+    tab.goto(&app.authorize_at(CALLBACK, &[scope, ("lang", lang)])).await;
     show("sign-in").await;
     fixture.sign_in_with("alice", "wrong").await;
     tab.find("#problem").await;
@@ -21,37 +36,35 @@ pub(super) async fn visit_all(fixture: &Fixture, mut show: impl AsyncFnMut(&str)
     tab.find("#allow:not([aria-disabled])").await;
     show("consent").await;
 
-    tab.goto(&app.authorize_at(OOB, &[])).await;
+    tab.goto(&app.authorize_at(OOB, &[("lang", lang)])).await;
     fixture.allow().await;
     tab.find("#code").await;
     show("code").await;
-    tab.goto(&app.authorize_at(OOB, &[])).await;
+    tab.goto(&app.authorize_at(OOB, &[("lang", lang)])).await;
     fixture.deny().await;
-    tab.wait_for_text("Access denied").await;
+    tab.find("main:not(:has(button))").await;
     show("denied").await;
-
-    tab.goto(&app.authorize(&[("response_mode", "form_post")])).await;
+    tab.goto(&app.authorize(&[("response_mode", "form_post"), ("lang", lang)])).await;
     fixture.allow().await;
-    tab.wait_for_text("Back to Tusky").await;
+    tab.find("form[action^='http'] button").await;
     show("form-post").await;
-
-    tab.goto(&app.authorize_at("https://elsewhere.example/", &[])).await;
-    tab.wait_for_text("This request cannot be answered").await;
+    tab.goto(&app.authorize_at("https://elsewhere.example/", &[("lang", lang)])).await;
     show("error").await;
+}
 
+/// Opens the pages of the account of Alice, who is signed in, and ends on the overview.
+async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
+    let tab = &fixture.tab;
     let account = format!("{}/oauth/account", fixture.server.url);
     tab.goto(&account).await;
-    tab.wait_for_text("No app has access to your account.").await;
     show("account-bare").await;
     fixture.add_apps_and_rules().await;
+    tab.goto(&format!("{}/", fixture.server.url)).await;
+    show("front-signed-in").await;
+    tab.goto(&format!("{account}?notice=not-saved")).await;
+    tab.find("[role=status]").await;
+    show("account-not-saved").await;
     tab.goto(&account).await;
-    tab.wait_for_text("Remove access").await;
+    tab.find(".cards").await;
     show("account").await;
-    tab.goto(&format!("{account}?lang=ar")).await;
-    tab.find("html[dir=rtl] .cards").await;
-    show("account-arabic").await;
-    tab.goto(&account).await;
-    fixture.switch().await;
-    tab.wait_for_text("You are signed out").await;
-    show("signed-out").await;
 }

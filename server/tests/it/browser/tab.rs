@@ -89,6 +89,23 @@ impl Tab {
         field.send_keys(text).await.unwrap();
     }
 
+    /// Sends keys to the element that has the focus.
+    pub(super) async fn press(&self, keys: &str) {
+        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// Presses the tab key until the element has the focus.
+    pub(super) async fn tab_to(&self, css: &str) {
+        self.find(css).await;
+        for _ in 0..200 {
+            if self.has(&format!(":is({css}):focus")).await {
+                return;
+            }
+            self.press("\u{e004}").await;
+        }
+        panic!("{css} cannot be reached: {}", self.text().await);
+    }
+
     /// The visible text, without bidirectional isolation characters.
     pub(super) async fn text(&self) -> String {
         let text = self.evaluate("document.body?.innerText ?? ''").await;
