@@ -2,7 +2,6 @@
 
 mod error;
 mod file;
-mod push_rules;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,7 +11,7 @@ pub use self::file::AccountFile;
 use crate::json::{self, Fields, Location};
 use crate::oauth::account::{Role, check_email, check_name};
 use crate::oauth::password_hash::PasswordHash;
-use crate::rules::{Document, RuleLimits};
+use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets};
 
 /// An account of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,10 +37,8 @@ pub struct ImportedAccount {
 pub struct ImportLimits {
     /// Number and size of all rules.
     pub rules: RuleLimits,
-    /// Number of conditions of a rule.
-    pub conditions: usize,
-    /// Size of one rule in bytes.
-    pub rule_bytes: usize,
+    /// Size of one rule.
+    pub rule: NewRuleLimits,
 }
 
 impl ImportedAccount {
@@ -50,7 +47,7 @@ impl ImportedAccount {
     /// # Errors
     /// If the line is not an object of this form, or a value is not valid.
     pub fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
-        let Value::Object(mut object) = json::parse(line)? else {
+        let Value::Object(mut object) = json::parse_with_rules(line)? else {
             return Err(ImportError::NotAnObject);
         };
         object.retain(|_, value| !value.is_null());
@@ -74,7 +71,7 @@ impl ImportedAccount {
         let created_at = fields.take_string("created_at")?;
         let created_at = created_at.map(|time| parse_past_time(&time, now)).transpose()?;
         let rulesets = match fields.take("push_rules") {
-            Some(rules) => push_rules::read(rules, limits)?,
+            Some(rules) => read_push_rules(rules, limits)?,
             None => Vec::new(),
         };
         if let Some(unknown) = fields.rest().into_iter().next() {
@@ -83,6 +80,17 @@ impl ImportedAccount {
         let email = email.map(|email| email.to_lowercase());
         Ok(Self { name, email, password_hash, role, is_disabled, created_at, rulesets })
     }
+}
+
+/// Reads the push rules that the API would accept.
+fn read_push_rules(value: Value, limits: &ImportLimits) -> Result<Vec<Document>, RuleError> {
+    let path = "push_rules";
+    let rulesets = read_rulesets(path, value, limits.rule)?;
+    let rules = rulesets.iter().map(Document::len).sum();
+    let bytes = rulesets.iter().map(|ruleset| ruleset.to_text().len()).sum();
+    limits.rules.check_rules(0, rules).map_err(|error| error.at(path))?;
+    limits.rules.check_bytes(0, bytes).map_err(|error| error.at(path))?;
+    Ok(rulesets)
 }
 
 /// Parses a time between the Unix epoch and now.

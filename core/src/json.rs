@@ -20,6 +20,10 @@ pub(crate) use fields::{Fields, Location, read_array};
 /// exceeding it is reported as [`JsonError::TooDeep`].
 pub const MAX_DEPTH: usize = 100;
 
+/// Maximum nesting of a body that contains rules with the maximum nesting of a body: in
+/// `push_rules.device.<profile_tag>.room[0]` they are five levels deep.
+pub(crate) const MAX_DEPTH_WITH_RULES: usize = MAX_DEPTH + 5;
+
 /// Reason why a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the error texts describe them")]
@@ -31,8 +35,8 @@ pub enum JsonError {
     Syntax(String),
     #[error("duplicate key in object at line {line} column {column}")]
     DuplicateKey { line: usize, column: usize },
-    #[error("the JSON is nested more than {MAX_DEPTH} levels deep")]
-    TooDeep,
+    #[error("the JSON is nested more than {max_depth} levels deep")]
+    TooDeep { max_depth: usize },
     /// Valid JSON syntax, but a string or a number cannot be represented.
     #[error("the JSON contains a lone surrogate or a number out of range: {0}")]
     Unrepresentable(String),
@@ -53,7 +57,12 @@ impl JsonError {
 
 /// Parses one JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
-    parse_with(bytes, None)
+    parse_with(bytes, MAX_DEPTH, None)
+}
+
+/// Parses a body that contains rules.
+pub(crate) fn parse_with_rules(bytes: &[u8]) -> Result<Value, JsonError> {
+    parse_with(bytes, MAX_DEPTH_WITH_RULES, None)
 }
 
 /// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
@@ -61,6 +70,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
 /// array is empty in the returned object. The first error of `on_item` ends the parsing.
 pub fn parse_streamed<E: From<JsonError>>(
     bytes: &[u8],
+    max_depth: usize,
     array: &str,
     on_item: impl FnMut(usize, Value) -> Result<(), E>,
 ) -> Result<Value, E> {
@@ -70,18 +80,23 @@ pub fn parse_streamed<E: From<JsonError>>(
         let result = (on_item.borrow_mut())(index, value);
         result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let result = parse_with(bytes, Some(Streamed { array, accept: &accept }));
+    let result = parse_with(bytes, max_depth, Some(Streamed { array, accept: &accept }));
     item_error.into_inner().map_or(result.map_err(E::from), Err)
 }
 
-fn parse_with(bytes: &[u8], streamed: Option<Streamed<'_>>) -> Result<Value, JsonError> {
+fn parse_with(
+    bytes: &[u8],
+    max_depth: usize,
+    streamed: Option<Streamed<'_>>,
+) -> Result<Value, JsonError> {
     let text = str::from_utf8(bytes)
         .map_err(|error| JsonError::NotUtf8 { valid_up_to: error.valid_up_to() })?;
     let rejection = Cell::new(None);
     let mut source = serde_json::Deserializer::from_str(text);
-    let value = Strict { rejection: &rejection, depth: 0, streamed }.deserialize(&mut source);
+    let strict = Strict { rejection: &rejection, depth: 0, max_depth, streamed };
+    let value = strict.deserialize(&mut source);
     value.and_then(|value| source.end().map(|()| value)).map_err(|error| match rejection.get() {
-        Some(Rejection::TooDeep) => JsonError::TooDeep,
+        Some(Rejection::TooDeep) => JsonError::TooDeep { max_depth },
         Some(Rejection::DuplicateKey) => {
             JsonError::DuplicateKey { line: error.line(), column: error.column() }
         }
@@ -121,6 +136,7 @@ struct Streamed<'a> {
 struct Strict<'a> {
     rejection: &'a Cell<Option<Rejection>>,
     depth: usize,
+    max_depth: usize,
     /// Set for the outermost object and for its streamed array.
     streamed: Option<Streamed<'a>>,
 }
@@ -133,7 +149,7 @@ impl Strict<'_> {
 
     /// Enters an array or an object.
     fn descend<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.depth == MAX_DEPTH {
+        if self.depth == self.max_depth {
             return Err(self.reject(Rejection::TooDeep));
         }
         Ok(Self { depth: self.depth + 1, ..self })

@@ -5,12 +5,14 @@ use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
 use belfry_core::json;
 use belfry_core::oauth::account::check_name;
 use belfry_core::oauth::password_hash::PasswordHash;
-use belfry_core::rules::{Document, RuleLimits, RulesetsResponse, User};
+use belfry_core::rules::{Document, NewRuleLimits, RuleLimits, RulesetsExport, read_import};
 use jiff::Timestamp;
 use serde_json::json;
 
-const LIMITS: ImportLimits =
-    ImportLimits { rules: RuleLimits { rules: 10, bytes: 4000 }, conditions: 3, rule_bytes: 1000 };
+const LIMITS: ImportLimits = ImportLimits {
+    rules: RuleLimits { rules: 10, bytes: 4000 },
+    rule: NewRuleLimits { conditions: 3, bytes: 1000 },
+};
 
 /// Checks one input.
 pub fn check(input: &[u8]) {
@@ -43,10 +45,11 @@ fn check_account(account: &ImportedAccount) {
         let read = Document::from_text(ruleset.scope().clone(), &ruleset.to_text());
         assert_eq!(read.ok().as_ref(), Some(ruleset), "a stored document is read back");
     }
-    // The rules in the response of the API can be imported again.
-    let exported = RulesetsResponse::new(rulesets, User::new("@alice:x"));
+    // An export of the rules can be imported again, here and by the API.
+    let exported = RulesetsExport::new(rulesets, Timestamp::UNIX_EPOCH);
     let line = json::to_bytes(&json!({"name": "alice", "push_rules": exported}));
-    let limits = ImportLimits { rule_bytes: usize::MAX, ..LIMITS };
+    let rule = NewRuleLimits { bytes: usize::MAX, ..LIMITS.rule };
+    let limits = ImportLimits { rule, ..LIMITS };
     let again = ImportedAccount::parse(&line, &limits, Timestamp::MAX).expect("an export is valid");
     let by_scope = |rulesets: &[Document]| {
         let mut rulesets = rulesets.to_vec();
@@ -54,4 +57,7 @@ fn check_account(account: &ImportedAccount) {
         rulesets
     };
     assert_eq!(by_scope(&again.rulesets), by_scope(rulesets));
+    let read =
+        read_import(&json::to_bytes(&exported), rule, Timestamp::MIN).expect("an export is valid");
+    assert_eq!(by_scope(&read), by_scope(rulesets));
 }

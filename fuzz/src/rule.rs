@@ -3,12 +3,15 @@
 //! An input is a path after `/pushrules/` on the first line, and a body on the following lines.
 
 use belfry_core::json;
-use belfry_core::rules::body::read_actions;
+use belfry_core::rules::body::{read_actions, read_reset};
 use belfry_core::rules::{
-    Document, EnabledChange, NewRule, Position, RuleId, RuleKind, RulePath, RuleScope,
-    RulesetsResponse, User,
+    Document, Documents, EnabledChange, NewRule, NewRuleLimits, Position, RuleChanges, RuleId,
+    RuleKind, RulePath, RuleScope, RulesetsExport, RulesetsResponse, User, read_import,
 };
+use jiff::Timestamp;
 use serde_json::json;
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
 /// Checks one input.
 pub fn check(input: &[u8]) {
@@ -43,6 +46,28 @@ pub fn check(input: &[u8]) {
         };
         assert_eq!(EnabledChange::from_json(sent).ok(), Some(change));
     }
+    let _ = read_reset(body);
+    if let Ok(changes) = RuleChanges::read(body, LIMITS, Timestamp::MIN) {
+        check_changes(&changes);
+    }
+}
+
+/// Accepted changes leave documents that can be stored, exported and imported.
+fn check_changes(changes: &RuleChanges) {
+    let mut documents = Documents::default();
+    if changes.apply(&mut documents).is_err() {
+        return;
+    }
+    let changed: Vec<Document> = documents.into_changed().filter(|it| !it.is_empty()).collect();
+    for document in &changed {
+        let read = Document::from_text(document.scope().clone(), &document.to_text());
+        assert_eq!(read.ok().as_ref(), Some(document), "a stored document is read back");
+    }
+    let exported = json::to_bytes(&RulesetsExport::new(&changed, Timestamp::UNIX_EPOCH));
+    let imported = read_import(&exported, LIMITS, Timestamp::MIN).expect("an export is valid");
+    let mut replaced = Documents::new(&changed);
+    replaced.replace_all(&imported);
+    assert!(replaced.into_changed().eq(changed.clone()), "an imported export changes nothing");
 }
 
 fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRule) {

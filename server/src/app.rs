@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::{BaseUrl, Config, SettingValues};
 use crate::evaluation_pool::EvaluationPool;
 use crate::language::Language;
+use crate::large_bodies::LargeBodies;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pages::{Layout, Logo, StyleSheet};
@@ -58,6 +59,8 @@ pub struct AppState {
     pub logo: Option<Logo>,
     /// The style sheet of the pages.
     pub style: StyleSheet,
+    /// Accounts that are sending a large body.
+    pub large_bodies: LargeBodies,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
 }
@@ -85,6 +88,7 @@ impl AppState {
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits, Arc::clone(&clock)),
             evaluation_pool: EvaluationPool::default(),
+            large_bodies: LargeBodies::default(),
             unread_responses: UnreadResponses::default(),
             logo,
             style: StyleSheet::new(config.instance.accent),

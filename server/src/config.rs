@@ -23,7 +23,7 @@ use axum::http::HeaderName;
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
-use belfry_core::rules::RuleLimits;
+use belfry_core::rules::{NewRuleLimits, RuleLimits};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
@@ -154,7 +154,8 @@ pub struct Rules {
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,
-    /// Maximum size of a request body, in bytes; twice that for explain requests.
+    /// Maximum size of a request body, in bytes; twice that for explain requests. Requests with many
+    /// rules may add twice `max_bytes`.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
@@ -168,6 +169,17 @@ impl Rules {
     /// The limits on the stored rules of an account.
     pub fn limits(&self) -> RuleLimits {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
+    }
+
+    /// The limits on one rule among others.
+    pub fn new_rule_limits(&self) -> NewRuleLimits {
+        NewRuleLimits { conditions: self.max_conditions, bytes: self.max_body_bytes }
+    }
+
+    /// Maximum size of the body of a request with many rules, in bytes. It accepts everything that
+    /// an account may store, with spaces.
+    pub fn max_import_bytes(&self) -> usize {
+        self.max_bytes.saturating_mul(2).saturating_add(self.max_body_bytes)
     }
 }
 

@@ -19,6 +19,7 @@ pub mod evaluation_pool;
 pub mod http;
 pub mod http_client;
 pub mod language;
+pub mod large_bodies;
 pub mod limits;
 pub mod log;
 mod log_throttle;

@@ -50,43 +50,8 @@ pub enum ImportError {
     #[error("created_at must be a time in the past like \"2024-01-31T12:00:00Z\"")]
     CreatedAt,
     /// Push rules that the API would reject.
-    #[error("{path}: {error}")]
-    Rules {
-        /// The path of the rule or the ruleset.
-        path: String,
-        /// What is wrong.
-        error: RuleError,
-    },
-    /// A value in the push rules has the wrong type.
-    #[error("{path} must be {expected}")]
-    RulesType {
-        /// The path of the value.
-        path: String,
-        /// Its type.
-        expected: &'static str,
-    },
-    /// A member of the push rules that is not a kind or a scope.
-    #[error("unknown field {path}; write {expected}")]
-    UnknownRules {
-        /// The path of the member.
-        path: String,
-        /// What is possible there.
-        expected: &'static str,
-    },
-    /// A rule is larger than the body of a request may be.
-    #[error("{path} is larger than {max} bytes")]
-    RuleTooLarge {
-        /// The path of the rule.
-        path: String,
-        /// The limit.
-        max: usize,
-    },
-    /// Two rules of one kind have the same id.
-    #[error("{path} has the rule_id of another rule of this kind; delete one of them")]
-    DuplicateRule {
-        /// The path of the second rule.
-        path: String,
-    },
+    #[error(transparent)]
+    Rules(#[from] RuleError),
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first}; delete or change one of them")]
     Duplicate {

@@ -4,8 +4,10 @@ use serde_json::json;
 use super::*;
 use crate::rules::{RuleKind, RuleScope, User};
 
-const LIMITS: ImportLimits =
-    ImportLimits { rules: RuleLimits { rules: 4, bytes: 2000 }, conditions: 2, rule_bytes: 500 };
+const LIMITS: ImportLimits = ImportLimits {
+    rules: RuleLimits { rules: 4, bytes: 2000 },
+    rule: NewRuleLimits { conditions: 2, bytes: 500 },
+};
 
 fn now() -> Timestamp {
     "2030-01-01T00:00:00Z".parse().unwrap()
@@ -208,7 +210,7 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         ),
         (
             json!({"global": {}, "room": []}),
-            "unknown field push_rules.room; write global and device",
+            "unknown field push_rules.room; write global, builtin_changes and device",
         ),
         (json!({"global": []}), "push_rules.global must be a JSON object"),
         (json!({"device": []}), "push_rules.device must be a JSON object"),
@@ -239,9 +241,9 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         ),
         (
             room(json!({"rule_id": "!a:x", "actions": []})),
-            "push_rules.room[1] has the rule_id of another rule of this kind; delete one of them",
+            "push_rules.room[1]: another rule of this kind has the same rule_id; delete one of them",
         ),
-        (room(wide(500)), "push_rules.room[1] is larger than 500 bytes"),
+        (room(wide(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
         (
             json!({"content": [{"rule_id": "cake", "actions": []}]}),
             "push_rules.content[0]: pattern is missing",

@@ -5,6 +5,8 @@ use serde_json::json;
 
 use super::*;
 
+const TOO_DEEP: JsonError = JsonError::TooDeep { max_depth: MAX_DEPTH };
+
 fn nested(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
@@ -107,12 +109,16 @@ fn a_broken_escape_is_not_json() {
 #[test]
 fn nesting_is_limited() {
     assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
-    assert_eq!(parse(nested(MAX_DEPTH + 1).as_bytes()), Err(JsonError::TooDeep));
+    assert_eq!(parse(nested(MAX_DEPTH + 1).as_bytes()), Err(TOO_DEEP));
     for text in
         [nested(100_000), "[".repeat(100_000), r#"{"a":"#.repeat(100_000), "[{\"a\":".repeat(64)]
     {
-        assert_eq!(parse(text.as_bytes()), Err(JsonError::TooDeep));
+        assert_eq!(parse(text.as_bytes()), Err(TOO_DEEP));
     }
+    let max_depth = MAX_DEPTH_WITH_RULES;
+    assert!(parse_with_rules(nested(max_depth).as_bytes()).is_ok());
+    let error = JsonError::TooDeep { max_depth };
+    assert_eq!(parse_with_rules(nested(max_depth + 1).as_bytes()), Err(error));
 }
 
 /// Any JSON value, up to six levels deep.
@@ -155,7 +161,7 @@ proptest! {
 
 fn read_list(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
     let mut items = Vec::new();
-    let rest = parse_streamed(bytes, "list", |index, item| {
+    let rest = parse_streamed(bytes, MAX_DEPTH, "list", |index, item| {
         assert_eq!(index, items.len());
         items.push(item);
         Ok(())
@@ -187,13 +193,13 @@ fn a_streamed_array_is_parsed_strictly() {
         assert_eq!(read_list(bytes).1.err(), parse(bytes).err(), "{bytes:?}");
     }
     let deep = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
-    assert_eq!(read_list(deep.as_bytes()).1, Err(JsonError::TooDeep));
+    assert_eq!(read_list(deep.as_bytes()).1, Err(TOO_DEEP));
 }
 
 #[test]
 fn an_error_of_the_callback_is_returned() {
-    let result = parse_streamed(br#"{"list":[1,2,3]}"#, "list", |index, _| {
-        if index == 1 { Err(JsonError::TooDeep) } else { Ok(()) }
+    let result = parse_streamed(br#"{"list":[1,2,3]}"#, MAX_DEPTH, "list", |index, _| {
+        if index == 1 { Err(TOO_DEEP) } else { Ok(()) }
     });
-    assert_eq!(result, Err(JsonError::TooDeep));
+    assert_eq!(result, Err(TOO_DEEP));
 }

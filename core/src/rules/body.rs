@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Action, Condition, Extra, Rule, RuleError, RuleExpiry, RuleId, RuleKind};
+use super::{
+    Action, Condition, Extra, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId, RuleKind,
+    RuleScope,
+};
 use crate::json::{self, Fields, Location, read_array};
 
 /// Body of `PUT` of a rule.
@@ -44,7 +47,7 @@ impl NewRule {
     /// As [`NewRule::read`].
     pub fn from_json(kind: RuleKind, body: Value) -> Result<Self, RuleError> {
         let mut fields = Fields::new(body, Location::Body)?;
-        let actions = read_array("actions", fields.need("actions")?, Action::from_json)?;
+        let actions = need_actions(&mut fields)?;
         let conditions = match fields.take("conditions") {
             Some(value) => Some(read_array("conditions", value, Condition::from_json)?),
             None => matches!(kind, RuleKind::Override | RuleKind::Underride).then(Vec::new),
@@ -58,6 +61,23 @@ impl NewRule {
             fields.take(name);
         }
         Ok(Self { actions, conditions, pattern, until, extra: fields.rest() })
+    }
+
+    /// Reads the same from a part of a body, within the limits of a body of its own.
+    ///
+    /// # Errors
+    /// As [`NewRule::read`], and if the rule exceeds a limit.
+    pub(super) fn read_within(
+        kind: RuleKind,
+        rule: Value,
+        limits: NewRuleLimits,
+    ) -> Result<Self, RuleError> {
+        if json::to_bytes(&rule).len() > limits.bytes {
+            return Err(RuleError::RuleTooLarge(limits.bytes));
+        }
+        let new = Self::from_json(kind, rule)?;
+        new.check_conditions(limits.conditions)?;
+        Ok(new)
     }
 
     /// Checks the number of conditions.
@@ -129,7 +149,8 @@ impl From<bool> for EnabledChange {
     }
 }
 
-fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
+/// Reads the optional field `until`.
+pub(super) fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
     fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
 }
 
@@ -138,7 +159,36 @@ fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
 /// # Errors
 /// If the body has another form, or an action is invalid.
 pub fn read_actions(body: &[u8]) -> Result<Vec<Action>, RuleError> {
-    read_array("actions", Fields::read(body)?.need("actions")?, Action::from_json)
+    need_actions(&mut Fields::read(body)?)
+}
+
+/// Reads the required field `actions`.
+pub(super) fn need_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
+    read_array("actions", fields.need("actions")?, Action::from_json)
+}
+
+/// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a
+/// body, all scopes are reset.
+///
+/// # Errors
+/// If the body has another form. Unknown fields are rejected, because all rules would be deleted if
+/// `scope` is misspelt.
+pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let mut fields = Fields::read(body)?;
+    let scope = fields.take_string("scope")?;
+    reject_unknown(fields, "scope")?;
+    Ok(scope.map(|scope| scope.parse()).transpose()?)
+}
+
+/// Rejects the fields that were not read.
+pub(super) fn reject_unknown(fields: Fields, expected: &'static str) -> Result<(), RuleError> {
+    match fields.rest().into_iter().next() {
+        Some((name, _)) => Err(RuleError::unknown_field(&name, expected)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,11 @@ impl Document {
         Self { scope, stored: Stored::default() }
     }
 
+    /// Creates a document of rules with different ids for each kind.
+    pub(super) fn from_rules(scope: RuleScope, rules: Ruleset) -> Self {
+        Self { scope, stored: Stored { rules, ..Stored::default() } }
+    }
+
     /// The global document of users without rules.
     pub(super) fn without_rules() -> &'static Self {
         static WITHOUT_RULES: LazyLock<Document> =
@@ -94,6 +99,11 @@ impl Document {
     /// The user's changes to a built-in rule.
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
         self.stored.patches.get(id)
+    }
+
+    /// The user's changes to built-in rules, by id.
+    pub fn patches(&self) -> impl Iterator<Item = (&str, &RulePatch)> {
+        self.stored.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
 
     /// Number of the user's own rules.
@@ -196,6 +206,20 @@ impl Document {
             RuleMut::Builtin(patch) => patch.actions = Some(actions),
         }
         Ok(())
+    }
+
+    /// Adds a change to a built-in rule, which this version need not have.
+    pub(super) fn merge_patch(&mut self, id: String, change: RulePatch) {
+        if change.is_empty() {
+            return;
+        }
+        let patch = self.stored.patches.entry(id).or_default();
+        if let Some(enabled) = change.enabled {
+            patch.set_enabled(EnabledChange { enabled, until: change.until });
+        }
+        if change.actions.is_some() {
+            patch.actions = change.actions;
+        }
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {

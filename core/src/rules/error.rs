@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::{IdError, RuleKind};
+use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
 use crate::json::JsonError;
 use crate::matrix::MatrixErrorCode;
 
@@ -92,6 +92,54 @@ pub enum RuleError {
     /// A change of a built-in rule contains a field other than `actions`.
     #[error("only the actions of a built-in rule can be changed, not {0}")]
     BuiltinField(String),
+    /// A rule among others is larger than the body of a request with one rule may be.
+    #[error("a rule may have at most {0} bytes")]
+    RuleTooLarge(usize),
+    /// Two imported rules have the same id.
+    #[error("another rule of this kind has the same rule_id; delete one of them")]
+    DuplicateRule,
+    /// A request has too many changes.
+    #[error("a request may have at most {0} changes; send several requests")]
+    TooManyChanges(usize),
+    /// A field of a body does not name a scope.
+    #[error(transparent)]
+    Scope(#[from] UnknownScope),
+    /// A field of a body does not name a kind.
+    #[error(transparent)]
+    Kind(#[from] UnknownKind),
+    /// A field has a value that is not supported.
+    #[error("{field} must be {expected}")]
+    Value {
+        /// The name of the field.
+        field: &'static str,
+        /// What is supported.
+        expected: &'static str,
+    },
+    /// A field that does not exist. It is not ignored, because the rest may mean something else
+    /// without it.
+    #[error("unknown field {path}; write {expected}")]
+    UnknownField {
+        /// The path of the field.
+        path: String,
+        /// What is possible there.
+        expected: &'static str,
+    },
+    /// A part of a body is not valid.
+    #[error("{path}: {error}")]
+    At {
+        /// The path of the part.
+        path: String,
+        /// What is wrong with it.
+        error: Box<Self>,
+    },
+    /// A change in a list of changes is not valid or cannot be applied.
+    #[error("changes[{index}]: {error}")]
+    InChange {
+        /// The index of the change.
+        index: usize,
+        /// What is wrong with it.
+        error: Box<Self>,
+    },
     /// The rule does not exist.
     #[error("there is no {kind} rule {id:?}")]
     NoSuchRule {
@@ -102,11 +150,41 @@ pub enum RuleError {
     },
 }
 
+/// Truncates a name that a client has chosen, for an error.
+pub(super) fn shorten(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_ID_BYTES)]
+}
+
 impl RuleError {
+    /// The error of a field that does not exist.
+    pub(super) fn unknown_field(path: &str, expected: &'static str) -> Self {
+        Self::UnknownField { path: shorten(path).to_owned(), expected }
+    }
+
+    /// This error of the part of a body at a path, or of the whole body if the path is empty.
+    pub(crate) fn at(self, path: &str) -> Self {
+        if path.is_empty() {
+            return self;
+        }
+        Self::At { path: path.to_owned(), error: Box::new(self) }
+    }
+
+    /// This error of the change at an index.
+    pub(super) fn in_change(self, index: usize) -> Self {
+        Self::InChange { index, error: Box::new(self) }
+    }
+
+    /// The index of the change that is rejected, if the request has a list of changes.
+    pub fn change_index(&self) -> Option<usize> {
+        if let Self::InChange { index, .. } = self { Some(*index) } else { None }
+    }
+
     /// The error code of the response.
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),
+            Self::At { error, .. } | Self::InChange { error, .. } => error.code(),
+            Self::UnknownField { .. } => MatrixErrorCode::BadJson,
             Self::UnknownAction(_)
             | Self::MemberCount(_)
             | Self::Number(_)
@@ -115,6 +193,10 @@ impl RuleError {
             | Self::ExpiryOfUserRule(_)
             | Self::Id(_)
             | Self::BuiltinField(_)
+            | Self::Scope(_)
+            | Self::Kind(_)
+            | Self::Value { .. }
+            | Self::DuplicateRule
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,
             Self::UnknownNeighbour { .. }
             | Self::BuiltinNeighbour(_)
@@ -124,7 +206,10 @@ impl RuleError {
             | Self::ChangedMeanwhile { .. }
             | Self::RuleExists { .. } => MatrixErrorCode::Unknown,
             Self::NoSuchRule { .. } => MatrixErrorCode::NotFound,
-            Self::TooManyRules(_) | Self::TooManyBytes(_) => MatrixErrorCode::TooLarge,
+            Self::TooManyRules(_)
+            | Self::TooManyBytes(_)
+            | Self::TooManyChanges(_)
+            | Self::RuleTooLarge(_) => MatrixErrorCode::TooLarge,
         }
     }
 }

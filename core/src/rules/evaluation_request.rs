@@ -103,7 +103,7 @@ impl EvaluateRequest {
     /// When it is not a JSON object, has no event or members, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
-        let rest = json::parse_streamed(body, "members", |number, value| {
+        let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |number, value| {
             members.push(RequestedMember::read(value, Location::Item("members", number))?);
             Ok::<_, RuleError>(())
         })?;

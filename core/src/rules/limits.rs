@@ -11,6 +11,15 @@ pub struct RuleLimits {
     pub bytes: usize,
 }
 
+/// Limits on one rule in a body with several rules. A body with a single rule has the same limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewRuleLimits {
+    /// Number of conditions.
+    pub conditions: usize,
+    /// Size in bytes, without spaces.
+    pub bytes: usize,
+}
+
 impl RuleLimits {
     /// Checks the number of rules after a change. An account that is above the limit, because the
     /// limit was lowered, may not add rules, but other changes are accepted.

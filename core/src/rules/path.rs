@@ -145,7 +145,11 @@ impl RuleRef {
     }
 
     fn read(scope: RuleScope, kind: RuleKind, id: &str) -> Result<Self, PathError> {
-        let id = percent::decode_segment(id)?.into_owned();
+        Ok(Self::new(scope, kind, percent::decode_segment(id)?.into_owned())?)
+    }
+
+    /// Checks the id.
+    pub(super) fn new(scope: RuleScope, kind: RuleKind, id: String) -> Result<Self, IdError> {
         id::check(&id)?;
         Ok(Self { scope, kind, id })
     }

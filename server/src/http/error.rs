@@ -25,6 +25,7 @@ pub(crate) use self::page::{PageError, sign_in_status};
 use crate::config::LimitMode;
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;
+use crate::large_bodies::LargeBodyInProgress;
 use crate::log_throttle;
 use crate::passwords::HashQueueFull;
 use crate::store::StoreError;
@@ -148,11 +149,17 @@ impl From<EvaluationError> for CommonError {
             EvaluationError::QueueFull => {
                 Self::Unavailable("Too many events are being evaluated; try again soon")
             }
-            EvaluationError::AccountBusy => {
-                Self::Unavailable("Another explanation for this account is running; try again soon")
-            }
+            EvaluationError::AccountBusy => Self::Unavailable(
+                "Another request of this account is being evaluated; try again soon",
+            ),
             EvaluationError::Panicked => Self::Internal,
         }
+    }
+}
+
+impl From<LargeBodyInProgress> for CommonError {
+    fn from(_: LargeBodyInProgress) -> Self {
+        Self::Unavailable("Another large request of this account is in progress; try again soon")
     }
 }
 

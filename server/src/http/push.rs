@@ -1,5 +1,6 @@
 //! The push rules API: reading and writing rules, and evaluating events against them.
 
+pub(super) mod bulk;
 pub(super) mod evaluate;
 pub(super) mod explain;
 pub(super) mod path;

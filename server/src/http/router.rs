@@ -19,7 +19,7 @@ use super::layer::cache::CachePolicy;
 use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
-use super::push::{evaluate, explain, path, read, write};
+use super::push::{bulk, evaluate, explain, path, read, write};
 use super::{assets, front, gateway, health, metrics, openapi, paths, well_known};
 use crate::app::AppState;
 
@@ -198,6 +198,10 @@ fn matrix_area(segment: &str) -> AreaRouter {
         let at = |path: &str| format!("/{segment}/client/{api}{path}");
         area = area
             .route(&at("/pushrules/explain"), post(explain::explain))
+            .route(&at("/pushrules/export"), get(read::export_rulesets))
+            .route(&at("/pushrules/import"), post(bulk::import_rulesets))
+            .route(&at("/pushrules/reset"), post(bulk::reset_rulesets))
+            .route(&at("/pushrules/bulk"), post(bulk::change_rules))
             .route(&at("/versions"), get(matrix::versions))
             .route(&at("/login"), get(login::get_login_flows).post(login::login))
             .route(&at("/register"), post(register::register))

@@ -25,8 +25,9 @@ pub(crate) trait Engine: Send + Sync {
     /// Runs one read-only statement.
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
 
-    /// Runs the statements in one transaction and returns the rows of each when it is durable. The
-    /// batch's invalidations are applied to the cache of every node.
+    /// Runs the statements in one transaction and returns the rows of each when it is durable, or
+    /// was rolled back as the batch requires. The batch's invalidations are applied to the cache of
+    /// every node.
     ///
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
@@ -102,14 +103,22 @@ impl CheckedEngine {
             return Err(StoreError::Nul);
         }
         #[cfg(feature = "test-support")]
-        let observed = self.observer.get().map(|observer| (observer, batch.statements.clone()));
+        let observed = self.observer.get().map(|observer| {
+            let statements = batch.statements.clone();
+            (
+                observer,
+                Batch { statements, on_missing_rows: batch.on_missing_rows, ..Batch::default() },
+            )
+        });
         let start = Instant::now();
         let outcome = self.engine.write(batch).await;
         record(&self.metrics.writes, start, outcome.as_ref().err());
         self.outage.record(Operation::Write, outcome.as_ref().err());
         #[cfg(feature = "test-support")]
-        if let (Ok(rows), Some((observer, statements))) = (&outcome, observed) {
-            observer.write(&statements, rows);
+        if let (Ok(rows), Some((observer, batch))) = (&outcome, observed)
+            && !batch.is_rolled_back(rows)
+        {
+            observer.write(&batch.statements, rows);
         }
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
@@ -155,6 +164,17 @@ pub(crate) struct Batch {
     pub(crate) invalidations: Vec<Invalidation>,
     /// The statements that insert audit events.
     pub(crate) events: Range<usize>,
+    pub(crate) on_missing_rows: OnMissingRows,
+}
+
+/// What happens when a statement of a batch returns no rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnMissingRows {
+    /// The batch is committed.
+    #[default]
+    Commit,
+    /// The batch is rolled back, and the rows of its statements are returned nevertheless.
+    RollBack,
 }
 
 impl Batch {
@@ -162,6 +182,11 @@ impl Batch {
     pub(crate) fn and(mut self, statement: Statement) -> Self {
         self.statements.push(statement);
         self
+    }
+
+    /// Whether it is rolled back, because statements returned these rows.
+    pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
+        self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
     }
 
     /// Adds cache entries to invalidate after the commit.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all, join3};
+use futures_util::future::{BoxFuture, join, join_all, join3};
 use jiff::Timestamp;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
@@ -29,7 +29,7 @@ use self::listen::Listener;
 pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use super::cache::Cache;
 use super::database::{self, PostgresUrl};
-use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
+use super::engine::{Batch, Engine, OnMissingRows, Row, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 use crate::metrics::exposition::Exposition;
 
@@ -180,6 +180,10 @@ async fn write(
     for statement in statements() {
         client.prepare_cached(statement.sql).await?;
     }
+    // A single statement without rows has changed nothing.
+    if batch.on_missing_rows == OnMissingRows::RollBack && batch.statements.len() > 1 {
+        return write_in_two_steps(client, batch, &notifications).await;
+    }
     let transaction_start = client.batch_execute("begin");
     let queries = join_all(statements().map(|statement| query(client, statement)));
     let commit = client.batch_execute("commit");
@@ -188,6 +192,28 @@ async fn write(
     let mut rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
     rows.truncate(batch.statements.len());
     committed.map(|()| rows)
+}
+
+/// Runs a batch that is committed or rolled back depending on its rows, so that the commit cannot be
+/// sent together with the statements.
+async fn write_in_two_steps(
+    client: &Object,
+    batch: &Batch,
+    notifications: &[Statement],
+) -> Result<Vec<Rows>, tokio_postgres::Error> {
+    let transaction_start = client.batch_execute("begin");
+    let queries = join_all(batch.statements.iter().map(|statement| query(client, statement)));
+    let (begun, rows) = join(transaction_start, queries).await;
+    let rows = begun.and_then(|()| rows.into_iter().collect::<Result<Vec<_>, _>>());
+    if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
+        // Also after an error: the connection returns to the pool.
+        let rolled_back = client.batch_execute("rollback").await;
+        return rows.and_then(|rows| rolled_back.map(|()| rows));
+    }
+    let notified = join_all(notifications.iter().map(|statement| query(client, statement)));
+    let (notified, committed) = join(notified, client.batch_execute("commit")).await;
+    notified.into_iter().collect::<Result<Vec<_>, _>>()?;
+    committed.and(rows)
 }
 
 async fn query(client: &Object, statement: &Statement) -> Result<Rows, tokio_postgres::Error> {

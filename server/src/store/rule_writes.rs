@@ -1,24 +1,35 @@
 //! Per-account write queue for rulesets.
 //!
 //! While one save of an account is in progress, further changes of that account are queued and then
-//! saved together in order of arrival, one scope after another. Clients of one account never
-//! conflict, and with one scope each waits for at most two saves. Only other nodes can cause
-//! conflicts; then the changes are applied again to the rules of the other node.
+//! saved together in order of arrival, in one transaction for all scopes. Clients of one account
+//! never conflict, and each waits for at most two saves. Only other nodes can cause conflicts; then
+//! the changes are applied again to the rules of the other node.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use belfry_core::rules::{Document, RuleError, RuleLimits, RuleScope};
+use belfry_core::rules::{Document, Documents, RuleError, RuleLimits, RuleScope};
+use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::{SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets};
+use super::{
+    RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets,
+};
 use crate::clock::Clock;
 use crate::random;
 
-/// A change of one document. It may be applied more than once; if it is rejected, it must leave the
-/// document unchanged.
-type Change = Box<dyn Fn(&mut Document) -> Result<(), RuleError> + Send + Sync>;
+/// A change of an account's documents. It may be applied more than once.
+type Change = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
+
+/// The documents that a change reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One document. If the change is rejected, it has left the document unchanged.
+    OneDocument,
+    /// Any of them. If the change is rejected, it is undone.
+    AllDocuments,
+}
 
 /// The number of conflicts with other nodes after which a write fails.
 const MAX_CONFLICTS: u32 = 50;
@@ -50,7 +61,7 @@ pub struct RuleWriter {
 }
 
 struct QueuedChange {
-    scope: RuleScope,
+    extent: Extent,
     change: Change,
     reply: oneshot::Sender<Outcome>,
 }
@@ -62,16 +73,37 @@ impl RuleWriter {
         Self { store, limits, clock, queues: Arc::default() }
     }
 
-    /// Applies a change, and returns when it is durable or rejected. Dropping the future does not
-    /// cancel it, because others may wait for the same save.
+    /// Applies a change of one document, and returns when it is durable or rejected. If it is
+    /// rejected, it must leave the document unchanged. Dropping the future does not cancel it,
+    /// because others may wait for the same save.
     pub async fn change(
         &self,
         account: i64,
         scope: RuleScope,
         change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
+        let change = move |documents: &mut Documents<'_>| change(documents.get_mut(&scope));
+        self.queue(account, Extent::OneDocument, Box::new(change)).await
+    }
+
+    /// Like [`RuleWriter::change`], for a change of any documents of the account: all of it is
+    /// saved, or nothing.
+    pub async fn change_all(
+        &self,
+        account: i64,
+        change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
+    ) -> Result<(), RuleWriteError> {
+        self.queue(account, Extent::AllDocuments, Box::new(change)).await
+    }
+
+    async fn queue(
+        &self,
+        account: i64,
+        extent: Extent,
+        change: Change,
+    ) -> Result<(), RuleWriteError> {
         let (reply, outcome) = oneshot::channel();
-        if self.enqueue(account, QueuedChange { scope, change: Box::new(change), reply }) {
+        if self.enqueue(account, QueuedChange { extent, change, reply }) {
             tokio::spawn(Saver { writer: self.clone(), account }.run());
         }
         let panicked = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
@@ -119,25 +151,20 @@ impl Drop for Saver {
 impl Saver {
     async fn run(self) {
         loop {
-            let mut queued = self.writer.dequeue(self.account);
+            let queued = self.writer.dequeue(self.account);
             if queued.is_empty() {
                 return;
             }
-            while let Some(first) = queued.first() {
-                let scope = first.scope.clone();
-                let (group, rest) = queued.into_iter().partition(|other| other.scope == scope);
-                self.save_group(&scope, group).await;
-                queued = rest;
-            }
+            self.save_group(queued).await;
         }
     }
 
-    async fn save_group(&self, scope: &RuleScope, group: Vec<QueuedChange>) {
-        match self.save(scope, &group).await {
+    async fn save_group(&self, group: Vec<QueuedChange>) {
+        match self.save(&group).await {
             // The changes together exceed the size limit, but some may fit alone.
             Err(RuleWriteError::Rejected(_)) if group.len() > 1 => {
                 for change in group {
-                    Box::pin(self.save_group(scope, vec![change])).await;
+                    Box::pin(self.save_group(vec![change])).await;
                 }
             }
             saved => {
@@ -151,13 +178,9 @@ impl Saver {
     }
 
     /// Saves changes together. Returns the outcome of each, or the error that they all fail with.
-    async fn save(
-        &self,
-        scope: &RuleScope,
-        changes: &[QueuedChange],
-    ) -> Result<Vec<Outcome>, RuleWriteError> {
+    async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<Outcome>, RuleWriteError> {
         for conflicts in 1..=MAX_CONFLICTS {
-            if let Some(outcomes) = self.try_save(scope, changes).await? {
+            if let Some(outcomes) = self.try_save(changes).await? {
                 return Ok(outcomes);
             }
             // A random pause, so that nodes do not retry at the same time.
@@ -171,52 +194,69 @@ impl Saver {
     /// Returns `None` after a conflict with another node.
     async fn try_save(
         &self,
-        scope: &RuleScope,
         changes: &[QueuedChange],
     ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
         let RuleWriter { store, limits, clock, .. } = &self.writer;
         let now = clock.now();
-        let mut read = store.rulesets_for_update(self.account, now).await?;
-        let (mut document, mut outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
-        if outcomes.iter().all(Result::is_err) && read.is_cached {
-            // Nothing would be saved, so no conflict would reveal that the cache is stale.
+        let mut read = self.read(changes, now).await?;
+        let (mut documents, mut outcomes) = apply_all(&read.rulesets, changes, *limits);
+        // A conflict reveals that the cache is stale only for documents that are written.
+        let is_written = |document: &Document| {
+            !document.is_empty() || read.rulesets.document(document.scope()).is_some()
+        };
+        let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
+        if read.is_cached && !are_written {
             read = store.reload_rulesets_for_update(self.account, now).await?;
-            (document, outcomes) = apply_all(&read.rulesets, scope, changes, *limits);
+            (documents, outcomes) = apply_all(&read.rulesets, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {
             return Ok(Some(outcomes));
         }
-        let document = SerializedDocument::new(document);
+        let documents: Vec<_> = documents.into_iter().map(SerializedDocument::new).collect();
         let before = read.rulesets.bytes();
-        let after = before - read.rulesets.bytes_of(scope) + document.bytes();
-        limits.check_bytes(before, after)?;
-        let saved = store.save_ruleset(&read, document).await?;
+        let replaced: usize =
+            documents.iter().map(|document| read.rulesets.bytes_of(document.scope())).sum();
+        let new: usize = documents.iter().map(SerializedDocument::bytes).sum();
+        limits.check_bytes(before, before - replaced + new)?;
+        let saved = store.save_rulesets(&read, documents).await?;
         Ok((saved == SaveOutcome::Saved).then_some(outcomes))
+    }
+
+    /// Reads the rulesets that the changes apply to. Those of a change of all documents are read
+    /// from the database: another node may have added a document that the cache does not have yet.
+    async fn read(
+        &self,
+        changes: &[QueuedChange],
+        now: Timestamp,
+    ) -> Result<RulesetsForUpdate, StoreError> {
+        let store = &self.writer.store;
+        if changes.iter().any(|queued| queued.extent == Extent::AllDocuments) {
+            return store.reload_rulesets_for_update(self.account, now).await;
+        }
+        store.rulesets_for_update(self.account, now).await
     }
 }
 
-/// Applies the changes in order, except those that would exceed the number of rules. Returns the
-/// changed document and the outcome of each.
+/// Applies the changes in order, except those that are rejected or would exceed the number of rules.
+/// Returns the changed documents and the outcome of each change.
 fn apply_all(
     rulesets: &StoredRulesets,
-    scope: &RuleScope,
     changes: &[QueuedChange],
     limits: RuleLimits,
-) -> (Document, Vec<Outcome>) {
-    let stored = rulesets.document(scope);
-    let mut document = stored.cloned().unwrap_or_else(|| Document::new(scope.clone()));
-    let other_scopes = rulesets.len() - document.len();
+) -> (Vec<Document>, Vec<Outcome>) {
+    let mut documents = Documents::new(rulesets.documents());
     let mut apply = |queued: &QueuedChange| {
-        let before = other_scopes + document.len();
+        let before = documents.len();
         // A copy is needed only if the change may have to be undone.
-        let copy = (before >= limits.rules).then(|| document.clone());
-        (queued.change)(&mut document)?;
-        let allowed = limits.check_rules(before, other_scopes + document.len());
-        if let (Err(_), Some(copy)) = (&allowed, copy) {
-            document = copy;
+        let may_be_undone = queued.extent == Extent::AllDocuments || before >= limits.rules;
+        let copy = may_be_undone.then(|| documents.clone());
+        let applied = (queued.change)(&mut documents)
+            .and_then(|()| limits.check_rules(before, documents.len()));
+        if let (Err(_), Some(copy)) = (&applied, copy) {
+            documents = copy;
         }
-        Ok(allowed?)
+        Ok(applied?)
     };
     let outcomes = changes.iter().map(&mut apply).collect();
-    (document, outcomes)
+    (documents.into_changed().collect(), outcomes)
 }

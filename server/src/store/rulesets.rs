@@ -2,6 +2,7 @@
 
 mod bulk;
 mod expiry;
+mod save;
 mod snapshot;
 
 use std::sync::{Arc, OnceLock};
@@ -13,12 +14,13 @@ use belfry_core::rules::{
 use bytes::Bytes;
 use jiff::Timestamp;
 
+pub use self::save::{SaveOutcome, SerializedDocument};
+pub(super) use self::save::{first_version, save_statement};
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
-use super::engine::{Batch, FromRow, Row, Statement, sql};
+use super::engine::{FromRow, Row, sql};
 use super::epochs::Epoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
-use crate::random;
 
 /// The documents of one account, without the rules that had ended when they were read, and the
 /// cached response that lists them. Accounts without documents need no allocation.
@@ -54,22 +56,6 @@ pub struct RulesetsForUpdate {
     pub(super) is_cached: bool,
 }
 
-/// The outcome of saving a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SaveOutcome {
-    /// The document is durable.
-    Saved,
-    /// Another writer changed the document since it was read; nothing was written.
-    Conflict,
-}
-
-/// A changed document and its stored text.
-#[derive(Debug, Clone)]
-pub struct SerializedDocument {
-    document: Document,
-    text: String,
-}
-
 impl FromRow for Versioned {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         const UNREADABLE: StoreError = StoreError::Unreadable("ruleset");
@@ -78,34 +64,6 @@ impl FromRow for Versioned {
         let text = row.take::<String>()?;
         let document = Document::from_text(scope, &text).map_err(|_| UNREADABLE)?;
         Ok(Self { document, version, bytes: text.len() })
-    }
-}
-
-impl SerializedDocument {
-    /// Serialises a document.
-    pub fn new(document: Document) -> Self {
-        let text = if document.is_empty() { String::new() } else { document.to_text() };
-        Self { document, text }
-    }
-
-    /// The scope of the document.
-    pub(super) fn scope(&self) -> &RuleScope {
-        self.document.scope()
-    }
-
-    /// The stored text.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The next time at which a rule ends, in seconds and rounded up, as it is stored.
-    pub(super) fn expires_at(&self) -> Option<Timestamp> {
-        self.document.next_expiry().map(RuleExpiry::to_second)
-    }
-
-    /// Size of the stored text; 0 if the document is empty and will be deleted.
-    pub fn bytes(&self) -> usize {
-        self.text.len()
     }
 }
 
@@ -169,20 +127,6 @@ impl StoredRulesets {
         let builtin = 6 * 1024;
         if self.is_empty() { 0 } else { size_of::<Documents>() + builtin + 5 * self.bytes() }
     }
-
-    /// These rulesets with one document replaced.
-    fn with(
-        &self,
-        SerializedDocument { document, text }: SerializedDocument,
-        version: i64,
-    ) -> Self {
-        let mut documents = self.all().to_vec();
-        documents.retain(|other| other.document.scope() != document.scope());
-        if !text.is_empty() {
-            documents.push(Versioned { document, version, bytes: text.len() });
-        }
-        Self::new(documents)
-    }
 }
 
 impl Store {
@@ -233,59 +177,4 @@ impl Store {
         let read = self.rulesets_for_update(account, now).await?;
         Ok(RulesetsForUpdate { is_cached: false, ..read })
     }
-
-    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
-    /// since `read`.
-    pub async fn save_ruleset(
-        &self,
-        read: &RulesetsForUpdate,
-        document: SerializedDocument,
-    ) -> Result<SaveOutcome, StoreError> {
-        let version = read.rulesets.versioned(document.scope()).map(|one| one.version);
-        let Some(statement) = save_statement(read.account, version, &document) else {
-            return Ok(SaveOutcome::Saved);
-        };
-        let batch = Batch::from(statement).invalidating(Invalidation::Rules(read.account));
-        let [saved] = self.write_rows(batch).await?;
-        let Some(mut row) = saved.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
-        let rulesets = read.rulesets.with(document, row.take()?);
-        // Not inserted if another writer invalidated the rulesets since they were read.
-        self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
-        Ok(SaveOutcome::Saved)
-    }
-}
-
-/// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
-/// row if the stored document has another version. `None` if there is nothing to save.
-pub(super) fn save_statement(
-    account: i64,
-    version: Option<i64>,
-    document: &SerializedDocument,
-) -> Option<Statement> {
-    let [account, scope] = [account.into(), document.scope().to_string().into()];
-    let expires_at = document.expires_at().into();
-    Some(match (version, document.text()) {
-        (None, "") => return None,
-        (None, text) => sql(
-            "insert into rulesets (account_id, scope, version, document, expires_at) \
-             values ($1, $2, $3, $4, $5) on conflict do nothing returning version",
-            [account, scope, first_version().into(), text.into(), expires_at],
-        ),
-        (Some(version), "") => sql(
-            "delete from rulesets \
-             where account_id = $1 and scope = $2 and version = $3 returning version",
-            [account, scope, version.into()],
-        ),
-        (Some(version), text) => sql(
-            "update rulesets set version = version + 1, document = $4, expires_at = $5 \
-             where account_id = $1 and scope = $2 and version = $3 returning version",
-            [account, scope, version.into(), text.into(), expires_at],
-        ),
-    })
-}
-
-/// The version of a new document. It is random, so that a recreated document is never mistaken for
-/// the deleted one that a slow writer read.
-pub(super) fn first_version() -> i64 {
-    i64::from(u32::from_be_bytes(random::bytes())) << 24
 }

@@ -3,6 +3,7 @@
 mod application_services;
 mod authorization;
 mod builtin;
+mod bulk;
 mod devices;
 mod endpoints;
 mod fields;
@@ -13,6 +14,7 @@ mod parallel;
 mod paths;
 mod placement;
 mod timed;
+mod transfer;
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;
@@ -20,6 +22,31 @@ use serde_json::{Value, json};
 
 use crate::support::service::config;
 use crate::support::{Service, TestClient, TestResponse};
+
+/// Defines the tests `sqlite::case` and `postgres::case` for every case.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    super::$case(crate::support::TestDatabase::sqlite()).await;
+                }
+            )*
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    if let Some(database) = crate::support::TestDatabase::postgres().await {
+                        super::$case(database).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+use on_both_engines;
 
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];

@@ -13,7 +13,7 @@ mod upgrade;
 
 use self::cases::{
     access, account_import, accounts, admins, apps, audit, codes, deletion, last_use, requests,
-    retention, rulesets, sessions, timed_rules, tokens, whole,
+    retention, rule_writes, rulesets, sessions, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -135,6 +135,14 @@ conformance! {
         a_session_is_added_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_session,
         the_sessions_of_an_account_are_counted_until_they_expire,
+    }
+    rule_writes::{
+        several_documents_are_saved_together,
+        a_conflict_in_one_of_several_documents_saves_none,
+        no_concurrent_change_of_several_documents_is_lost_or_partial,
+        a_change_of_all_documents_is_applied_again_after_a_conflict,
+        a_rejected_change_of_all_documents_is_undone,
+        changes_of_two_writers_are_all_made,
     }
     rulesets::{
         an_account_without_rules_has_no_documents,

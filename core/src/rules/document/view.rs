@@ -49,7 +49,7 @@ impl Document {
         })
     }
 
-    pub(super) fn builtin_rules(
+    pub(in crate::rules) fn builtin_rules(
         &self,
         kind: RuleKind,
     ) -> impl Iterator<Item = &'static Rule> + use<> {

@@ -57,11 +57,8 @@ impl Source {
             let service = source.read()?;
             senders.insert(service.sender, service.id);
         }
-        let limits = ImportLimits {
-            rules: config.rules.limits(),
-            conditions: config.rules.max_conditions,
-            rule_bytes: config.rules.max_body_bytes,
-        };
+        let limits =
+            ImportLimits { rules: config.rules.limits(), rule: config.rules.new_rule_limits() };
         Ok(Self { name: name.to_owned(), reader, limits, senders, now })
     }
 

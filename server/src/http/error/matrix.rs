@@ -14,6 +14,7 @@ use serde_json::json;
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::Json;
+use crate::large_bodies::LargeBodyInProgress;
 use crate::passwords::HashQueueFull;
 use crate::store::{RuleWriteError, StoreError};
 use crate::tokens::IssueError;
@@ -143,6 +144,11 @@ impl IntoResponse for MatrixError {
         let mut body = json!({ "errcode": errcode, "error": self.to_string() });
         match &self {
             Self::UnknownToken => body["soft_logout"] = false.into(),
+            Self::Rule(error) => {
+                if let Some(index) = error.change_index() {
+                    body["change"] = index.into();
+                }
+            }
             Self::Stages { session, unknown } => {
                 let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });
@@ -182,5 +188,6 @@ impl From<IssueError> for MatrixError {
 }
 
 from_common!(
-    MatrixError from EvaluationError, StoreError, HashQueueFull, LimitExceeded, TooManyUnread
+    MatrixError from EvaluationError, HashQueueFull, LargeBodyInProgress, LimitExceeded, StoreError,
+    TooManyUnread
 );

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use belfry_core::json::to_bytes;
-use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsResponse, User};
+use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsExport, RulesetsResponse, User};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
@@ -24,6 +24,14 @@ pub(crate) async fn get_all_rulesets(
     rules: UserRules<FixedPath>,
 ) -> Result<JsonBytes, MatrixError> {
     rules.respond_with(rules.rulesets.response(rules.user()))
+}
+
+/// `GET …/pushrules/export`
+pub(crate) async fn export_rulesets(
+    State(state): State<Arc<AppState>>,
+    rules: UserRules<FixedPath>,
+) -> Result<JsonBytes, MatrixError> {
+    rules.respond(RulesetsExport::new(rules.rulesets.documents(), state.clock.now()))
 }
 
 /// `GET …/pushrules/device/`

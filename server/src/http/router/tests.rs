@@ -81,10 +81,14 @@ const PAGE_ROUTES: [&str; 4] =
     ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_out", "/oauth/account"];
 
 /// The routes of the Matrix area below each version of the client API.
-const CLIENT_ROUTES: [&str; 20] = [
+const CLIENT_ROUTES: [&str; 24] = [
     "/pushrules/",
     "/pushrules/{*path}",
     "/pushrules/explain",
+    "/pushrules/export",
+    "/pushrules/import",
+    "/pushrules/reset",
+    "/pushrules/bulk",
     "/pushrules/device/",
     "/pushrules/{scope}/",
     "/pushrules/{scope}/{kind}/",

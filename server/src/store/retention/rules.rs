@@ -33,7 +33,9 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let mut changed = 0;
         for _ in 0..MAX_BATCHES {
-            let due = self.due_documents(before).await?;
+            let mut due = self.due_documents(before).await?;
+            // The order of other writers, so that they do not deadlock.
+            due.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
             let count = due.len();
             let mut batch = Batch::default();
             for document in due {

@@ -11,7 +11,7 @@ use super::wal::{self, Wal};
 use crate::metrics::SqliteMetrics;
 use crate::store::StoreError;
 use crate::store::cache::Cache;
-use crate::store::engine::{Batch, Rows, Statement};
+use crate::store::engine::{Batch, Rows};
 use crate::store::invalidation::Invalidation;
 
 /// A batch and the channel for its rows.
@@ -110,7 +110,7 @@ fn commit(
     let committed = (|| {
         execute(connection, "begin immediate")?;
         for job in &*group {
-            let outcome = write(connection, &job.batch.statements)?;
+            let outcome = write(connection, &job.batch)?;
             if connection.is_autocommit() {
                 // SQLite rolled back the whole transaction, as it does when the disk is full.
                 return Err(outcome.err().unwrap_or(rusqlite::Error::ExecuteReturnedResults));
@@ -137,18 +137,16 @@ fn commit(
 
 /// Runs the statements of one batch, all or none. An outer error means that the batch could not be
 /// rolled back, so nothing of the group may be committed.
-fn write(
-    connection: &Connection,
-    statements: &[Statement],
-) -> rusqlite::Result<rusqlite::Result<Vec<Rows>>> {
-    if let [statement] = statements {
+fn write(connection: &Connection, batch: &Batch) -> rusqlite::Result<rusqlite::Result<Vec<Rows>>> {
+    if let [statement] = &*batch.statements {
         // A single statement is atomic without a savepoint.
         return Ok(super::run(connection, statement).map(|rows| vec![rows]));
     }
     execute(connection, "savepoint batch")?;
-    let outcome: rusqlite::Result<_> =
-        statements.iter().map(|statement| super::run(connection, statement)).collect();
-    if outcome.is_err() && !connection.is_autocommit() {
+    let outcome: rusqlite::Result<Vec<Rows>> =
+        batch.statements.iter().map(|statement| super::run(connection, statement)).collect();
+    let is_rolled_back = outcome.as_ref().map_or(true, |rows| batch.is_rolled_back(rows));
+    if is_rolled_back && !connection.is_autocommit() {
         execute(connection, "rollback to batch")?;
     }
     if !connection.is_autocommit() {
@@ -164,7 +162,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::engine::sql;
+    use crate::store::engine::{OnMissingRows, Statement, sql};
 
     /// A connection with an empty table of unique numbers.
     fn open_numbers() -> Connection {
@@ -212,6 +210,36 @@ mod tests {
         assert_eq!(succeeded, [true, false, true, false, false, false, true]);
         assert_eq!(stored(&connection), [1, 2, 3, 5, 7]);
         assert!(connection.is_autocommit(), "the transaction ended");
+    }
+
+    #[test]
+    fn a_batch_that_requires_rows_is_rolled_back_without_them() {
+        let connection = open_numbers();
+        let delete = |number: i64| {
+            sql("delete from numbers where number = $1 returning number", [number.into()])
+        };
+        let requiring_rows = |statements| {
+            let batch =
+                Batch { statements, on_missing_rows: OnMissingRows::RollBack, ..Batch::default() };
+            Job { batch, reply: oneshot::channel().0 }
+        };
+        let outcomes = commit_all(
+            &connection,
+            vec![
+                requiring_rows(vec![insert(1), insert(2)]),
+                requiring_rows(vec![insert(3), delete(9), insert(4)]),
+                requiring_rows(vec![insert(5), delete(1)]),
+                job(vec![insert(6), delete(9)]),
+                requiring_rows(vec![insert(7), insert(7)]),
+            ],
+        );
+        let rows = |outcome: Outcome| -> Option<Vec<usize>> {
+            Some(outcome.ok()?.iter().map(Rows::len).collect())
+        };
+        let expected =
+            [Some(vec![1, 1]), Some(vec![1, 0, 1]), Some(vec![1, 1]), Some(vec![1, 0]), None];
+        assert!(outcomes.into_iter().map(rows).eq(expected));
+        assert_eq!(stored(&connection), [2, 5, 6]);
     }
 
     #[test]

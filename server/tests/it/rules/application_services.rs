@@ -51,6 +51,25 @@ async fn an_application_service_acts_for_a_user_of_its_namespace() {
     assert_eq!(ann.user_rule_ids("global/room/").await, ["a"]);
     let path = "global/room/?user_id=%40irc_ann%3Aring.example";
     assert_eq!(bridge.user_rule_ids(path).await, ["a"]);
+    let user = "?user_id=@irc_ann:ring.example";
+    let export = bridge.get_rules(&format!("export{user}")).await;
+    assert_eq!(export["global"]["room"][0]["rule_id"], "a");
+    for (path, body) in [
+        ("import", export),
+        ("reset", json!({})),
+        (
+            "bulk",
+            json!({ "changes": [{ "op": "set_enabled", "kind": "override",
+            "rule_id": ".m.rule.master", "enabled": true }] }),
+        ),
+    ] {
+        let response = bridge.post_rules(&format!("{path}{user}"), &body).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({}), "{path}");
+        let outside = bridge.post_rules(&format!("{path}?user_id=@zoe:ring.example"), &body).await;
+        assert_eq!(outside.errcode(), (403, "M_FORBIDDEN".into()), "{path}");
+    }
+    assert_eq!(ann.user_rule_ids("global/room/").await, [""; 0]);
+    assert_eq!(ann.get_rules("global/override/.m.rule.master").await["enabled"], true);
     let path = "global/content/?user_id=@irc_ann:ring.example";
     assert_eq!(bridge.get_rules(path).await[0]["pattern"], "irc_ann");
 }

@@ -139,6 +139,9 @@ async fn a_rate_limited_request_changes_nothing() {
         ("PUT global/room/a/actions", json!({ "actions": [] }).to_string()),
         ("PUT global/override/.m.rule.master/enabled", "true".to_owned()),
         ("DELETE global/room/a", String::new()),
+        ("POST import", json!({ "global": {} }).to_string()),
+        ("POST reset", String::new()),
+        ("POST bulk", json!({ "changes": [] }).to_string()),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;

@@ -53,6 +53,11 @@ impl Nodes {
         assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
     }
 
+    async fn post(&self, node: usize, path: &str, body: &Value) -> StatusCode {
+        let request = self.client.post(self.url(node, path)).bearer_auth(&self.token).json(body);
+        request.send().await.unwrap().status()
+    }
+
     /// Repeats a request until the response is as expected.
     async fn wait_for(
         &self,
@@ -161,4 +166,61 @@ async fn no_rule_of_64_concurrent_clients_of_two_nodes_is_lost() {
     }
     let path = "global/room/";
     assert_eq!(nodes.get(0, path).await, nodes.get(1, path).await);
+}
+
+/// Clients of both nodes add pairs of rules to two scopes by bulk changes, and single rules beside
+/// them. A reader of each node never sees one rule of a pair alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bulk_changes_on_two_nodes_are_never_partial_or_lost() {
+    const CLIENTS: usize = 16;
+    const ROUNDS: usize = 8;
+    let Some(nodes) = Nodes::start().await else { return };
+    let nodes = std::sync::Arc::new(nodes);
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let nodes = std::sync::Arc::clone(&nodes);
+        clients.spawn(async move {
+            let node = client % 2;
+            for round in 0..ROUNDS {
+                let id = format!("c{client}r{round}");
+                if client < CLIENTS / 2 {
+                    nodes.put(node, &format!("global/room/single_{id}")).await;
+                    continue;
+                }
+                let put = |scope: &str| {
+                    json!({ "op": "put", "scope": scope, "kind": "room", "rule_id": id,
+                        "rule": { "actions": [] } })
+                };
+                let missing = json!({ "op": "delete", "kind": "room", "rule_id": "missing" });
+                let pair = [put("global"), put("device/phone")];
+                let rejected = json!({ "changes": [pair[0], pair[1], missing] });
+                assert_eq!(nodes.post(node, "bulk", &rejected).await, 404);
+                assert_eq!(nodes.post(node, "bulk", &json!({ "changes": pair })).await, 200);
+            }
+        });
+    }
+    let mut readers = JoinSet::new();
+    for node in [0, 1] {
+        let nodes = std::sync::Arc::clone(&nodes);
+        readers.spawn(async move {
+            let has_whole_pairs = |_: StatusCode, body: &Value| {
+                let rooms = ids(&body["global"]["room"], false);
+                let pairs = rooms.iter().filter(|id| id.starts_with('c'));
+                let phone = &body["device"]["phone"]["room"];
+                let phone = if phone.is_null() { Vec::new() } else { ids(phone, false) };
+                assert!(pairs.eq(&phone), "node {node}: {rooms:?} {phone:?}");
+                rooms.len() == CLIENTS * ROUNDS
+            };
+            nodes.wait_for(node, "", has_whole_pairs).await;
+        });
+    }
+    clients.join_all().await;
+    readers.join_all().await;
+    // A reset on one node deletes what the other has just stored.
+    for (node, round) in [(0, 0), (1, 1)] {
+        nodes.put(1 - node, &format!("device/new_{round}/room/a")).await;
+        assert_eq!(nodes.post(node, "reset", &json!({})).await, 200);
+        let export = nodes.get(node, "export").await.1;
+        assert_eq!((&export["device"], &export["global"]["room"]), (&json!({}), &json!([])));
+    }
 }

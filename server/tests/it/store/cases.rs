@@ -11,6 +11,7 @@ pub(super) mod deletion;
 pub(super) mod last_use;
 pub(super) mod requests;
 pub(super) mod retention;
+pub(super) mod rule_writes;
 pub(super) mod rulesets;
 pub(super) mod sessions;
 pub(super) mod timed_rules;

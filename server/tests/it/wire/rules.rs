@@ -75,6 +75,14 @@ async fn parts_of_the_rulesets_match_their_snapshot() {
 }
 
 #[tokio::test]
+async fn an_export_matches_its_snapshot() {
+    let service = Service::start().await;
+    let alice = service.user("alice").await;
+    add_rules(&alice).await;
+    get(&alice, "export").await.assert("rulesets_export");
+}
+
+#[tokio::test]
 async fn responses_to_writes_match_their_snapshot() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
@@ -85,6 +93,19 @@ async fn responses_to_writes_match_their_snapshot() {
         ("disable a rule", "PUT global/room/a/enabled", "false"),
         ("change its actions", "PUT global/room/a/actions", r#"{"actions":["notify"]}"#),
         ("delete a rule", "DELETE global/room/a", ""),
+        (
+            "make several changes",
+            "POST bulk",
+            r#"{"changes":[{"op":"put","kind":"room","rule_id":"a","rule":{"actions":[]}}]}"#,
+        ),
+        (
+            "a rejected change",
+            "POST bulk",
+            r#"{"changes":[{"op":"delete","kind":"room","rule_id":"b"}]}"#,
+        ),
+        ("import rules", "POST import", r#"{"global":{"room":[{"rule_id":"a","actions":[]}]}}"#),
+        ("an invalid import", "POST import", r#"{"global":{"room":[{"rule_id":"a"}]}}"#),
+        ("reset all rules", "POST reset", "{}"),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let request = format!("{method} {}", pushrules(path));

@@ -1,0 +1,366 @@
+//! Tests of lists of changes.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam, NotFound};
+use crate::rules::{Document, RuleExpiry, RuleKind, builtin};
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
+
+fn now() -> Timestamp {
+    Timestamp::from_millisecond(1_800_000_000_000).unwrap()
+}
+
+fn read(body: &Value) -> Result<RuleChanges, RuleError> {
+    RuleChanges::read(body.to_string().as_bytes(), LIMITS, now())
+}
+
+fn changes(list: Value) -> RuleChanges {
+    read(&json!({"changes": list})).unwrap()
+}
+
+/// Makes changes to documents, and returns the documents to save.
+fn apply(list: Value, stored: &[Document]) -> Result<Vec<Document>, RuleError> {
+    let mut documents = Documents::new(stored);
+    changes(list).apply(&mut documents)?;
+    Ok(documents.into_changed().collect())
+}
+
+fn put(id: &str) -> Value {
+    json!({"op": "put", "kind": "room", "rule_id": id, "rule": {"actions": ["notify"]}})
+}
+
+fn room_ids(document: &Document) -> Vec<&str> {
+    document.user_rules()[RuleKind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
+}
+
+#[test]
+fn changes_are_made_in_order_in_several_scopes() {
+    let mut after = put("c");
+    after["after"] = json!("a");
+    let mut before = put("d");
+    before["before"] = json!("c");
+    let mut phone = put("p");
+    phone["scope"] = json!("device/phone");
+    let list = json!([
+        put("a"), put("b"), after, before, phone,
+        {"op": "delete", "kind": "room", "rule_id": "b"},
+        {"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": false},
+        {"op": "set_actions", "kind": "room", "rule_id": "a", "actions": []},
+        {"op": "set_enabled", "scope": "global", "kind": "override", "rule_id": ".m.rule.master",
+         "enabled": true},
+    ]);
+    let changed = apply(list, &[]).unwrap();
+    let [global, phone] = changed.as_slice() else { panic!("{changed:?}") };
+    assert_eq!(room_ids(global), ["a", "d", "c"]);
+    let first = &global.user_rules()[RuleKind::Room][0];
+    assert_eq!((first.enabled, first.actions.as_slice()), (false, &[][..]));
+    assert_eq!(global.patch(builtin::MASTER).unwrap().enabled, Some(true));
+    assert_eq!((phone.scope().to_string(), room_ids(phone)), ("device/phone".into(), vec!["p"]));
+}
+
+#[test]
+fn changes_may_have_an_end() {
+    let until = 1_800_000_000_001_i64;
+    let list = json!([
+        {"op": "put", "kind": "room", "rule_id": "a", "rule": {"actions": [], "until": until}},
+        {"op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true,
+         "until": until},
+    ]);
+    let changed = apply(list, &[]).unwrap();
+    let expiry = RuleExpiry::try_from(until).ok();
+    assert_eq!(changed[0].user_rules()[RuleKind::Room][0].until, expiry);
+    assert_eq!(changed[0].patch(builtin::MASTER).unwrap().until, expiry);
+    let own = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
+        "enabled": true, "until": until}]);
+    let error = apply(own, &[]).unwrap_err();
+    assert_eq!((error.code(), error.change_index()), (InvalidParam, Some(1)));
+}
+
+#[test]
+fn an_empty_list_changes_nothing() {
+    assert_eq!(apply(json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
+}
+
+#[test]
+fn a_change_that_cannot_be_made_is_named_by_its_index() {
+    let delete = |kind: &str, id: &str| json!({"op": "delete", "kind": kind, "rule_id": id});
+    let enable =
+        |id: &str| json!({"op": "set_enabled", "kind": "override", "rule_id": id, "enabled": true});
+    let mut misplaced = put("x");
+    misplaced["before"] = json!("y");
+    for (list, code, text) in [
+        (json!([delete("room", "a")]), NotFound, r#"changes[0]: there is no room rule "a""#),
+        (
+            json!([put("a"), delete("room", "a"), delete("room", "a")]),
+            NotFound,
+            r#"changes[2]: there is no room rule "a""#,
+        ),
+        (
+            json!([put("a"), delete("override", ".m.rule.master")]),
+            NotFound,
+            r#"changes[1]: there is no override rule ".m.rule.master""#,
+        ),
+        (json!([enable(".m.x")]), NotFound, r#"changes[0]: there is no override rule ".m.x""#),
+        (
+            json!([put("a"), misplaced]),
+            MatrixErrorCode::Unknown,
+            r#"changes[1]: there is no room rule "y" to place the rule next to"#,
+        ),
+    ] {
+        let error = apply(list.clone(), &[]).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, text), "{list}");
+        assert_eq!(error.change_index(), text[8..9].parse().ok(), "{list}");
+    }
+}
+
+#[test]
+fn an_invalid_change_is_named_by_its_index() {
+    let with = |change: Value| json!({"changes": [put("a"), change]});
+    let put_with = |member: &str, value: Value| {
+        let mut change = put("b");
+        change[member] = value;
+        with(change)
+    };
+    let condition = json!({"kind": "contains_display_name"});
+    let conditions = json!([condition, condition, condition]);
+    for (body, code, text) in [
+        (with(json!(1)), BadJson, "changes[1]: the change must be a JSON object"),
+        (with(json!({})), MissingParam, "changes[1]: op is missing"),
+        (with(json!({"op": "put"})), MissingParam, "changes[1]: kind is missing"),
+        (
+            with(json!({"op": "put", "kind": "room"})),
+            MissingParam,
+            "changes[1]: rule_id is missing",
+        ),
+        (
+            with(json!({"op": "delete", "kind": "room", "rule_id": 1})),
+            BadJson,
+            "changes[1]: rule_id must be a string",
+        ),
+        (
+            put_with("op", json!("move")),
+            InvalidParam,
+            "changes[1]: op must be put, delete, set_enabled or set_actions",
+        ),
+        (
+            put_with("scope", json!("everywhere")),
+            InvalidParam,
+            "changes[1]: a scope is global or device/<profile_tag>",
+        ),
+        (
+            put_with("scope", json!("device/")),
+            InvalidParam,
+            "changes[1]: the profile tag: a rule id or profile tag must not be empty",
+        ),
+        (
+            put_with("kind", json!("rooms")),
+            InvalidParam,
+            "changes[1]: a kind is one of override, content, room, sender, underride",
+        ),
+        (
+            put_with("rule_id", json!("a/b")),
+            InvalidParam,
+            "changes[1]: a rule id or profile tag must not contain '/'",
+        ),
+        (
+            put_with("rule_id", json!(".m.rule.master")),
+            InvalidParam,
+            "changes[1]: rule ids that begin with a dot are reserved for built-in rules",
+        ),
+        (put_with("rule", json!([])), BadJson, "changes[1]: rule must be a JSON object"),
+        (put_with("rule", json!({})), MissingParam, "changes[1]: rule: actions is missing"),
+        (put_with("kind", json!("content")), MissingParam, "changes[1]: rule: pattern is missing"),
+        (
+            put_with("rule", json!({"actions": [], "conditions": conditions})),
+            InvalidParam,
+            "changes[1]: rule: a rule may have at most 2 conditions",
+        ),
+        (
+            put_with("rule", json!({"actions": [], "x": "y".repeat(500)})),
+            MatrixErrorCode::TooLarge,
+            "changes[1]: rule: a rule may have at most 500 bytes",
+        ),
+        (put_with("before", json!(null)), BadJson, "changes[1]: before must be a string"),
+        (
+            put_with("position", json!("a")),
+            BadJson,
+            "changes[1]: unknown field position; write op, scope, kind, rule_id, rule, before and after",
+        ),
+        (
+            with(json!({"op": "delete", "kind": "room", "rule_id": "a", "rule": {}})),
+            BadJson,
+            "changes[1]: unknown field rule; write op, scope, kind and rule_id",
+        ),
+        (
+            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a"})),
+            MissingParam,
+            "changes[1]: enabled is missing",
+        ),
+        (
+            put_with("rule", json!({"actions": [], "until": 1_799_999_999_999_i64})),
+            InvalidParam,
+            "changes[1]: rule: until must be in the future: it is 1799999999999, and the server's \
+             clock is at 1800000000000 (milliseconds since 1970)",
+        ),
+        (
+            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": true,
+                "until": 1})),
+            InvalidParam,
+            "changes[1]: until must be in the future: it is 1, and the server's clock is at \
+             1800000000000 (milliseconds since 1970)",
+        ),
+        (
+            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": 1})),
+            BadJson,
+            "changes[1]: enabled must be a boolean",
+        ),
+        (
+            with(json!({"op": "set_actions", "kind": "room", "rule_id": "a", "actions": ["x"]})),
+            InvalidParam,
+            "changes[1]: actions[0] must be notify, dont_notify, coalesce, set_tweak, or an object \
+             with set_tweak",
+        ),
+    ] {
+        let error = read(&body).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+        assert_eq!(error.change_index(), Some(1), "{body}");
+    }
+}
+
+#[test]
+fn a_body_of_another_form_is_rejected() {
+    for (body, code, text) in [
+        ("", MatrixErrorCode::NotJson, "the body is not JSON: EOF while parsing a value"),
+        (r#"{"changes":[]"#, MatrixErrorCode::NotJson, "the body is not JSON: EOF"),
+        ("[]", BadJson, "the body must be a JSON object"),
+        ("{}", MissingParam, "changes is missing"),
+        (r#"{"changes":{}}"#, BadJson, "changes must be an array"),
+        (r#"{"changes":null}"#, BadJson, "changes must be an array"),
+        (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field mode; write changes"),
+        (r#"{"changes":[],"changes":[]}"#, BadJson, "duplicate key in object"),
+    ] {
+        let error = RuleChanges::read(body.as_bytes(), LIMITS, now()).unwrap_err();
+        assert_eq!((error.code(), error.change_index()), (code, None), "{body}");
+        assert!(error.to_string().starts_with(text), "{body}: {error}");
+    }
+    let long = json!({"changes": [], "x".repeat(10_000): 1});
+    assert!(read(&long).unwrap_err().to_string().len() < 400, "a long name is truncated");
+}
+
+#[test]
+fn the_number_of_changes_is_limited() {
+    let list = |count: usize| json!({"changes": vec![put("a"); count]});
+    assert!(read(&list(MAX_CHANGES)).is_ok());
+    let error = read(&list(MAX_CHANGES + 1)).unwrap_err();
+    assert_eq!(error, RuleError::TooManyChanges(1000));
+    assert_eq!(error.code(), MatrixErrorCode::TooLarge);
+}
+
+#[test]
+fn a_rule_may_be_nested_as_deeply_as_in_a_body_of_its_own() {
+    let depth = json::MAX_DEPTH - 1;
+    let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    assert!(NewRule::read(RuleKind::Room, rule.as_bytes()).is_ok());
+    let body =
+        format!(r#"{{"changes":[{{"op":"put","kind":"room","rule_id":"a","rule":{rule}}}]}}"#);
+    assert!(RuleChanges::read(body.as_bytes(), LIMITS, now()).is_ok());
+}
+
+/// Changes with few ids, so that they affect each other.
+pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
+    let rule = (
+        prop::sample::select(&["global", "device/a", "device/b"][..]),
+        prop::sample::select(&RuleKind::ALL),
+        prop_oneof![8 => "[a-d]", 1 => Just(builtin::MASTER.to_owned())],
+    );
+    let neighbour = || prop::option::weighted(0.3, "[a-d]");
+    let actions = prop_oneof![
+        Just(json!([])),
+        Just(json!(["notify", {"set_tweak": "sound", "value": "default"}])),
+        Just(json!(["dont_notify", {"set_tweak": "highlight", "org.x": null}])),
+    ];
+    let operation = prop_oneof![
+        5 => (actions.clone(), neighbour(), neighbour(), any::<String>()).prop_map(
+            |(actions, before, after, text)| {
+                let conditions = json!([{"kind": "event_match", "key": "a", "pattern": text}]);
+                let rule = json!({"actions": actions, "pattern": text, "conditions": conditions,
+                    "org.x": {"a": [1.5, text]}});
+                let mut change = json!({"op": "put", "rule": rule});
+                for (name, id) in [("before", before), ("after", after)] {
+                    if let Some(id) = id {
+                        change[name] = json!(id);
+                    }
+                }
+                change
+            }
+        ),
+        2 => Just(json!({"op": "delete"})),
+        2 => any::<bool>().prop_map(|enabled| json!({"op": "set_enabled", "enabled": enabled})),
+        2 => actions.prop_map(|actions| json!({"op": "set_actions", "actions": actions})),
+    ];
+    (rule, operation).prop_map(|((scope, kind, id), mut change)| {
+        change["scope"] = json!(scope);
+        change["kind"] = json!(kind);
+        change["rule_id"] = json!(id);
+        change
+    })
+}
+
+/// The documents after those of the changes that can be made.
+pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
+    let mut documents = Documents::default();
+    for change in changes {
+        let mut changed = documents.clone();
+        let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
+        let body = json!({"changes": [change]}).to_string();
+        let read = RuleChanges::read(body.as_bytes(), limits, now());
+        if read.and_then(|read| read.apply(&mut changed)).is_ok() {
+            documents = changed;
+        }
+    }
+    documents.into_changed().filter(|document| !document.is_empty()).collect()
+}
+
+proptest! {
+    /// A list has the same result as its changes one by one, and fails with the first of them.
+    #[test]
+    fn a_list_is_equivalent_to_its_changes_one_by_one(
+        before in prop::collection::vec(any_change(), 0..20),
+        list in prop::collection::vec(any_change(), 0..6),
+    ) {
+        let stored = documents_after(&before);
+        let read = |list: &[Value]| RuleChanges::read(
+            json!({"changes": list}).to_string().as_bytes(),
+            NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX },
+            now(),
+        );
+        let mut one_by_one = Documents::new(&stored);
+        let mut expected = Ok(());
+        for (index, change) in list.iter().enumerate() {
+            let applied = read(std::slice::from_ref(change)).and_then(|it| it.apply(&mut one_by_one));
+            if let Err(RuleError::InChange { error, .. }) = applied {
+                expected = Err(RuleError::InChange { index, error });
+                break;
+            }
+        }
+        let mut together = Documents::new(&stored);
+        let result = read(&list).and_then(|changes| changes.apply(&mut together));
+        match (&expected, &result) {
+            (Ok(()), _) => {
+                prop_assert_eq!(&result, &Ok(()));
+                prop_assert_eq!(together, one_by_one);
+            }
+            // A change that is not valid is found before all changes that cannot be made.
+            (Err(first), Err(error)) => prop_assert!(first.change_index() <= error.change_index()),
+            (Err(_), Ok(())) => prop_assert!(false, "{expected:?}"),
+        }
+    }
+
+    #[test]
+    fn parsing_does_not_panic(bytes in any::<Vec<u8>>()) {
+        let _ = RuleChanges::read(&bytes, LIMITS, now());
+    }
+}

@@ -1,0 +1,137 @@
+//! The documents of one user in all scopes, which are changed and saved together.
+
+use std::borrow::Cow;
+
+use super::{Document, RuleScope};
+
+/// The documents of one user. A stored document is copied when it is changed first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Documents<'a>(Vec<Cow<'a, Document>>);
+
+impl<'a> Documents<'a> {
+    /// Borrows the stored documents of a user.
+    pub fn new(stored: impl IntoIterator<Item = &'a Document>) -> Self {
+        Self(stored.into_iter().map(Cow::Borrowed).collect())
+    }
+
+    /// The document of a scope, to be changed. It is empty if the user has no rules there.
+    pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
+        let index = self.0.iter().position(|document| document.scope() == scope);
+        let index = index.unwrap_or_else(|| {
+            self.0.push(Cow::Owned(Document::new(scope.clone())));
+            self.0.len() - 1
+        });
+        self.0[index].to_mut()
+    }
+
+    /// Number of the user's own rules in all scopes.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|document| document.len()).sum()
+    }
+
+    /// Returns true if there is nothing to store.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|document| document.is_empty())
+    }
+
+    /// Removes all rules of a scope and all changes to its built-in rules.
+    pub fn reset(&mut self, scope: &RuleScope) {
+        *self.get_mut(scope) = Document::new(scope.clone());
+    }
+
+    /// Resets every scope.
+    pub fn reset_all(&mut self) {
+        for document in &mut self.0 {
+            *document = Cow::Owned(Document::new(document.scope().clone()));
+        }
+    }
+
+    /// Replaces the documents of all scopes.
+    pub fn replace_all(&mut self, new: &[Document]) {
+        self.reset_all();
+        for document in new {
+            self.get_mut(document.scope()).clone_from(document);
+        }
+    }
+
+    /// The documents that differ from those that are stored, or may do so. An empty one replaces a
+    /// document that is to be deleted.
+    pub fn into_changed(self) -> impl Iterator<Item = Document> {
+        self.0.into_iter().filter_map(|document| match document {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(document) => Some(document),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{NewRule, Position, RuleKind, builtin};
+
+    fn scope(text: &str) -> RuleScope {
+        text.parse().unwrap()
+    }
+
+    fn add(document: &mut Document, id: &str) {
+        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+        document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default()).unwrap();
+    }
+
+    fn with_rule(scope_text: &str, id: &str) -> Document {
+        let mut document = Document::new(scope(scope_text));
+        add(&mut document, id);
+        document
+    }
+
+    /// The scopes that are saved, and the number of their rules.
+    fn changed(documents: Documents<'_>) -> Vec<(String, usize)> {
+        documents.into_changed().map(|it| (it.scope().to_string(), it.len())).collect()
+    }
+
+    #[test]
+    fn only_scopes_that_were_changed_are_saved() {
+        let stored = [with_rule("global", "a"), with_rule("device/phone", "b")];
+        let mut documents = Documents::new(&stored);
+        assert_eq!((documents.len(), documents.is_empty()), (2, false));
+        assert_eq!(changed(documents.clone()), []);
+        add(documents.get_mut(&scope("device/phone")), "c");
+        add(documents.get_mut(&scope("device/tablet")), "d");
+        assert_eq!(documents.len(), 4);
+        let expected = [("device/phone".to_owned(), 2), ("device/tablet".to_owned(), 1)];
+        assert_eq!(changed(documents), expected);
+        assert_eq!(stored[1].len(), 1, "the stored document is unchanged");
+    }
+
+    #[test]
+    fn a_reset_empties_one_scope_or_all() {
+        let mut global = Document::new(RuleScope::Global);
+        global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
+        let stored = [global, with_rule("device/phone", "b")];
+
+        let mut one = Documents::new(&stored);
+        one.reset(&scope("device/phone"));
+        one.reset(&scope("device/unknown"));
+        assert!(!one.is_empty());
+        let expected = [("device/phone".to_owned(), 0), ("device/unknown".to_owned(), 0)];
+        assert_eq!(changed(one), expected);
+
+        let mut all = Documents::new(&stored);
+        all.reset_all();
+        assert!(all.is_empty());
+        assert!(
+            all.into_changed().eq(["global", "device/phone"].map(|it| Document::new(scope(it))))
+        );
+    }
+
+    #[test]
+    fn replacing_all_documents_empties_the_scopes_that_have_no_new_one() {
+        let stored = [with_rule("global", "a"), with_rule("device/phone", "b")];
+        let new = [with_rule("device/tablet", "c"), with_rule("global", "d")];
+        let mut documents = Documents::new(&stored);
+        documents.replace_all(&new);
+        let changed: Vec<Document> = documents.into_changed().collect();
+        let [tablet, global] = new;
+        assert_eq!(changed, [global, Document::new(scope("device/phone")), tablet]);
+    }
+}

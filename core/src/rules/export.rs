@@ -1,0 +1,110 @@
+//! Response of `GET /pushrules/export`: everything that a user has changed, in all scopes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Document, Rule, RulePatch, RuleScope, Ruleset};
+
+/// Version of the format. [`read_import`](super::read_import) accepts this version, and documents
+/// without one.
+pub(super) const VERSION: &str = "1";
+
+/// The rules of a user without the built-in rules, and the changes to built-in rules.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RulesetsExport<'a> {
+    version: &'static str,
+    /// Milliseconds since 1970.
+    exported_ts: i64,
+    global: Ruleset<&'a Rule>,
+    builtin_changes: BTreeMap<&'a str, &'a RulePatch>,
+    /// By profile tag.
+    device: BTreeMap<&'a str, Ruleset<&'a Rule>>,
+}
+
+impl<'a> RulesetsExport<'a> {
+    /// Builds the export from the stored documents of the user.
+    pub fn new(documents: impl IntoIterator<Item = &'a Document>, now: Timestamp) -> Self {
+        let mut export = Self {
+            version: VERSION,
+            exported_ts: now.as_millisecond(),
+            global: Ruleset::default(),
+            builtin_changes: BTreeMap::new(),
+            device: BTreeMap::new(),
+        };
+        for document in documents {
+            let rules = Ruleset::of(|kind| document.user_rules()[kind].iter().collect());
+            match document.scope() {
+                RuleScope::Global => {
+                    export.global = rules;
+                    export.builtin_changes = document.patches().collect();
+                }
+                RuleScope::Device(_) if document.is_empty() => {}
+                RuleScope::Device(tag) => drop(export.device.insert(tag.as_str(), rules)),
+            }
+        }
+        export
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::{NewRule, Position, RuleKind, builtin};
+
+    #[test]
+    fn an_export_has_user_rules_in_order_and_changes_to_built_in_rules() {
+        let mut global = Document::new(RuleScope::Global);
+        let mut phone = Document::new("device/phone".parse().unwrap());
+        for (document, id) in [(&mut global, "b"), (&mut phone, "c")] {
+            let new = NewRule::read(RuleKind::Content, br#"{"actions":[],"pattern":"p","x":1}"#);
+            let id = id.parse().unwrap();
+            document.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
+        }
+        let new = NewRule::read(RuleKind::Content, br#"{"actions":["notify"],"pattern":"q"}"#);
+        let id = "a".parse().unwrap();
+        global.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
+        global.set_enabled(RuleKind::Content, "a", false).unwrap();
+        global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
+        let empty = Document::new("device/empty".parse().unwrap());
+
+        let now = Timestamp::from_millisecond(1_800_000_000_123).unwrap();
+        let rule = |id: &str| json!({"rule_id": id, "default": false, "enabled": true, "actions": [], "pattern": "p", "x": 1});
+        assert_eq!(
+            json!(RulesetsExport::new([&phone, &global, &empty], now)),
+            json!({
+                "version": "1",
+                "exported_ts": 1_800_000_000_123_i64,
+                "global": {
+                    "override": [], "room": [], "sender": [], "underride": [],
+                    "content": [
+                        {"rule_id": "a", "default": false, "enabled": false,
+                         "actions": ["notify"], "pattern": "q"},
+                        rule("b"),
+                    ],
+                },
+                "builtin_changes": {".m.rule.master": {"enabled": true}},
+                "device": {"phone": {
+                    "override": [], "content": [rule("c")], "room": [], "sender": [],
+                    "underride": [],
+                }},
+            })
+        );
+    }
+
+    #[test]
+    fn the_export_of_a_user_without_rules_has_all_keys() {
+        let empty =
+            json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
+        assert_eq!(
+            json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH)),
+            json!({
+                "version": "1", "exported_ts": 0, "global": empty, "builtin_changes": {},
+                "device": {},
+            })
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! Tests of imported rulesets. Those of accounts in `import/tests.rs` have more.
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam};
+use crate::rules::bulk::tests::{any_change, documents_after};
+use crate::rules::{Documents, Position, RulesetsExport, RulesetsResponse, User, builtin};
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
+const UNLIMITED: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
+
+fn now() -> Timestamp {
+    Timestamp::from_millisecond(1_800_000_000_000).unwrap()
+}
+
+fn read(body: &Value) -> Result<Vec<Document>, RuleError> {
+    read_import(body.to_string().as_bytes(), LIMITS, now())
+}
+
+/// A document of all forms of rules.
+fn example() -> [Document; 2] {
+    let mut global = Document::new(RuleScope::Global);
+    let mut phone = Document::new("device/phone".parse().unwrap());
+    let body = json!({"actions": ["notify"], "pattern": "p", "conditions": [], "org.x": [null]});
+    for kind in RuleKind::ALL {
+        for id in ["b", "a"] {
+            for document in [&mut global, &mut phone] {
+                let new = NewRule::from_json(kind, body.clone()).unwrap();
+                document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
+                document.set_enabled(kind, id, id == "a").unwrap();
+            }
+        }
+    }
+    global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
+    // The same as the definition. It is stored, because the definition may change.
+    global.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
+    global.set_actions(RuleKind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
+    [global, phone]
+}
+
+#[test]
+fn an_export_is_imported_unchanged() {
+    let documents = example();
+    let export = json!(RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
+    assert_eq!(read(&export).unwrap(), documents);
+    let empty = json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH));
+    assert_eq!(read(&empty).unwrap(), []);
+}
+
+#[test]
+fn the_response_with_all_rulesets_is_imported_with_its_effect() {
+    let documents = example();
+    let user = User::new("@alice:x.org");
+    let response = json!(RulesetsResponse::new(&documents, user));
+    let imported = read(&response).unwrap();
+    assert_eq!(json!(RulesetsResponse::new(&imported, user)), response);
+    let changed: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    assert_eq!(changed, [".m.rule.call", builtin::MASTER], "only what differs");
+}
+
+#[test]
+fn changes_to_built_in_rules_of_other_versions_are_stored() {
+    let body = json!({"global": {}, "builtin_changes": {
+        ".m.rule.from_2030": {"enabled": false}, ".m.rule.master": {},
+    }});
+    let imported = read(&body).unwrap();
+    assert_eq!(imported.len(), 1);
+    let changes: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    assert_eq!(changes, [".m.rule.from_2030"]);
+}
+
+#[test]
+fn timed_rules_that_have_ended_are_omitted() {
+    let at = |millis: i64| json!({"rule_id": format!("r{millis}"), "actions": [], "until": millis});
+    let (past, future) = (1_800_000_000_000_i64, 1_800_000_000_001_i64);
+    let body = json!({
+        "global": {"room": [at(past), at(future)]},
+        "builtin_changes": {
+            ".m.rule.master": {"enabled": true, "until": past},
+            ".m.rule.call": {"enabled": false, "actions": [], "until": past},
+            ".m.rule.message": {"enabled": false, "until": future},
+        },
+        "device": {"phone": {"room": [at(past)]}},
+    });
+    let imported = read(&body).unwrap();
+    let export = json!(RulesetsExport::new(&imported, now()));
+    assert_eq!(imported.len(), 1);
+    assert_eq!(export["global"]["room"][0]["until"], future);
+    assert_eq!(export["global"]["room"].as_array().unwrap().len(), 1);
+    let changes = json!({
+        ".m.rule.call": {"actions": []}, ".m.rule.message": {"enabled": false, "until": future},
+    });
+    assert_eq!(export["builtin_changes"], changes);
+    assert_eq!(read(&export).unwrap(), imported);
+    // The response with built-in rules shows the end, too.
+    let user = User::new("@alice:x.org");
+    let response = json!(RulesetsResponse::new(&imported, user));
+    assert_eq!(read(&response).unwrap(), imported);
+}
+
+#[test]
+fn an_invalid_body_is_rejected_with_the_path() {
+    let rule = json!({"rule_id": "a", "actions": []});
+    let changes = |changes: Value| json!({"global": {}, "builtin_changes": changes});
+    for (body, code, text) in [
+        (json!([]), BadJson, "the body must be a JSON object"),
+        (json!({}), MissingParam, "global is missing"),
+        (json!({"room": [rule]}), MissingParam, "global is missing"),
+        (json!({"device": {}}), MissingParam, "global is missing"),
+        (json!({"global": []}), BadJson, "global must be a JSON object"),
+        (json!({"global": {}, "version": "2"}), InvalidParam, "version must be the string \"1\""),
+        (json!({"global": {}, "version": 1}), InvalidParam, "version must be the string \"1\""),
+        (
+            json!({"global": {}, "devices": {}}),
+            BadJson,
+            "unknown field devices; write global, builtin_changes and device",
+        ),
+        (
+            json!({"global": {"rooms": []}}),
+            BadJson,
+            "unknown field global.rooms; write override, content, room, sender and underride",
+        ),
+        (json!({"global": {"room": {}}}), BadJson, "global.room must be an array"),
+        (
+            json!({"global": {"room": [rule, {"rule_id": "b"}]}}),
+            MissingParam,
+            "global.room[1]: actions is missing",
+        ),
+        (
+            json!({"global": {"room": [rule, rule]}}),
+            InvalidParam,
+            "global.room[1]: another rule of this kind has the same rule_id; delete one of them",
+        ),
+        (
+            json!({"global": {}, "device": {"a": {"room": [1]}}}),
+            BadJson,
+            "device.a.room[0]: the rule must be a JSON object",
+        ),
+        (
+            json!({"global": {}, "device": {"a/b": {}}}),
+            InvalidParam,
+            "device.a/b: a rule id or profile tag must not contain '/'",
+        ),
+        (
+            json!({"global": {"room": [{"rule_id": "a", "actions": [], "x": "y".repeat(500)}]}}),
+            MatrixErrorCode::TooLarge,
+            "global.room[0]: a rule may have at most 500 bytes",
+        ),
+        (changes(json!([])), BadJson, "builtin_changes must be a JSON object"),
+        (
+            changes(json!({"cake": {"enabled": true}})),
+            InvalidParam,
+            "builtin_changes.cake: the id must be that of a built-in rule, which begins with a dot",
+        ),
+        (
+            changes(json!({".a/b": {"enabled": true}})),
+            InvalidParam,
+            "builtin_changes..a/b: a rule id or profile tag must not contain '/'",
+        ),
+        (
+            changes(json!({".m.rule.master": true})),
+            BadJson,
+            "builtin_changes..m.rule.master: the change must be a JSON object",
+        ),
+        (
+            changes(json!({".m.rule.master": {"enabled": 1}})),
+            BadJson,
+            "builtin_changes..m.rule.master: enabled must be a boolean",
+        ),
+        (
+            changes(json!({".m.rule.master": {"actions": ["ring"]}})),
+            InvalidParam,
+            "builtin_changes..m.rule.master: actions[0] must be notify, dont_notify, coalesce, \
+             set_tweak, or an object with set_tweak",
+        ),
+        (
+            changes(json!({".m.rule.master": {"actions": [], "until": 1}})),
+            MissingParam,
+            "builtin_changes..m.rule.master: enabled is missing",
+        ),
+        (
+            json!({"global": {"room": [{"rule_id": "a", "actions": [], "until": "x"}]}}),
+            BadJson,
+            "global.room[0]: until must be an integer: milliseconds since 1970",
+        ),
+        (
+            changes(json!({".m.rule.master": {"conditions": []}})),
+            BadJson,
+            "builtin_changes..m.rule.master: unknown field conditions; write enabled, actions and until",
+        ),
+    ] {
+        let error = read(&body).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+    }
+    let long = json!({"global": {}, "device": {"x".repeat(10_000): {}}});
+    assert!(read(&long).unwrap_err().to_string().len() < 500, "a long name is truncated");
+}
+
+#[test]
+fn a_rule_of_maximum_depth_is_exported_and_imported() {
+    let depth = json::MAX_DEPTH - 1;
+    let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    let new = NewRule::read(RuleKind::Room, rule.as_bytes()).unwrap();
+    let mut document = Document::new("device/a".parse().unwrap());
+    document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
+    let export = json::to_bytes(&RulesetsExport::new([&document], Timestamp::UNIX_EPOCH));
+    assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
+}
+
+proptest! {
+    #[test]
+    fn any_documents_are_imported_from_their_export(
+        changes in prop::collection::vec(any_change(), 0..40),
+        others in prop::collection::vec(any_change(), 0..20),
+    ) {
+        let documents = documents_after(&changes);
+        let export = json::to_bytes(&RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
+        let imported = read_import(&export, UNLIMITED, now()).unwrap();
+        let stored = documents_after(&others);
+        let mut replaced = Documents::new(&stored);
+        replaced.replace_all(&imported);
+        let by_scope = |documents: Vec<Document>| {
+            let mut documents = documents;
+            documents.retain(|document| !document.is_empty());
+            documents.sort_by(|a, b| a.scope().cmp(b.scope()));
+            documents
+        };
+        prop_assert_eq!(by_scope(replaced.into_changed().collect()), by_scope(documents));
+    }
+
+    #[test]
+    fn parsing_does_not_panic(bytes in any::<Vec<u8>>()) {
+        let _ = read_import(&bytes, LIMITS, now());
+    }
+}

@@ -1,0 +1,88 @@
+//! Handlers of the requests that change many rules at once: all of the changes are stored, or none.
+
+use std::sync::Arc;
+
+use axum::body::HttpBody;
+use axum::extract::{Request, State};
+use belfry_core::rules::body::read_reset;
+use belfry_core::rules::{Documents, RuleAccess, RuleChanges, RuleError, read_import};
+use bytes::Bytes;
+
+use crate::app::AppState;
+use crate::http::error::MatrixError;
+use crate::http::extract::body::FullBody;
+use crate::http::extract::requester::Requester;
+use crate::http::respond::json::JsonBytes;
+
+/// `POST …/pushrules/bulk`: makes a list of changes.
+pub(crate) async fn change_rules(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    request: Request,
+) -> Result<JsonBytes, MatrixError> {
+    let limits = state.config.rules.new_rule_limits();
+    let now = state.clock.now();
+    let parse = move |body: &[u8]| RuleChanges::read(body, limits, now);
+    change(&state, &requester, request, parse, RuleChanges::apply).await
+}
+
+/// `POST …/pushrules/import`: replaces the rules of all scopes by those of an export.
+pub(crate) async fn import_rulesets(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    request: Request,
+) -> Result<JsonBytes, MatrixError> {
+    let limits = state.config.rules.new_rule_limits();
+    let now = state.clock.now();
+    let parse = move |body: &[u8]| read_import(body, limits, now);
+    change(&state, &requester, request, parse, |imported, documents| {
+        documents.replace_all(imported);
+        Ok(())
+    })
+    .await
+}
+
+/// `POST …/pushrules/reset`: removes the user's rules and changes of one scope or of all.
+pub(crate) async fn reset_rulesets(
+    State(state): State<Arc<AppState>>,
+    requester: Requester,
+    request: Request,
+) -> Result<JsonBytes, MatrixError> {
+    change(&state, &requester, request, read_reset, |scope, documents| {
+        match scope {
+            Some(scope) => documents.reset(scope),
+            None => documents.reset_all(),
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Parses the body, changes the requester's rulesets by it, and responds when that is durable.
+async fn change<T: Send + Sync + 'static>(
+    state: &AppState,
+    requester: &Requester,
+    request: Request,
+    parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
+    apply: fn(&T, &mut Documents<'_>) -> Result<(), RuleError>,
+) -> Result<JsonBytes, MatrixError> {
+    requester.require(RuleAccess::Write)?;
+    let (account, rules) = (requester.account, &state.config.rules);
+    let small = rules.max_body_bytes;
+    let length = request.body().size_hint().upper();
+    let is_small = length.is_some_and(|length| length <= small as u64);
+    // Held until the change is stored, because parsed rules take a multiple of their JSON.
+    let _large = if is_small { None } else { Some(state.large_bodies.begin(account)?) };
+    let limit = if is_small { small } else { rules.max_import_bytes() };
+    let FullBody(body) = FullBody::within(limit, request, state).await?;
+    let parsed = if body.len() <= small {
+        parse(&body)?
+    } else {
+        // On a thread of the pool, because it takes milliseconds.
+        let slot = state.evaluation_pool.enter_for_account(account)?;
+        slot.run(move || parse(&body)).await??
+    };
+    let changed = state.rule_writer.change_all(account, move |documents| apply(&parsed, documents));
+    changed.await?;
+    Ok(JsonBytes(Bytes::from_static(b"{}")))
+}

@@ -1,0 +1,244 @@
+//! Many changes of rules in one request: all of them are stored, or none.
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::{ids, minimal_rule, on_both_engines, pushrules, service};
+use crate::support::service::{config, unlimited};
+use crate::support::{Service, TestClient, TestDatabase, TestResponse};
+
+impl TestClient {
+    /// Posts to an endpoint beside the rulesets, such as `bulk`.
+    pub(super) async fn post_rules(&self, path: &str, body: &Value) -> TestResponse {
+        self.send(&format!("POST {}", pushrules(path)), body.to_string()).await
+    }
+
+    /// Makes changes, which must succeed with `{}`.
+    pub(super) async fn change_rules(&self, changes: &Value) {
+        let response = self.post_rules("bulk", &json!({ "changes": changes })).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({}), "{changes}");
+    }
+}
+
+fn put(scope: &str, id: &str) -> Value {
+    json!({ "op": "put", "scope": scope, "kind": "room", "rule_id": id, "rule": minimal_rule("room") })
+}
+
+fn delete(id: &str) -> Value {
+    json!({ "op": "delete", "kind": "room", "rule_id": id })
+}
+
+on_both_engines! {
+    changes_are_made_in_order_and_in_all_scopes,
+    nothing_is_changed_if_one_change_is_rejected,
+    bulk_changes_and_single_changes_of_many_clients_are_all_made,
+}
+
+async fn changes_are_made_in_order_and_in_all_scopes(database: TestDatabase) {
+    let service = Service::on(database, unlimited()).await;
+    let alice = service.user("alice").await;
+    alice.put_ok("global/room/old", &minimal_rule("room")).await;
+    alice.put_ok("device/tablet/room/only", &minimal_rule("room")).await;
+    // Fills the cache, which must not return the old rules afterwards.
+    alice.get_rules("").await;
+    let mut below = put("global", "c");
+    below["after"] = json!("a");
+    alice
+        .change_rules(&json!([
+            put("global", "a"),
+            put("global", "b"),
+            below,
+            delete("old"),
+            { "op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": false },
+            { "op": "set_actions", "kind": "room", "rule_id": "c", "actions": [] },
+            { "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true },
+            put("device/phone", "p"),
+            { "op": "delete", "scope": "device/tablet", "kind": "room", "rule_id": "only" },
+        ]))
+        .await;
+    let all = alice.get_rules("").await;
+    assert_eq!(ids(&all["global"]["room"], false), ["b", "a", "c"]);
+    let room = &all["global"]["room"];
+    assert_eq!((&room[1]["enabled"], &room[2]["actions"]), (&json!(false), &json!([])));
+    assert_eq!(all["global"]["override"][0]["enabled"], true);
+    let devices: Vec<&String> = all["device"].as_object().unwrap().keys().collect();
+    assert_eq!(devices, ["phone"]);
+    assert_eq!(ids(&all["device"]["phone"]["room"], false), ["p"]);
+    alice.change_rules(&json!([])).await;
+    assert_eq!(alice.get_rules("").await, all);
+}
+
+async fn nothing_is_changed_if_one_change_is_rejected(database: TestDatabase) {
+    let service = Service::on(database, unlimited()).await;
+    let alice = service.user("alice").await;
+    alice.change_rules(&json!([put("global", "a"), put("device/phone", "p")])).await;
+    let before = alice.get(&pushrules("")).await.text;
+    let mut misplaced = put("global", "x");
+    misplaced["before"] = json!("none");
+    for (rejected, status, code, error) in [
+        (delete("none"), 404, "M_NOT_FOUND", "there is no room rule \"none\""),
+        (misplaced, 400, "M_UNKNOWN", "there is no room rule \"none\" to place the rule next to"),
+        (
+            put("global", ".x"),
+            400,
+            "M_INVALID_PARAM",
+            "rule ids that begin with a dot are reserved for built-in rules",
+        ),
+        (json!({ "op": "put" }), 400, "M_MISSING_PARAM", "kind is missing"),
+        (json!([]), 400, "M_BAD_JSON", "the change must be a JSON object"),
+    ] {
+        let changes = json!([
+            put("global", "b"),
+            delete("a"),
+            put("device/phone", "q"),
+            put("device/new", "n"),
+            rejected,
+            put("global", "c"),
+        ]);
+        let response = alice.post_rules("bulk", &json!({ "changes": changes })).await;
+        let expected = json!({
+            "errcode": code, "error": format!("changes[4]: {error}"), "change": 4,
+        });
+        assert_eq!((response.status, response.json()), (status, expected));
+        assert_eq!(alice.get(&pushrules("")).await.text, before);
+    }
+}
+
+/// Bulk changes add, swap and remove pairs of rules in two scopes while others put single rules.
+/// Readers must always see both rules of a pair, or none.
+async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(database: TestDatabase) {
+    const CLIENTS: usize = 16;
+    const ROUNDS: usize = 10;
+    let service = Service::on(database, unlimited()).await;
+    let alice = service.user("alice").await;
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let alice = alice.clone();
+        clients.spawn(async move {
+            for round in 0..ROUNDS {
+                let id = format!("c{client}r{round}");
+                if client % 2 == 0 {
+                    alice.put_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
+                    continue;
+                }
+                let pair = [put("global", &id), put("device/phone", &id)];
+                let mut rejected = pair.to_vec();
+                rejected.push(delete("none"));
+                let response = alice.post_rules("bulk", &json!({ "changes": rejected })).await;
+                assert_eq!(response.errcode(), (404, "M_NOT_FOUND".into()));
+                alice.change_rules(&json!(pair)).await;
+            }
+        });
+    }
+    let reader = {
+        let alice = alice.clone();
+        tokio::spawn(async move {
+            loop {
+                let all = alice.get_rules("").await;
+                let rooms = ids(&all["global"]["room"], false);
+                let phone = &all["device"]["phone"]["room"];
+                let phone = if phone.is_null() { Vec::new() } else { ids(phone, false) };
+                let is_bulk = |id: &&String| {
+                    !phone.is_empty() && {
+                        let client: usize = id[1..id.find('r').unwrap()].parse().unwrap();
+                        client % 2 == 1
+                    }
+                };
+                let pairs: Vec<&String> = rooms.iter().filter(is_bulk).collect();
+                assert_eq!(pairs, phone.iter().collect::<Vec<_>>());
+                if rooms.len() == CLIENTS * ROUNDS {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    clients.join_all().await;
+    reader.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_number_of_rules_is_checked_after_all_changes() {
+    let limits = config(|config| {
+        config.limits.mode = belfry::config::LimitMode::Off;
+        config.rules.max_rules = 3;
+    });
+    let service = Service::with(limits).await;
+    let alice = service.user("alice").await;
+    alice
+        .change_rules(&json!([put("global", "a"), put("global", "b"), put("device/p", "c")]))
+        .await;
+    let before = alice.get(&pushrules("")).await.text;
+    let response = alice.post_rules("bulk", &json!({ "changes": [put("global", "d")] })).await;
+    let expected = json!({
+        "errcode": "M_TOO_LARGE", "error": "an account may have at most 3 rules; delete some",
+    });
+    assert_eq!((response.status, response.json()), (413, expected));
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    alice.change_rules(&json!([put("global", "d"), delete("a")])).await;
+    alice.change_rules(&json!([delete("b"), put("device/q", "e")])).await;
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["d"]);
+}
+
+#[tokio::test]
+async fn a_request_may_have_a_thousand_changes() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let puts = |count: usize| -> Vec<Value> {
+        (0..count).map(|number| put("global", &format!("!room_{number}:ring.example"))).collect()
+    };
+    let many = json!({ "changes": puts(1000) });
+    assert!(many.to_string().len() > 64 * 1024, "larger than the body of a single rule");
+    assert_eq!(alice.post_rules("bulk", &many).await.expect(StatusCode::OK), json!({}));
+    assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
+    let response = alice.post_rules("bulk", &json!({ "changes": puts(1001) })).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    // The changes of an account with the maximum of rules.
+    let disable = |number: usize| {
+        json!({ "op": "set_enabled", "kind": "room", "enabled": false,
+            "rule_id": format!("!room_{number}:ring.example") })
+    };
+    alice.change_rules(&(0..1000).map(disable).collect()).await;
+    let rules = alice.get_rules("global/room/").await;
+    assert!(rules.as_array().unwrap().iter().all(|rule| rule["enabled"] == false));
+}
+
+#[tokio::test]
+async fn a_rule_has_the_limits_of_a_single_request() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let with = |rule: Value| {
+        let mut change = put("global", "a");
+        change["rule"] = rule;
+        json!({ "changes": [change] })
+    };
+    let condition = json!({ "kind": "contains_display_name" });
+    for (rule, status, code) in [
+        (json!({ "actions": [], "x": "x".repeat(64 * 1024) }), 413, "M_TOO_LARGE"),
+        (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
+    ] {
+        let response = alice.post_rules("bulk", &with(rule)).await;
+        assert_eq!(response.errcode(), (status, code.into()));
+        assert_eq!(response.json()["change"], 0);
+    }
+    alice
+        .change_rules(&with(json!({ "actions": [], "x": "x".repeat(63 * 1024) }))["changes"])
+        .await;
+}
+
+#[tokio::test]
+async fn a_change_takes_effect_for_the_next_evaluation() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let event = json!({ "event": { "type": "m.room.message", "sender": "@bob:ring.example",
+        "room_id": "!r:ring.example", "content": { "body": "cake" } } });
+    let explain = async || alice.post_rules("explain", &event).await.expect(StatusCode::OK);
+    assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");
+    let cake = json!({ "op": "put", "kind": "content", "rule_id": "cake",
+        "rule": { "actions": [], "pattern": "cake" } });
+    alice.change_rules(&json!([put("global", "!r:ring.example"), cake])).await;
+    assert_eq!(explain().await["rule"]["rule_id"], "cake");
+    assert_eq!(alice.post_rules("reset", &json!({})).await.status, 200);
+    assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");
+}
