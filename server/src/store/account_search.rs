@@ -89,7 +89,7 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
         (None, None) if filter.role == Some(Role::Admin) => find!(page, by "id", "role = 'admin'"),
         (None, None) => find!(page, by "id", "true"),
     };
-    Statement { sql, values }
+    Statement::new(sql, values)
 }
 
 /// The texts with this beginning are not less than the first text, and less than the second.
@@ -111,7 +111,7 @@ mod tests {
             connection.execute_batch(migration.sqlite).unwrap();
         }
         let page = Page { below: Some(9), above: None, start, limit: 100 };
-        let Statement { sql, values } = statement(filter, &page);
+        let Statement { sql, values, .. } = statement(filter, &page);
         let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
         let steps = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
         steps.unwrap().map(|step| step.unwrap()).collect::<Vec<_>>().join("; ")

@@ -110,7 +110,7 @@ impl Batch {
         self.statements.extend(entries.iter().map(|entry| {
             let mut values = values_of(entry);
             values.extend(source.values.iter().cloned());
-            Statement { sql: source.sql, values }
+            Statement::new(source.sql, values)
         }));
         self.events = start..self.statements.len();
         self
@@ -122,7 +122,7 @@ pub(super) fn event_statement(entry: &AuditEntry) -> Statement {
     let sql = insert_event!(
         "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number"
     );
-    Statement { sql, values: values_of(entry) }
+    Statement::new(sql, values_of(entry))
 }
 
 fn values_of(entry: &AuditEntry) -> Vec<Value> {

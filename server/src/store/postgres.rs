@@ -220,6 +220,10 @@ async fn query(client: &Object, statement: &Statement) -> Result<Rows, tokio_pos
     let prepared = client.prepare_cached(statement.sql).await?;
     let values: Vec<&(dyn ToSql + Sync)> =
         statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+    if statement.counts_changes {
+        let changes = client.execute(&prepared, &values).await?;
+        return Ok((0..changes).map(|_| Row::new(Vec::new())).collect());
+    }
     client.query(&prepared, &values).await?.iter().map(read_row).collect()
 }
 

@@ -79,6 +79,7 @@ impl Store {
             // Statements of the program have static texts.
             sql: Box::leak(recorded.sql.clone().into_boxed_str()),
             values: recorded.values.iter().map(from_json).collect(),
+            counts_changes: recorded.rows.iter().any(Vec::is_empty),
         };
         Ok(match batch {
             RecordedBatch::Read(recorded) => {

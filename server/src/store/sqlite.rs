@@ -237,6 +237,9 @@ pub(super) fn run(connection: &Connection, statement: &Statement) -> rusqlite::R
         let values = (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
         result.push(Row::new(values));
     }
+    if statement.counts_changes {
+        result.extend((0..connection.changes()).map(|_| Row::new(Vec::new())));
+    }
     Ok(result)
 }
 

@@ -199,8 +199,7 @@ fn insert(token: &NewToken, password: Option<&str>) -> Statement {
          cast($5 as text), cast($6 as bigint), cast($7 as bigint) where (cast($8 as text) is null \
          or exists (select 1 from accounts where id = $4 and password = $8)) \
          and not exists (select 1 from accounts where id = $4 and disabled_at is not null) \
-         and not exists (select 1 from apps where id = $3 and disabled_at is not null) \
-         returning lookup",
+         and not exists (select 1 from apps where id = $3 and disabled_at is not null)",
         [
             token.secret.lookup.into(),
             token.secret.digest.into(),
@@ -212,6 +211,7 @@ fn insert(token: &NewToken, password: Option<&str>) -> Statement {
             password.into(),
         ],
     )
+    .counting_changes()
 }
 
 /// Inserts an event of a token that was issued for a user, if it exists.

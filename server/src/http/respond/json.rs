@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::app::AppState;
 
 /// The number of headers of a typical response, so that the map is allocated only once.
-const HEADERS: usize = 12;
+const HEADERS: usize = 14;
 
 /// A response with this value as JSON.
 pub(crate) struct Json<T>(pub(crate) T);
