@@ -28,7 +28,7 @@ type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
 /// profiles, so people get to their own account. The response is the same for every name, so that it
 /// does not reveal which accounts exist.
 pub(super) async fn profile() -> ToAccount {
-    change_password().await
+    (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
 }
 
 /// Redirects to the page where users change their password, for password managers
