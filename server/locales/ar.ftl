@@ -124,6 +124,7 @@ nav-skip = الانتقال إلى المحتوى
 notice-saved = تم الحفظ.
 notice-not-saved = لم يُحفظ شيء لأن جلستك كانت قد انتهت. يرجى المحاولة مرة أخرى.
 notice-app-removed = لم يعد بإمكان هذا التطبيق الوصول إلى حسابك.
+notice-restored = عادت القاعدة.
 sign-out-button = تسجيل الخروج
 apps-title = التطبيقات المسموح لها بالوصول
 apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.
@@ -134,10 +135,15 @@ apps-link = عرض التطبيقات المسموح لها بالوصول وإ�
 apps-matrix = عملاء Matrix
 apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
 apps-issued-note = أصدره القائمون على هذا الخادم.
-rules-title = قواعد إشعاراتك
-rules-none = ليست لديك قواعد خاصة بك. القواعد المدمجة هي التي تحدد ما تصلك إشعارات عنه.
-rules-order = تُطبَّق أول قاعدة تنطبق. يمكن تغيير القواعد في تطبيقاتك.
-rules-more = قواعد أخرى غير معروضة هنا: { $count }. تعرضها تطبيقاتك كلها.
+
+## Notifications
+
+## All rules
+
+rules-order = تُفحص القواعد من الأعلى إلى الأسفل، وتُطبَّق أول قاعدة تنطبق.
+rules-first = قبل كل شيء
+rules-builtin = مدمجة
+rules-until = حتى { $time }
 rules-everywhere = على جميع الأجهزة
 rules-device = على الأجهزة ذات الملف { $tag }
 rules-override = قبل كل القواعد الأخرى
@@ -145,7 +151,6 @@ rules-content = الكلمات
 rules-room = الغرف
 rules-sender = الأشخاص
 rules-underride = عندما لا ينطبق غيرها
-rules-builtin = القواعد المدمجة التي غيّرتها
 rules-pattern = تبحث عن { $pattern }
 rules-on = مفعّلة
 rules-off = معطّلة
@@ -153,12 +158,100 @@ rules-notify = إشعار
 rules-silent = صامت
 rules-sound = صوت
 rules-highlight = تمييز
-
-## Notifications
-
-## All rules
+rules-empty = لا توجد قواعد هنا.
+rules-show-all = عرض الكل ({ $count })
+rules-all = العودة إلى كل القواعد
+rules-page = الصفحة { $page } من { $pages }
+rules-previous = السابق
+rules-next = التالي
+rules-move-up = نقل { $rule } إلى الأعلى
+rules-move-down = نقل { $rule } إلى الأسفل
+rules-enable = تفعيل
+rules-disable = تعطيل
+rules-edit = تعديل
+rules-delete = حذف
+rules-undo = تراجع
+rules-deleted = حُذفت: { $rule }
+rules-already-deleted = هذه القاعدة محذوفة بالفعل: { $rule }
+rules-order-changed = تغيّر الترتيب في هذه الأثناء. لم يُنقل شيء؛ وهذا هو الترتيب الحالي.
+rules-gone = لم تعد هذه القاعدة موجودة، لذلك لم يتغيّر شيء: { $rule }
+rules-exists = لديك بالفعل قاعدة بهذا الاسم: { $rule }
+rules-too-many = بلغت قواعدك الحد الذي يسمح به هذا الخادم: { $count }. احذف بعضها أولًا.
+rules-too-large = تشغل قواعدك مساحة كبيرة جدًا (الحد الأقصى بالبايت: { $count }). احذف بعضها أو اختصرها.
+rules-too-many-conditions = شروط هذه القاعدة كثيرة جدًا (الحد الأقصى: { $count }).
+rules-id-empty = يُرجى إدخال اسم.
+rules-id-too-long = هذا الاسم طويل جدًا (الحد الأقصى بالبايت: { $count }).
+rules-id-character = لا يمكن أن يحتوي الاسم على { $character }
+rules-id-reserved = الأسماء التي تبدأ بنقطة تخص القواعد المدمجة. اختر اسمًا آخر.
+rule-edit-title = تعديل قاعدة
+rule-new-title = قاعدة جديدة
+rule-edit-name = الاسم
+rule-edit-room = معرّف الغرفة
+rule-edit-sender = معرّف المستخدم
+rule-edit-profile = ملف الجهاز
+rule-edit-profile-hint = اتركه فارغًا ليشمل جميع الأجهزة.
+rule-edit-json = القاعدة بصيغة JSON
+rule-edit-hint = الأعضاء هي actions وconditions وpattern وuntil، كما في مواصفة Matrix.
+rule-edit-builtin = هذه القاعدة مدمجة. لا يمكن تغيير غير actions فيها.
+rule-edit-save = حفظ
+rule-edit-cancel = إلغاء
+rule-edit-invalid = لا يمكن حفظ هذا:
+rule-edit-too-long = هذا النص طويل جدًا (الحد الأقصى بالبايت: { $count }).
+rule-edit-changed = تغيّرت هذه القاعدة في هذه الأثناء، لذلك لم يُحفظ شيء بعد. قارنها بنصك أدناه؛ زر «حفظ» يستبدلها.
+rule-edit-current = القاعدة كما هي الآن
+rule-edit-deleted = حُذفت هذه القاعدة في هذه الأثناء، لذلك لم يُحفظ شيء بعد. ما زال نصك هنا؛ زر «حفظ» ينشئ القاعدة من جديد.
+rule-edit-signed-out = كانت جلستك قد انتهت، لذلك لم يُحفظ شيء. ما زال نصك هنا: سجّل الدخول في تبويب جديد، ثم عُد إلى هذا التبويب واحفظ مرة أخرى.
+rule-edit-signed-in = سجّلت الدخول بعد فتح هذه الصفحة، لذلك لم يُحفظ شيء بعد. راجع نصك واحفظ مرة أخرى.
+rule-edit-sign-in = تسجيل الدخول في تبويب جديد
 
 ## Try a message
+
+try-intro = اطّلع على ما تفعله قواعدك برسالة. لا يُرسل شيء ولا يُحفظ.
+try-text = الرسالة
+try-sender = من (معرّف المستخدم)
+try-room = في الغرفة (معرّف الغرفة)
+try-members = عدد الأشخاص في الغرفة
+try-members-invalid = يُرجى إدخال عدد صحيح.
+try-name = اسمك المعروض في الغرفة
+try-no-profile = أي جهاز آخر
+try-button = تجربة
+try-busy = ما زالت تجربتك السابقة جارية، أو أن هذا الخادم مشغول. يُرجى المحاولة بعد قليل.
+try-result = النتيجة
+try-sentence = { $outcome }، { $reason }.
+try-notify = سيصلك إشعار
+try-sound = سيصلك إشعار مع صوت
+try-highlight = سيصلك إشعار مميّز
+try-sound-highlight = سيصلك إشعار مميّز مع صوت
+try-silent = لن يصلك إشعار
+try-because-own = لأنها رسالتك أنت
+try-because-no-rule = لأنه لا تنطبق أي قاعدة
+try-because-paused = لأن كل شيء متوقف مؤقتًا
+try-because-paused-until = لأن كل شيء متوقف مؤقتًا حتى { $time }
+try-because-keyword = بسبب كلمتك المفتاحية { $word }
+try-because-muted-room = لأنك كتمت هذه الغرفة
+try-because-room = بسبب قاعدتك لهذه الغرفة
+try-because-muted-sender = لأنك كتمت { $sender }
+try-because-sender = بسبب قاعدتك لـ { $sender }
+try-because-rule = بسبب قاعدتك { $rule }
+try-because-display-name = لأنها تحتوي على اسمك المعروض
+try-because-user-name = لأنها تحتوي على اسم المستخدم الخاص بك
+try-because-one-to-one = لأن في الغرفة شخصين فقط
+try-because-any-message = بسبب القاعدة المدمجة لكل الرسائل الأخرى
+try-because-builtin = بسبب القاعدة المدمجة { $rule }
+try-ends = تنتهي تلك القاعدة في { $time }.
+try-trace = كل قاعدة ونتيجتها
+try-trace-matched = تنطبق وتُطبَّق.
+try-trace-off = معطّلة.
+try-trace-skipped = جرى تخطيها لأن الرسالة تحدد من تشير إليه.
+try-trace-work = لم تُفحص حتى النهاية لأن قواعدك تتطلب عملًا كثيرًا جدًا لهذه الرسالة.
+try-trace-value = قيمة { $key } هي { $found }، والقاعدة تبحث عن { $expected }.
+try-trace-absent = لا تحتوي الرسالة على { $key }، والقاعدة تبحث عن { $expected }.
+try-trace-name = لا يحتوي النص على اسمك المعروض { $name }.
+try-trace-no-name = لم تُدخل اسمًا معروضًا.
+try-trace-members = عدد الأشخاص في الغرفة { $count }، والقاعدة تطلب { $expected }.
+try-trace-no-members = لم تُدخل عدد الأشخاص في الغرفة.
+try-trace-permission = يتوقف ذلك على ما إذا كان يحق للمرسل تنبيه الغرفة كلها، وهو غير معروف هنا.
+try-trace-unknown = لا يعرف هذا الخادم الشرط { $kind }.
 
 ## Security
 

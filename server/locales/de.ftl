@@ -122,6 +122,7 @@ nav-skip = Zum Inhalt springen
 notice-saved = Gespeichert.
 notice-not-saved = Es wurde nichts gespeichert, weil du nicht mehr angemeldet warst. Bitte versuche es noch einmal.
 notice-app-removed = Diese App hat keinen Zugang mehr zu deinem Konto.
+notice-restored = Die Regel ist wieder da.
 sign-out-button = Abmelden
 apps-title = Apps mit Zugang
 apps-none = Keine App hat Zugang zu deinem Konto.
@@ -132,10 +133,15 @@ apps-link = Apps mit Zugang ansehen und entfernen
 apps-matrix = Matrix-Clients
 apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
 apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
-rules-title = Deine Regeln für Benachrichtigungen
-rules-none = Du hast keine eigenen Regeln. Die eingebauten entscheiden, worüber du benachrichtigt wirst.
-rules-order = Die erste Regel, die passt, entscheidet. Ändern kannst du Regeln in deinen Apps.
-rules-more = Weitere Regeln, die hier nicht zu sehen sind: { $count }. Deine Apps zeigen alle.
+
+## Notifications
+
+## All rules
+
+rules-order = Die erste Regel, die passt, entscheidet. Geprüft wird von oben nach unten.
+rules-first = Vor allem anderen
+rules-builtin = Eingebaut
+rules-until = Bis { $time }
 rules-everywhere = Auf allen Geräten
 rules-device = Auf Geräten mit dem Profil { $tag }
 rules-override = Vor allen anderen
@@ -143,7 +149,6 @@ rules-content = Wörter
 rules-room = Räume
 rules-sender = Personen
 rules-underride = Wenn nichts anderes passt
-rules-builtin = Eingebaute Regeln, die du geändert hast
 rules-pattern = Sucht nach { $pattern }
 rules-on = An
 rules-off = Aus
@@ -151,12 +156,100 @@ rules-notify = Benachrichtigt
 rules-silent = Still
 rules-sound = Ton
 rules-highlight = Hervorgehoben
-
-## Notifications
-
-## All rules
+rules-empty = Hier gibt es keine Regeln.
+rules-show-all = Alle zeigen ({ $count })
+rules-all = Zurück zu allen Regeln
+rules-page = Seite { $page } von { $pages }
+rules-previous = Zurück
+rules-next = Weiter
+rules-move-up = { $rule } nach oben
+rules-move-down = { $rule } nach unten
+rules-enable = Einschalten
+rules-disable = Ausschalten
+rules-edit = Bearbeiten
+rules-delete = Löschen
+rules-undo = Rückgängig
+rules-deleted = Gelöscht: { $rule }
+rules-already-deleted = Diese Regel ist schon gelöscht: { $rule }
+rules-order-changed = Die Reihenfolge hat sich inzwischen geändert. Es wurde nichts verschoben; dies ist die aktuelle Reihenfolge.
+rules-gone = Diese Regel gibt es nicht mehr, also wurde nichts geändert: { $rule }
+rules-exists = Du hast schon eine Regel mit diesem Namen: { $rule }
+rules-too-many = Du hast so viele Regeln, wie dieser Server erlaubt: { $count }. Lösche zuerst einige.
+rules-too-large = Deine Regeln brauchen zu viel Platz (höchstens in Byte: { $count }). Lösche einige oder kürze sie.
+rules-too-many-conditions = Diese Regel hat zu viele Bedingungen (höchstens: { $count }).
+rules-id-empty = Bitte gib einen Namen ein.
+rules-id-too-long = Dieser Name ist zu lang (höchstens in Byte: { $count }).
+rules-id-character = Ein Name darf dieses Zeichen nicht enthalten: { $character }
+rules-id-reserved = Namen, die mit einem Punkt beginnen, gehören eingebauten Regeln. Bitte wähle einen anderen.
+rule-edit-title = Regel bearbeiten
+rule-new-title = Neue Regel
+rule-edit-name = Name
+rule-edit-room = Raum-ID
+rule-edit-sender = Nutzer-ID
+rule-edit-profile = Geräteprofil
+rule-edit-profile-hint = Leer lassen für alle Geräte.
+rule-edit-json = Die Regel als JSON
+rule-edit-hint = Möglich sind actions, conditions, pattern und until, wie in der Matrix-Spezifikation.
+rule-edit-builtin = Diese Regel ist eingebaut. Ändern lassen sich nur ihre actions.
+rule-edit-save = Speichern
+rule-edit-cancel = Abbrechen
+rule-edit-invalid = Das lässt sich nicht speichern:
+rule-edit-too-long = Dieser Text ist zu lang (höchstens in Byte: { $count }).
+rule-edit-changed = Diese Regel wurde inzwischen geändert, deshalb ist noch nichts gespeichert. Vergleiche sie mit deinem Text darunter; „Speichern“ ersetzt sie.
+rule-edit-current = Die Regel, wie sie jetzt ist
+rule-edit-deleted = Diese Regel wurde inzwischen gelöscht, deshalb ist noch nichts gespeichert. Dein Text ist noch hier; „Speichern“ legt die Regel neu an.
+rule-edit-signed-out = Du warst nicht mehr angemeldet, deshalb wurde nichts gespeichert. Dein Text ist noch hier: Melde dich in einem neuen Tab an, komm hierher zurück und speichere noch einmal.
+rule-edit-signed-in = Du hast dich angemeldet, seit diese Seite geöffnet wurde, deshalb ist noch nichts gespeichert. Prüfe deinen Text und speichere noch einmal.
+rule-edit-sign-in = In einem neuen Tab anmelden
 
 ## Try a message
+
+try-intro = Sieh nach, was deine Regeln mit einer Nachricht tun. Es wird nichts gesendet oder gespeichert.
+try-text = Nachricht
+try-sender = Von (Nutzer-ID)
+try-room = Im Raum (Raum-ID)
+try-members = Zahl der Personen im Raum
+try-members-invalid = Bitte gib eine ganze Zahl ein.
+try-name = Dein Anzeigename im Raum
+try-no-profile = Jedes andere Gerät
+try-button = Testen
+try-busy = Dein letzter Test läuft noch, oder dieser Server ist ausgelastet. Bitte versuche es gleich noch einmal.
+try-result = Ergebnis
+try-sentence = { $outcome }, { $reason }.
+try-notify = Du würdest benachrichtigt
+try-sound = Du würdest mit einem Ton benachrichtigt
+try-highlight = Du würdest mit einer Hervorhebung benachrichtigt
+try-sound-highlight = Du würdest mit einem Ton und einer Hervorhebung benachrichtigt
+try-silent = Du würdest nicht benachrichtigt
+try-because-own = weil es deine eigene Nachricht ist
+try-because-no-rule = weil keine Regel passt
+try-because-paused = weil alles pausiert ist
+try-because-paused-until = weil alles bis { $time } pausiert ist
+try-because-keyword = wegen deines Stichworts { $word }
+try-because-muted-room = weil du diesen Raum stummgeschaltet hast
+try-because-room = wegen deiner Regel für diesen Raum
+try-because-muted-sender = weil du { $sender } stummgeschaltet hast
+try-because-sender = wegen deiner Regel für { $sender }
+try-because-rule = wegen deiner Regel { $rule }
+try-because-display-name = weil sie deinen Anzeigenamen enthält
+try-because-user-name = weil sie deinen Nutzernamen enthält
+try-because-one-to-one = weil nur zwei Personen im Raum sind
+try-because-any-message = wegen der eingebauten Regel für alle übrigen Nachrichten
+try-because-builtin = wegen der eingebauten Regel { $rule }
+try-ends = Diese Regel endet am { $time }.
+try-trace = Jede Regel und ihr Ergebnis
+try-trace-matched = Sie passt und entscheidet.
+try-trace-off = Sie ist aus.
+try-trace-skipped = Sie wurde übersprungen, weil die Nachricht angibt, wen sie erwähnt.
+try-trace-work = Sie wurde nicht zu Ende geprüft, weil deine Regeln für diese Nachricht zu viel Arbeit machen.
+try-trace-value = { $key } ist { $found }, und die Regel sucht { $expected }.
+try-trace-absent = Die Nachricht hat kein { $key }, und die Regel sucht { $expected }.
+try-trace-name = Der Text enthält deinen Anzeigenamen { $name } nicht.
+try-trace-no-name = Du hast keinen Anzeigenamen angegeben.
+try-trace-members = Die Zahl der Personen im Raum ist { $count }, und die Regel verlangt { $expected }.
+try-trace-no-members = Du hast die Zahl der Personen im Raum nicht angegeben.
+try-trace-permission = Es kommt darauf an, ob die Person den ganzen Raum benachrichtigen darf; das ist hier nicht bekannt.
+try-trace-unknown = Dieser Server kennt die Bedingung { $kind } nicht.
 
 ## Security
 

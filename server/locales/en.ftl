@@ -122,6 +122,7 @@ nav-skip = Skip to the content
 notice-saved = Saved.
 notice-not-saved = Nothing was saved, because you were no longer signed in. Please try again.
 notice-app-removed = That app no longer has access to your account.
+notice-restored = The rule is back.
 sign-out-button = Sign out
 apps-title = Apps with access
 apps-none = No app has access to your account.
@@ -132,10 +133,15 @@ apps-link = See and remove apps with access
 apps-matrix = Matrix clients
 apps-matrix-note = Apps in which you signed in with your password.
 apps-issued-note = Issued by those who run this server.
-rules-title = Your notification rules
-rules-none = You have no rules of your own. The built-in ones decide what you are notified of.
-rules-order = The first rule that fits decides. Rules are changed in your apps.
-rules-more = More rules, which are not shown here: { $count }. Your apps show them all.
+
+## Notifications
+
+## All rules
+
+rules-order = The first rule that fits decides. Rules are checked from top to bottom.
+rules-first = Before everything else
+rules-builtin = Built-in
+rules-until = Until { $time }
 rules-everywhere = On all devices
 rules-device = On devices with the profile { $tag }
 rules-override = Above all others
@@ -143,7 +149,6 @@ rules-content = Words
 rules-room = Rooms
 rules-sender = People
 rules-underride = When nothing else fits
-rules-builtin = Built-in rules that you changed
 rules-pattern = Looks for { $pattern }
 rules-on = On
 rules-off = Off
@@ -151,12 +156,100 @@ rules-notify = Notifies
 rules-silent = Silent
 rules-sound = Sound
 rules-highlight = Highlight
-
-## Notifications
-
-## All rules
+rules-empty = There are no rules here.
+rules-show-all = Show all ({ $count })
+rules-all = Back to all rules
+rules-page = Page { $page } of { $pages }
+rules-previous = Previous
+rules-next = Next
+rules-move-up = Move { $rule } up
+rules-move-down = Move { $rule } down
+rules-enable = Turn on
+rules-disable = Turn off
+rules-edit = Edit
+rules-delete = Delete
+rules-undo = Undo
+rules-deleted = Deleted: { $rule }
+rules-already-deleted = This rule is already deleted: { $rule }
+rules-order-changed = The order has changed in the meantime. Nothing was moved; this is the current order.
+rules-gone = This rule does not exist any more, so nothing was changed: { $rule }
+rules-exists = You already have a rule of this name: { $rule }
+rules-too-many = You have as many rules as this server allows: { $count }. Delete some first.
+rules-too-large = Your rules take too much space (maximum in bytes: { $count }). Delete some, or shorten them.
+rules-too-many-conditions = This rule has too many conditions (maximum: { $count }).
+rules-id-empty = Please enter a name.
+rules-id-too-long = This name is too long (maximum in bytes: { $count }).
+rules-id-character = A name cannot contain { $character }
+rules-id-reserved = Names that begin with a dot belong to built-in rules. Please choose another one.
+rule-edit-title = Edit a rule
+rule-new-title = New rule
+rule-edit-name = Name
+rule-edit-room = Room id
+rule-edit-sender = User id
+rule-edit-profile = Device profile
+rule-edit-profile-hint = Leave it empty for all devices.
+rule-edit-json = The rule as JSON
+rule-edit-hint = Members are actions, conditions, pattern and until, as in the Matrix specification.
+rule-edit-builtin = This rule is built in. Only its actions can be changed.
+rule-edit-save = Save
+rule-edit-cancel = Cancel
+rule-edit-invalid = This cannot be saved:
+rule-edit-too-long = This text is too long (maximum in bytes: { $count }).
+rule-edit-changed = This rule was changed in the meantime, so nothing was saved yet. Compare it with your text below; “Save” replaces it.
+rule-edit-current = The rule as it is now
+rule-edit-deleted = This rule was deleted in the meantime, so nothing was saved yet. Your text is still here; “Save” creates the rule again.
+rule-edit-signed-out = You were signed out, so nothing was saved. Your text is still here: sign in in a new tab, come back to this one and save again.
+rule-edit-signed-in = You have signed in since this page was opened, so nothing was saved yet. Check your text and save again.
+rule-edit-sign-in = Sign in in a new tab
 
 ## Try a message
+
+try-intro = See what your rules do with a message. Nothing is sent or stored.
+try-text = Message
+try-sender = From (user id)
+try-room = In the room (room id)
+try-members = Number of people in the room
+try-members-invalid = Please enter a whole number.
+try-name = Your display name in the room
+try-no-profile = Any other device
+try-button = Try
+try-busy = Your last trial is still running, or this server is busy. Please try again in a moment.
+try-result = Result
+try-sentence = { $outcome }, { $reason }.
+try-notify = You would be notified
+try-sound = You would be notified with a sound
+try-highlight = You would be notified with a highlight
+try-sound-highlight = You would be notified with a sound and a highlight
+try-silent = You would not be notified
+try-because-own = because it is your own message
+try-because-no-rule = because no rule fits
+try-because-paused = because everything is paused
+try-because-paused-until = because everything is paused until { $time }
+try-because-keyword = because of your keyword { $word }
+try-because-muted-room = because you muted this room
+try-because-room = because of your rule for this room
+try-because-muted-sender = because you muted { $sender }
+try-because-sender = because of your rule for { $sender }
+try-because-rule = because of your rule { $rule }
+try-because-display-name = because it contains your display name
+try-because-user-name = because it contains your user name
+try-because-one-to-one = because there are only two people in the room
+try-because-any-message = because of the built-in rule for all other messages
+try-because-builtin = because of the built-in rule { $rule }
+try-ends = That rule ends on { $time }.
+try-trace = Every rule and its result
+try-trace-matched = It fits and decides.
+try-trace-off = It is off.
+try-trace-skipped = It was skipped, because the message names whom it mentions.
+try-trace-work = It was not checked to the end, because your rules take too much work for this message.
+try-trace-value = { $key } is { $found }, and the rule looks for { $expected }.
+try-trace-absent = The message has no { $key }, and the rule looks for { $expected }.
+try-trace-name = The text does not contain your display name { $name }.
+try-trace-no-name = You have not entered a display name.
+try-trace-members = The number of people in the room is { $count }, and the rule asks for { $expected }.
+try-trace-no-members = You have not entered the number of people in the room.
+try-trace-permission = It depends on whether the sender may notify the whole room, which is not known here.
+try-trace-unknown = This server does not know the condition { $kind }.
 
 ## Security
 

@@ -122,6 +122,7 @@ nav-skip = Ir al contenido
 notice-saved = Guardado.
 notice-not-saved = No se ha guardado nada, porque ya no tenías la sesión iniciada. Inténtalo de nuevo.
 notice-app-removed = Esa aplicación ya no tiene acceso a tu cuenta.
+notice-restored = La regla ha vuelto.
 sign-out-button = Cerrar sesión
 apps-title = Aplicaciones con acceso
 apps-none = Ninguna aplicación tiene acceso a tu cuenta.
@@ -132,10 +133,15 @@ apps-link = Ver y quitar aplicaciones con acceso
 apps-matrix = Clientes de Matrix
 apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
 apps-issued-note = Acceso emitido por quienes administran este servidor.
-rules-title = Tus reglas de notificación
-rules-none = No tienes reglas propias. Las incorporadas deciden de qué se te avisa.
-rules-order = Decide la primera regla que se cumple. Las reglas se cambian en tus aplicaciones.
-rules-more = Más reglas que no se muestran aquí: { $count }. Tus aplicaciones las muestran todas.
+
+## Notifications
+
+## All rules
+
+rules-order = Decide la primera regla que se cumple. Las reglas se comprueban de arriba abajo.
+rules-first = Antes que todo lo demás
+rules-builtin = Incorporada
+rules-until = Hasta { $time }
 rules-everywhere = En todos los dispositivos
 rules-device = En dispositivos con el perfil { $tag }
 rules-override = Antes que todas las demás
@@ -143,7 +149,6 @@ rules-content = Palabras
 rules-room = Salas
 rules-sender = Personas
 rules-underride = Cuando no se cumple ninguna otra
-rules-builtin = Reglas incorporadas que has cambiado
 rules-pattern = Busca { $pattern }
 rules-on = Activa
 rules-off = Inactiva
@@ -151,12 +156,100 @@ rules-notify = Avisa
 rules-silent = En silencio
 rules-sound = Sonido
 rules-highlight = Destacado
-
-## Notifications
-
-## All rules
+rules-empty = Aquí no hay reglas.
+rules-show-all = Mostrar todas ({ $count })
+rules-all = Volver a todas las reglas
+rules-page = Página { $page } de { $pages }
+rules-previous = Anterior
+rules-next = Siguiente
+rules-move-up = Subir { $rule }
+rules-move-down = Bajar { $rule }
+rules-enable = Activar
+rules-disable = Desactivar
+rules-edit = Editar
+rules-delete = Eliminar
+rules-undo = Deshacer
+rules-deleted = Eliminada: { $rule }
+rules-already-deleted = Esta regla ya está eliminada: { $rule }
+rules-order-changed = El orden ha cambiado entretanto. No se ha movido nada; este es el orden actual.
+rules-gone = Esta regla ya no existe, así que no se ha cambiado nada: { $rule }
+rules-exists = Ya tienes una regla con este nombre: { $rule }
+rules-too-many = Tienes tantas reglas como permite este servidor: { $count }. Elimina antes algunas.
+rules-too-large = Tus reglas ocupan demasiado (máximo en bytes: { $count }). Elimina algunas o acórtalas.
+rules-too-many-conditions = Esta regla tiene demasiadas condiciones (máximo: { $count }).
+rules-id-empty = Escribe un nombre.
+rules-id-too-long = Este nombre es demasiado largo (máximo en bytes: { $count }).
+rules-id-character = Un nombre no puede contener { $character }
+rules-id-reserved = Los nombres que empiezan por un punto son de las reglas incorporadas. Elige otro.
+rule-edit-title = Editar una regla
+rule-new-title = Nueva regla
+rule-edit-name = Nombre
+rule-edit-room = Identificador de la sala
+rule-edit-sender = Identificador de la persona
+rule-edit-profile = Perfil de dispositivo
+rule-edit-profile-hint = Déjalo vacío para todos los dispositivos.
+rule-edit-json = La regla como JSON
+rule-edit-hint = Los miembros son actions, conditions, pattern y until, como en la especificación de Matrix.
+rule-edit-builtin = Esta regla es incorporada. Solo se pueden cambiar sus actions.
+rule-edit-save = Guardar
+rule-edit-cancel = Cancelar
+rule-edit-invalid = Esto no se puede guardar:
+rule-edit-too-long = Este texto es demasiado largo (máximo en bytes: { $count }).
+rule-edit-changed = Esta regla ha cambiado entretanto, así que aún no se ha guardado nada. Compárala con tu texto de abajo; «Guardar» la sustituye.
+rule-edit-current = La regla tal como está ahora
+rule-edit-deleted = Esta regla se ha eliminado entretanto, así que aún no se ha guardado nada. Tu texto sigue aquí; «Guardar» vuelve a crear la regla.
+rule-edit-signed-out = Tu sesión se había cerrado, así que no se ha guardado nada. Tu texto sigue aquí: inicia sesión en otra pestaña, vuelve a esta y guarda de nuevo.
+rule-edit-signed-in = Has iniciado sesión después de abrir esta página, así que aún no se ha guardado nada. Revisa tu texto y guarda de nuevo.
+rule-edit-sign-in = Iniciar sesión en otra pestaña
 
 ## Try a message
+
+try-intro = Mira qué hacen tus reglas con un mensaje. No se envía ni se guarda nada.
+try-text = Mensaje
+try-sender = De (identificador de la persona)
+try-room = En la sala (identificador)
+try-members = Número de personas en la sala
+try-members-invalid = Escribe un número entero.
+try-name = Tu nombre visible en la sala
+try-no-profile = Cualquier otro dispositivo
+try-button = Probar
+try-busy = Tu última prueba aún está en curso o este servidor está ocupado. Inténtalo de nuevo en un momento.
+try-result = Resultado
+try-sentence = { $outcome }, { $reason }.
+try-notify = Recibirías una notificación
+try-sound = Recibirías una notificación con sonido
+try-highlight = Recibirías una notificación destacada
+try-sound-highlight = Recibirías una notificación destacada con sonido
+try-silent = No recibirías ninguna notificación
+try-because-own = porque es tu propio mensaje
+try-because-no-rule = porque no se cumple ninguna regla
+try-because-paused = porque todo está en pausa
+try-because-paused-until = porque todo está en pausa hasta { $time }
+try-because-keyword = por tu palabra clave { $word }
+try-because-muted-room = porque has silenciado esta sala
+try-because-room = por tu regla para esta sala
+try-because-muted-sender = porque has silenciado a { $sender }
+try-because-sender = por tu regla para { $sender }
+try-because-rule = por tu regla { $rule }
+try-because-display-name = porque contiene tu nombre visible
+try-because-user-name = porque contiene tu nombre de usuario
+try-because-one-to-one = porque solo hay dos personas en la sala
+try-because-any-message = por la regla incorporada para todos los demás mensajes
+try-because-builtin = por la regla incorporada { $rule }
+try-ends = Esa regla termina el { $time }.
+try-trace = Cada regla y su resultado
+try-trace-matched = Se cumple y decide.
+try-trace-off = Está inactiva.
+try-trace-skipped = Se ha omitido, porque el mensaje indica a quién menciona.
+try-trace-work = No se ha comprobado hasta el final, porque tus reglas requieren demasiado trabajo para este mensaje.
+try-trace-value = { $key } es { $found }, y la regla busca { $expected }.
+try-trace-absent = El mensaje no tiene { $key }, y la regla busca { $expected }.
+try-trace-name = El texto no contiene tu nombre visible { $name }.
+try-trace-no-name = No has escrito un nombre visible.
+try-trace-members = El número de personas en la sala es { $count }, y la regla pide { $expected }.
+try-trace-no-members = No has escrito el número de personas en la sala.
+try-trace-permission = Depende de si esa persona puede avisar a toda la sala, lo que aquí no se sabe.
+try-trace-unknown = Este servidor no conoce la condición { $kind }.
 
 ## Security
 

@@ -122,6 +122,7 @@ nav-skip = Aller au contenu
 notice-saved = Enregistré.
 notice-not-saved = Rien n’a été enregistré, car vous n’étiez plus connecté·e. Veuillez réessayer.
 notice-app-removed = Cette application n’a plus accès à votre compte.
+notice-restored = La règle est de retour.
 sign-out-button = Se déconnecter
 apps-title = Applications ayant accès
 apps-none = Aucune application n’a accès à votre compte.
@@ -132,10 +133,15 @@ apps-link = Voir et retirer les applications ayant accès
 apps-matrix = Clients Matrix
 apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
 apps-issued-note = Accès délivré par les responsables de ce serveur.
-rules-title = Vos règles de notification
-rules-none = Vous n’avez aucune règle personnelle. Les règles intégrées décident de ce qui vous est notifié.
-rules-order = La première règle qui convient décide. Les règles se modifient dans vos applications.
-rules-more = Autres règles, non affichées ici : { $count }. Vos applications les affichent toutes.
+
+## Notifications
+
+## All rules
+
+rules-order = La première règle qui convient décide. Les règles sont vérifiées de haut en bas.
+rules-first = Avant tout le reste
+rules-builtin = Intégrée
+rules-until = Jusqu’au { $time }
 rules-everywhere = Sur tous les appareils
 rules-device = Sur les appareils du profil { $tag }
 rules-override = Avant toutes les autres
@@ -143,7 +149,6 @@ rules-content = Mots
 rules-room = Salons
 rules-sender = Personnes
 rules-underride = Quand rien d’autre ne convient
-rules-builtin = Règles intégrées que vous avez modifiées
 rules-pattern = Recherche { $pattern }
 rules-on = Active
 rules-off = Inactive
@@ -151,12 +156,100 @@ rules-notify = Notifie
 rules-silent = Silence
 rules-sound = Son
 rules-highlight = Mise en évidence
-
-## Notifications
-
-## All rules
+rules-empty = Il n’y a aucune règle ici.
+rules-show-all = Tout afficher ({ $count })
+rules-all = Retour à toutes les règles
+rules-page = Page { $page } sur { $pages }
+rules-previous = Précédent
+rules-next = Suivant
+rules-move-up = Monter { $rule }
+rules-move-down = Descendre { $rule }
+rules-enable = Activer
+rules-disable = Désactiver
+rules-edit = Modifier
+rules-delete = Supprimer
+rules-undo = Annuler la suppression
+rules-deleted = Supprimée : { $rule }
+rules-already-deleted = Cette règle est déjà supprimée : { $rule }
+rules-order-changed = L’ordre a changé entre-temps. Rien n’a été déplacé ; voici l’ordre actuel.
+rules-gone = Cette règle n’existe plus, rien n’a donc été modifié : { $rule }
+rules-exists = Vous avez déjà une règle de ce nom : { $rule }
+rules-too-many = Vous avez autant de règles que ce serveur le permet : { $count }. Supprimez-en d’abord quelques-unes.
+rules-too-large = Vos règles prennent trop de place (maximum en octets : { $count }). Supprimez-en ou raccourcissez-les.
+rules-too-many-conditions = Cette règle a trop de conditions (maximum : { $count }).
+rules-id-empty = Saisissez un nom.
+rules-id-too-long = Ce nom est trop long (maximum en octets : { $count }).
+rules-id-character = Un nom ne peut pas contenir { $character }
+rules-id-reserved = Les noms qui commencent par un point sont réservés aux règles intégrées. Choisissez-en un autre.
+rule-edit-title = Modifier une règle
+rule-new-title = Nouvelle règle
+rule-edit-name = Nom
+rule-edit-room = Identifiant du salon
+rule-edit-sender = Identifiant de la personne
+rule-edit-profile = Profil d’appareil
+rule-edit-profile-hint = Laissez vide pour tous les appareils.
+rule-edit-json = La règle en JSON
+rule-edit-hint = Les membres sont actions, conditions, pattern et until, comme dans la spécification de Matrix.
+rule-edit-builtin = Cette règle est intégrée. Seules ses actions peuvent être modifiées.
+rule-edit-save = Enregistrer
+rule-edit-cancel = Annuler
+rule-edit-invalid = Ceci ne peut pas être enregistré :
+rule-edit-too-long = Ce texte est trop long (maximum en octets : { $count }).
+rule-edit-changed = Cette règle a été modifiée entre-temps, rien n’est donc encore enregistré. Comparez-la avec votre texte ci-dessous ; « Enregistrer » la remplace.
+rule-edit-current = La règle telle qu’elle est maintenant
+rule-edit-deleted = Cette règle a été supprimée entre-temps, rien n’est donc encore enregistré. Votre texte est toujours là ; « Enregistrer » recrée la règle.
+rule-edit-signed-out = Vous n’étiez plus connecté·e, rien n’a donc été enregistré. Votre texte est toujours là : connectez-vous dans un nouvel onglet, revenez à celui-ci et enregistrez de nouveau.
+rule-edit-signed-in = Vous vous êtes connecté·e depuis l’ouverture de cette page, rien n’est donc encore enregistré. Vérifiez votre texte et enregistrez de nouveau.
+rule-edit-sign-in = Se connecter dans un nouvel onglet
 
 ## Try a message
+
+try-intro = Voyez ce que vos règles font d’un message. Rien n’est envoyé ni enregistré.
+try-text = Message
+try-sender = De (identifiant de la personne)
+try-room = Dans le salon (identifiant)
+try-members = Nombre de personnes dans le salon
+try-members-invalid = Saisissez un nombre entier.
+try-name = Votre nom affiché dans le salon
+try-no-profile = Tout autre appareil
+try-button = Essayer
+try-busy = Votre dernier essai est encore en cours, ou ce serveur est occupé. Réessayez dans un instant.
+try-result = Résultat
+try-sentence = { $outcome }, { $reason }.
+try-notify = Vous recevriez une notification
+try-sound = Vous recevriez une notification avec un son
+try-highlight = Vous recevriez une notification mise en évidence
+try-sound-highlight = Vous recevriez une notification mise en évidence, avec un son
+try-silent = Vous ne recevriez pas de notification
+try-because-own = car c’est votre propre message
+try-because-no-rule = car aucune règle ne convient
+try-because-paused = car tout est en pause
+try-because-paused-until = car tout est en pause jusqu’au { $time }
+try-because-keyword = à cause de votre mot-clé { $word }
+try-because-muted-room = car vous avez mis ce salon en sourdine
+try-because-room = à cause de votre règle pour ce salon
+try-because-muted-sender = car vous avez mis { $sender } en sourdine
+try-because-sender = à cause de votre règle pour { $sender }
+try-because-rule = à cause de votre règle { $rule }
+try-because-display-name = car il contient votre nom affiché
+try-because-user-name = car il contient votre nom de compte
+try-because-one-to-one = car il n’y a que deux personnes dans le salon
+try-because-any-message = à cause de la règle intégrée pour tous les autres messages
+try-because-builtin = à cause de la règle intégrée { $rule }
+try-ends = Cette règle se termine le { $time }.
+try-trace = Chaque règle et son résultat
+try-trace-matched = Elle convient et décide.
+try-trace-off = Elle est inactive.
+try-trace-skipped = Elle a été ignorée, car le message indique qui il mentionne.
+try-trace-work = Elle n’a pas été vérifiée jusqu’au bout, car vos règles demandent trop de travail pour ce message.
+try-trace-value = { $key } vaut { $found }, et la règle cherche { $expected }.
+try-trace-absent = Le message n’a pas de { $key }, et la règle cherche { $expected }.
+try-trace-name = Le texte ne contient pas votre nom affiché { $name }.
+try-trace-no-name = Vous n’avez pas saisi de nom affiché.
+try-trace-members = Le nombre de personnes dans le salon est { $count }, et la règle demande { $expected }.
+try-trace-no-members = Vous n’avez pas saisi le nombre de personnes dans le salon.
+try-trace-permission = Elle dépend du droit de cette personne de notifier tout le salon, qui n’est pas connu ici.
+try-trace-unknown = Ce serveur ne connaît pas la condition { $kind }.
 
 ## Security
 

@@ -122,6 +122,7 @@ nav-skip = Vai al contenuto
 notice-saved = Salvato.
 notice-not-saved = Non è stato salvato nulla, perché non avevi più effettuato l’accesso. Riprova.
 notice-app-removed = Quell’app non ha più accesso al tuo account.
+notice-restored = La regola è di nuovo al suo posto.
 sign-out-button = Esci
 apps-title = App con accesso
 apps-none = Nessuna app ha accesso al tuo account.
@@ -132,10 +133,15 @@ apps-link = Vedi e rimuovi le app con accesso
 apps-matrix = Client Matrix
 apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
 apps-issued-note = Accesso rilasciato da chi gestisce questo server.
-rules-title = Le tue regole di notifica
-rules-none = Non hai regole tue. Sono quelle predefinite a decidere che cosa ti viene notificato.
-rules-order = Decide la prima regola che corrisponde. Le regole si modificano nelle tue app.
-rules-more = Altre regole, non mostrate qui: { $count }. Le tue app le mostrano tutte.
+
+## Notifications
+
+## All rules
+
+rules-order = Decide la prima regola che corrisponde. Le regole vengono controllate dall’alto in basso.
+rules-first = Prima di tutto il resto
+rules-builtin = Predefinita
+rules-until = Fino a { $time }
 rules-everywhere = Su tutti i dispositivi
 rules-device = Sui dispositivi con il profilo { $tag }
 rules-override = Prima di tutte le altre
@@ -143,7 +149,6 @@ rules-content = Parole
 rules-room = Stanze
 rules-sender = Persone
 rules-underride = Quando nient’altro corrisponde
-rules-builtin = Regole predefinite che hai modificato
 rules-pattern = Cerca { $pattern }
 rules-on = Attiva
 rules-off = Disattivata
@@ -151,12 +156,100 @@ rules-notify = Notifica
 rules-silent = Silenzio
 rules-sound = Suono
 rules-highlight = In evidenza
-
-## Notifications
-
-## All rules
+rules-empty = Qui non ci sono regole.
+rules-show-all = Mostra tutte ({ $count })
+rules-all = Torna a tutte le regole
+rules-page = Pagina { $page } di { $pages }
+rules-previous = Precedente
+rules-next = Successiva
+rules-move-up = Sposta { $rule } in alto
+rules-move-down = Sposta { $rule } in basso
+rules-enable = Attiva
+rules-disable = Disattiva
+rules-edit = Modifica
+rules-delete = Elimina
+rules-undo = Annulla
+rules-deleted = Eliminata: { $rule }
+rules-already-deleted = Questa regola è già stata eliminata: { $rule }
+rules-order-changed = Nel frattempo l’ordine è cambiato. Non è stato spostato nulla; questo è l’ordine attuale.
+rules-gone = Questa regola non esiste più, quindi non è stato modificato nulla: { $rule }
+rules-exists = Hai già una regola con questo nome: { $rule }
+rules-too-many = Hai tante regole quante ne consente questo server: { $count }. Eliminane prima qualcuna.
+rules-too-large = Le tue regole occupano troppo spazio (massimo in byte: { $count }). Eliminane qualcuna o accorciale.
+rules-too-many-conditions = Questa regola ha troppe condizioni (massimo: { $count }).
+rules-id-empty = Inserisci un nome.
+rules-id-too-long = Questo nome è troppo lungo (massimo in byte: { $count }).
+rules-id-character = Un nome non può contenere { $character }
+rules-id-reserved = I nomi che iniziano con un punto sono riservati alle regole predefinite. Scegline un altro.
+rule-edit-title = Modifica una regola
+rule-new-title = Nuova regola
+rule-edit-name = Nome
+rule-edit-room = Identificativo della stanza
+rule-edit-sender = Identificativo della persona
+rule-edit-profile = Profilo del dispositivo
+rule-edit-profile-hint = Lascia vuoto per tutti i dispositivi.
+rule-edit-json = La regola in JSON
+rule-edit-hint = I membri sono actions, conditions, pattern e until, come nella specifica di Matrix.
+rule-edit-builtin = Questa regola è predefinita. Si possono modificare solo le sue actions.
+rule-edit-save = Salva
+rule-edit-cancel = Annulla
+rule-edit-invalid = Non si può salvare:
+rule-edit-too-long = Questo testo è troppo lungo (massimo in byte: { $count }).
+rule-edit-changed = Nel frattempo questa regola è stata modificata, quindi non è stato ancora salvato nulla. Confrontala con il tuo testo qui sotto; «Salva» la sostituisce.
+rule-edit-current = La regola com’è adesso
+rule-edit-deleted = Nel frattempo questa regola è stata eliminata, quindi non è stato ancora salvato nulla. Il tuo testo è ancora qui; «Salva» crea di nuovo la regola.
+rule-edit-signed-out = La tua sessione era finita, quindi non è stato salvato nulla. Il tuo testo è ancora qui: accedi in una nuova scheda, torna a questa e salva di nuovo.
+rule-edit-signed-in = Hai effettuato l’accesso dopo l’apertura di questa pagina, quindi non è stato ancora salvato nulla. Controlla il tuo testo e salva di nuovo.
+rule-edit-sign-in = Accedi in una nuova scheda
 
 ## Try a message
+
+try-intro = Guarda che cosa fanno le tue regole con un messaggio. Non viene inviato né salvato nulla.
+try-text = Messaggio
+try-sender = Da (identificativo della persona)
+try-room = Nella stanza (identificativo)
+try-members = Numero di persone nella stanza
+try-members-invalid = Inserisci un numero intero.
+try-name = Il tuo nome visualizzato nella stanza
+try-no-profile = Qualsiasi altro dispositivo
+try-button = Prova
+try-busy = La tua ultima prova è ancora in corso, oppure questo server è occupato. Riprova tra un momento.
+try-result = Risultato
+try-sentence = { $outcome }, { $reason }.
+try-notify = Riceveresti una notifica
+try-sound = Riceveresti una notifica con un suono
+try-highlight = Riceveresti una notifica in evidenza
+try-sound-highlight = Riceveresti una notifica in evidenza con un suono
+try-silent = Non riceveresti notifiche
+try-because-own = perché è un tuo messaggio
+try-because-no-rule = perché nessuna regola corrisponde
+try-because-paused = perché tutto è in pausa
+try-because-paused-until = perché tutto è in pausa fino a { $time }
+try-because-keyword = per la tua parola chiave { $word }
+try-because-muted-room = perché hai silenziato questa stanza
+try-because-room = per la tua regola per questa stanza
+try-because-muted-sender = perché hai silenziato { $sender }
+try-because-sender = per la tua regola per { $sender }
+try-because-rule = per la tua regola { $rule }
+try-because-display-name = perché contiene il tuo nome visualizzato
+try-because-user-name = perché contiene il tuo nome utente
+try-because-one-to-one = perché nella stanza ci sono solo due persone
+try-because-any-message = per la regola predefinita per tutti gli altri messaggi
+try-because-builtin = per la regola predefinita { $rule }
+try-ends = Quella regola finisce il { $time }.
+try-trace = Ogni regola e il suo risultato
+try-trace-matched = Corrisponde e decide.
+try-trace-off = È disattivata.
+try-trace-skipped = È stata saltata, perché il messaggio indica chi menziona.
+try-trace-work = Non è stata controllata fino in fondo, perché le tue regole richiedono troppo lavoro per questo messaggio.
+try-trace-value = { $key } è { $found }, e la regola cerca { $expected }.
+try-trace-absent = Il messaggio non ha { $key }, e la regola cerca { $expected }.
+try-trace-name = Il testo non contiene il tuo nome visualizzato { $name }.
+try-trace-no-name = Non hai inserito un nome visualizzato.
+try-trace-members = Il numero di persone nella stanza è { $count }, e la regola chiede { $expected }.
+try-trace-no-members = Non hai inserito il numero di persone nella stanza.
+try-trace-permission = Dipende dal fatto che quella persona possa avvisare tutta la stanza, cosa che qui non è nota.
+try-trace-unknown = Questo server non conosce la condizione { $kind }.
 
 ## Security
 

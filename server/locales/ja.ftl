@@ -118,6 +118,7 @@ nav-skip = 本文へ移動
 notice-saved = 保存しました。
 notice-not-saved = ログインしていない状態になっていたため、何も保存されませんでした。もう一度お試しください。
 notice-app-removed = そのアプリは、もうあなたのアカウントにアクセスできません。
+notice-restored = ルールを元に戻しました。
 sign-out-button = ログアウト
 apps-title = アクセスを許可したアプリ
 apps-none = あなたのアカウントにアクセスできるアプリはありません。
@@ -128,10 +129,15 @@ apps-link = アクセスを許可したアプリの確認と取り消し
 apps-matrix = Matrix クライアント
 apps-matrix-note = パスワードでログインしたアプリです。
 apps-issued-note = このサーバーの運営者が発行したアクセスです。
-rules-title = あなたの通知ルール
-rules-none = 自分で決めたルールはありません。組み込みのルールが通知を決めています。
-rules-order = 最初に当てはまるルールが適用されます。ルールはアプリで変更できます。
-rules-more = ここに表示されていないルール：{ $count }件。アプリではすべて確認できます。
+
+## Notifications
+
+## All rules
+
+rules-order = 上から順に調べ、最初に当てはまるルールが適用されます。
+rules-first = いちばん最初
+rules-builtin = 組み込み
+rules-until = { $time } まで
 rules-everywhere = すべての端末
 rules-device = プロファイル { $tag } の端末
 rules-override = ほかのすべてに優先
@@ -139,7 +145,6 @@ rules-content = 言葉
 rules-room = ルーム
 rules-sender = 人
 rules-underride = ほかに当てはまらないとき
-rules-builtin = 変更した組み込みルール
 rules-pattern = 探す言葉：{ $pattern }
 rules-on = オン
 rules-off = オフ
@@ -147,12 +152,100 @@ rules-notify = 通知する
 rules-silent = 通知しない
 rules-sound = 音
 rules-highlight = 強調表示
-
-## Notifications
-
-## All rules
+rules-empty = ここにはルールがありません。
+rules-show-all = すべて表示（{ $count }件）
+rules-all = すべてのルールに戻る
+rules-page = { $page } / { $pages } ページ
+rules-previous = 前へ
+rules-next = 次へ
+rules-move-up = { $rule } を上へ
+rules-move-down = { $rule } を下へ
+rules-enable = オンにする
+rules-disable = オフにする
+rules-edit = 編集
+rules-delete = 削除
+rules-undo = 元に戻す
+rules-deleted = 削除しました：{ $rule }
+rules-already-deleted = このルールはすでに削除されています：{ $rule }
+rules-order-changed = その間に順序が変わりました。何も移動していません。これが現在の順序です。
+rules-gone = このルールはもう存在しないため、何も変更していません：{ $rule }
+rules-exists = この名前のルールはすでにあります：{ $rule }
+rules-too-many = このサーバーで持てるルールの上限（{ $count }件）に達しています。先にいくつか削除してください。
+rules-too-large = ルールの容量が大きすぎます（上限 { $count } バイト）。いくつか削除するか、短くしてください。
+rules-too-many-conditions = このルールは条件が多すぎます（上限 { $count }）。
+rules-id-empty = 名前を入力してください。
+rules-id-too-long = 名前が長すぎます（上限 { $count } バイト）。
+rules-id-character = 名前に { $character } は使えません
+rules-id-reserved = ピリオドで始まる名前は組み込みルールのものです。別の名前にしてください。
+rule-edit-title = ルールを編集
+rule-new-title = 新しいルール
+rule-edit-name = 名前
+rule-edit-room = ルームID
+rule-edit-sender = ユーザーID
+rule-edit-profile = 端末のプロファイル
+rule-edit-profile-hint = すべての端末に適用する場合は空のままにします。
+rule-edit-json = ルール（JSON）
+rule-edit-hint = Matrix の仕様と同じく、actions、conditions、pattern、until を指定できます。
+rule-edit-builtin = これは組み込みルールです。変更できるのは actions だけです。
+rule-edit-save = 保存
+rule-edit-cancel = キャンセル
+rule-edit-invalid = 保存できません：
+rule-edit-too-long = 文章が長すぎます（上限 { $count } バイト）。
+rule-edit-changed = その間にこのルールが変更されたため、まだ何も保存していません。下の自分の文章と見比べてください。「保存」を押すと置き換えます。
+rule-edit-current = 現在のルール
+rule-edit-deleted = その間にこのルールが削除されたため、まだ何も保存していません。入力した文章は残っています。「保存」を押すとルールを作り直します。
+rule-edit-signed-out = ログインしていない状態になっていたため、何も保存していません。入力した文章は残っています。新しいタブでログインし、このタブに戻ってもう一度保存してください。
+rule-edit-signed-in = このページを開いたあとでログインしたため、まだ何も保存していません。文章を確認して、もう一度保存してください。
+rule-edit-sign-in = 新しいタブでログイン
 
 ## Try a message
+
+try-intro = ルールがメッセージをどう扱うかを確かめられます。何も送信も保存もされません。
+try-text = メッセージ
+try-sender = 送信者（ユーザーID）
+try-room = ルーム（ルームID）
+try-members = ルームの人数
+try-members-invalid = 整数を入力してください。
+try-name = ルームでのあなたの表示名
+try-no-profile = その他の端末
+try-button = 試す
+try-busy = 前回の試行がまだ終わっていないか、サーバーが混み合っています。少し待ってからもう一度お試しください。
+try-result = 結果
+try-sentence = { $reason }、{ $outcome }。
+try-notify = 通知されます
+try-sound = 音付きで通知されます
+try-highlight = 強調表示で通知されます
+try-sound-highlight = 音と強調表示で通知されます
+try-silent = 通知されません
+try-because-own = 自分のメッセージのため
+try-because-no-rule = 当てはまるルールがないため
+try-because-paused = すべての通知を止めているため
+try-because-paused-until = { $time } まですべての通知を止めているため
+try-because-keyword = キーワード { $word } があるため
+try-because-muted-room = このルームをミュートしているため
+try-because-room = このルームのルールがあるため
+try-because-muted-sender = { $sender } をミュートしているため
+try-because-sender = { $sender } のルールがあるため
+try-because-rule = ルール { $rule } があるため
+try-because-display-name = あなたの表示名が含まれているため
+try-because-user-name = あなたのユーザー名が含まれているため
+try-because-one-to-one = ルームに2人しかいないため
+try-because-any-message = その他すべてのメッセージ用の組み込みルールがあるため
+try-because-builtin = 組み込みルール { $rule } があるため
+try-ends = このルールは { $time } に終わります。
+try-trace = 各ルールとその結果
+try-trace-matched = 当てはまり、適用されます。
+try-trace-off = オフです。
+try-trace-skipped = メッセージにメンション先が示されているため、飛ばしました。
+try-trace-work = このメッセージに対するルールの処理量が多すぎるため、最後まで調べていません。
+try-trace-value = { $key } は { $found } ですが、ルールは { $expected } を探しています。
+try-trace-absent = メッセージに { $key } がありませんが、ルールは { $expected } を探しています。
+try-trace-name = 本文にあなたの表示名 { $name } が含まれていません。
+try-trace-no-name = 表示名が入力されていません。
+try-trace-members = ルームの人数は { $count } ですが、ルールの条件は { $expected } です。
+try-trace-no-members = ルームの人数が入力されていません。
+try-trace-permission = 送信者がルーム全体に通知できるかどうかによりますが、ここではわかりません。
+try-trace-unknown = このサーバーは条件 { $kind } に対応していません。
 
 ## Security
 

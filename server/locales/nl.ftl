@@ -122,6 +122,7 @@ nav-skip = Naar de inhoud
 notice-saved = Opgeslagen.
 notice-not-saved = Er is niets opgeslagen, omdat je niet meer was ingelogd. Probeer het opnieuw.
 notice-app-removed = Die app heeft geen toegang meer tot je account.
+notice-restored = De regel is terug.
 sign-out-button = Uitloggen
 apps-title = Apps met toegang
 apps-none = Geen enkele app heeft toegang tot je account.
@@ -132,10 +133,15 @@ apps-link = Apps met toegang bekijken en verwijderen
 apps-matrix = Matrix-clients
 apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
 apps-issued-note = Uitgegeven door de beheerders van deze server.
-rules-title = Je regels voor meldingen
-rules-none = Je hebt geen eigen regels. De ingebouwde regels bepalen waarvan je een melding krijgt.
-rules-order = De eerste regel die past, beslist. Regels wijzig je in je apps.
-rules-more = Meer regels, die hier niet te zien zijn: { $count }. Je apps tonen ze allemaal.
+
+## Notifications
+
+## All rules
+
+rules-order = De eerste regel die past, beslist. Regels worden van boven naar beneden bekeken.
+rules-first = Vóór al het andere
+rules-builtin = Ingebouwd
+rules-until = Tot { $time }
 rules-everywhere = Op alle apparaten
 rules-device = Op apparaten met het profiel { $tag }
 rules-override = Vóór alle andere
@@ -143,7 +149,6 @@ rules-content = Woorden
 rules-room = Kamers
 rules-sender = Personen
 rules-underride = Als niets anders past
-rules-builtin = Ingebouwde regels die je hebt gewijzigd
 rules-pattern = Zoekt naar { $pattern }
 rules-on = Aan
 rules-off = Uit
@@ -151,12 +156,100 @@ rules-notify = Geeft een melding
 rules-silent = Stil
 rules-sound = Geluid
 rules-highlight = Gemarkeerd
-
-## Notifications
-
-## All rules
+rules-empty = Hier zijn geen regels.
+rules-show-all = Alles tonen ({ $count })
+rules-all = Terug naar alle regels
+rules-page = Pagina { $page } van { $pages }
+rules-previous = Vorige
+rules-next = Volgende
+rules-move-up = { $rule } omhoog
+rules-move-down = { $rule } omlaag
+rules-enable = Aanzetten
+rules-disable = Uitzetten
+rules-edit = Bewerken
+rules-delete = Verwijderen
+rules-undo = Ongedaan maken
+rules-deleted = Verwijderd: { $rule }
+rules-already-deleted = Deze regel is al verwijderd: { $rule }
+rules-order-changed = De volgorde is intussen veranderd. Er is niets verplaatst; dit is de huidige volgorde.
+rules-gone = Deze regel bestaat niet meer, dus er is niets gewijzigd: { $rule }
+rules-exists = Je hebt al een regel met deze naam: { $rule }
+rules-too-many = Je hebt zoveel regels als deze server toestaat: { $count }. Verwijder er eerst een paar.
+rules-too-large = Je regels nemen te veel ruimte in (maximum in bytes: { $count }). Verwijder er een paar of maak ze korter.
+rules-too-many-conditions = Deze regel heeft te veel voorwaarden (maximum: { $count }).
+rules-id-empty = Vul een naam in.
+rules-id-too-long = Deze naam is te lang (maximum in bytes: { $count }).
+rules-id-character = Een naam mag dit teken niet bevatten: { $character }
+rules-id-reserved = Namen die met een punt beginnen, zijn van ingebouwde regels. Kies een andere.
+rule-edit-title = Regel bewerken
+rule-new-title = Nieuwe regel
+rule-edit-name = Naam
+rule-edit-room = Kamer-id
+rule-edit-sender = Gebruikers-id
+rule-edit-profile = Apparaatprofiel
+rule-edit-profile-hint = Laat leeg voor alle apparaten.
+rule-edit-json = De regel als JSON
+rule-edit-hint = Mogelijk zijn actions, conditions, pattern en until, zoals in de Matrix-specificatie.
+rule-edit-builtin = Deze regel is ingebouwd. Alleen de actions kunnen worden gewijzigd.
+rule-edit-save = Opslaan
+rule-edit-cancel = Annuleren
+rule-edit-invalid = Dit kan niet worden opgeslagen:
+rule-edit-too-long = Deze tekst is te lang (maximum in bytes: { $count }).
+rule-edit-changed = Deze regel is intussen gewijzigd, dus er is nog niets opgeslagen. Vergelijk hem met je tekst hieronder; “Opslaan” vervangt hem.
+rule-edit-current = De regel zoals hij nu is
+rule-edit-deleted = Deze regel is intussen verwijderd, dus er is nog niets opgeslagen. Je tekst staat er nog; “Opslaan” maakt de regel opnieuw aan.
+rule-edit-signed-out = Je was niet meer ingelogd, dus er is niets opgeslagen. Je tekst staat er nog: log in op een nieuw tabblad, kom hier terug en sla opnieuw op.
+rule-edit-signed-in = Je bent ingelogd nadat deze pagina werd geopend, dus er is nog niets opgeslagen. Controleer je tekst en sla opnieuw op.
+rule-edit-sign-in = Inloggen op een nieuw tabblad
 
 ## Try a message
+
+try-intro = Kijk wat je regels met een bericht doen. Er wordt niets verzonden of opgeslagen.
+try-text = Bericht
+try-sender = Van (gebruikers-id)
+try-room = In de kamer (kamer-id)
+try-members = Aantal personen in de kamer
+try-members-invalid = Vul een geheel getal in.
+try-name = Je weergavenaam in de kamer
+try-no-profile = Elk ander apparaat
+try-button = Uitproberen
+try-busy = Je vorige proef loopt nog, of deze server heeft het druk. Probeer het zo meteen opnieuw.
+try-result = Resultaat
+try-sentence = { $outcome }, { $reason }.
+try-notify = Je zou een melding krijgen
+try-sound = Je zou een melding met geluid krijgen
+try-highlight = Je zou een gemarkeerde melding krijgen
+try-sound-highlight = Je zou een gemarkeerde melding met geluid krijgen
+try-silent = Je zou geen melding krijgen
+try-because-own = omdat het je eigen bericht is
+try-because-no-rule = omdat geen enkele regel past
+try-because-paused = omdat alles is gepauzeerd
+try-because-paused-until = omdat alles tot { $time } is gepauzeerd
+try-because-keyword = door je trefwoord { $word }
+try-because-muted-room = omdat je deze kamer hebt gedempt
+try-because-room = door je regel voor deze kamer
+try-because-muted-sender = omdat je { $sender } hebt gedempt
+try-because-sender = door je regel voor { $sender }
+try-because-rule = door je regel { $rule }
+try-because-display-name = omdat het je weergavenaam bevat
+try-because-user-name = omdat het je gebruikersnaam bevat
+try-because-one-to-one = omdat er maar twee personen in de kamer zijn
+try-because-any-message = door de ingebouwde regel voor alle overige berichten
+try-because-builtin = door de ingebouwde regel { $rule }
+try-ends = Die regel eindigt op { $time }.
+try-trace = Elke regel en het resultaat
+try-trace-matched = Hij past en beslist.
+try-trace-off = Hij staat uit.
+try-trace-skipped = Hij is overgeslagen, omdat het bericht aangeeft wie het noemt.
+try-trace-work = Hij is niet helemaal bekeken, omdat je regels te veel werk zijn voor dit bericht.
+try-trace-value = { $key } is { $found }, en de regel zoekt { $expected }.
+try-trace-absent = Het bericht heeft geen { $key }, en de regel zoekt { $expected }.
+try-trace-name = De tekst bevat je weergavenaam { $name } niet.
+try-trace-no-name = Je hebt geen weergavenaam ingevuld.
+try-trace-members = Het aantal personen in de kamer is { $count }, en de regel vraagt { $expected }.
+try-trace-no-members = Je hebt het aantal personen in de kamer niet ingevuld.
+try-trace-permission = Het hangt ervan af of de afzender de hele kamer mag waarschuwen; dat is hier niet bekend.
+try-trace-unknown = Deze server kent de voorwaarde { $kind } niet.
 
 ## Security
 

@@ -124,6 +124,7 @@ nav-skip = Przejdź do treści
 notice-saved = Zapisano.
 notice-not-saved = Nic nie zapisano, ponieważ sesja już wygasła. Spróbuj ponownie.
 notice-app-removed = Ta aplikacja nie ma już dostępu do Twojego konta.
+notice-restored = Reguła wróciła.
 sign-out-button = Wyloguj się
 apps-title = Aplikacje z dostępem
 apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.
@@ -134,10 +135,15 @@ apps-link = Zobacz i usuń aplikacje z dostępem
 apps-matrix = Klienty Matrix
 apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
 apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
-rules-title = Twoje reguły powiadomień
-rules-none = Nie masz własnych reguł. O tym, co dostajesz w powiadomieniach, decydują reguły wbudowane.
-rules-order = Decyduje pierwsza pasująca reguła. Reguły zmienia się w aplikacjach.
-rules-more = Pozostałe reguły, których tu nie pokazano: { $count }. Wszystkie widać w Twoich aplikacjach.
+
+## Notifications
+
+## All rules
+
+rules-order = Decyduje pierwsza pasująca reguła. Reguły są sprawdzane od góry do dołu.
+rules-first = Przed całą resztą
+rules-builtin = Wbudowana
+rules-until = Do { $time }
 rules-everywhere = Na wszystkich urządzeniach
 rules-device = Na urządzeniach z profilem { $tag }
 rules-override = Przed wszystkimi innymi
@@ -145,7 +151,6 @@ rules-content = Słowa
 rules-room = Pokoje
 rules-sender = Osoby
 rules-underride = Gdy nic innego nie pasuje
-rules-builtin = Reguły wbudowane zmienione przez Ciebie
 rules-pattern = Szuka: { $pattern }
 rules-on = Włączona
 rules-off = Wyłączona
@@ -153,12 +158,100 @@ rules-notify = Powiadamia
 rules-silent = Cisza
 rules-sound = Dźwięk
 rules-highlight = Wyróżnienie
-
-## Notifications
-
-## All rules
+rules-empty = Nie ma tu żadnych reguł.
+rules-show-all = Pokaż wszystkie ({ $count })
+rules-all = Wróć do wszystkich reguł
+rules-page = Strona { $page } z { $pages }
+rules-previous = Poprzednia
+rules-next = Następna
+rules-move-up = Przesuń { $rule } w górę
+rules-move-down = Przesuń { $rule } w dół
+rules-enable = Włącz
+rules-disable = Wyłącz
+rules-edit = Edytuj
+rules-delete = Usuń
+rules-undo = Cofnij
+rules-deleted = Usunięto: { $rule }
+rules-already-deleted = Ta reguła jest już usunięta: { $rule }
+rules-order-changed = Kolejność zmieniła się w międzyczasie. Niczego nie przesunięto; oto aktualna kolejność.
+rules-gone = Ta reguła już nie istnieje, więc niczego nie zmieniono: { $rule }
+rules-exists = Masz już regułę o tej nazwie: { $rule }
+rules-too-many = Masz tyle reguł, na ile pozwala ten serwer: { $count }. Najpierw usuń kilka.
+rules-too-large = Twoje reguły zajmują zbyt dużo miejsca (maksimum w bajtach: { $count }). Usuń kilka lub je skróć.
+rules-too-many-conditions = Ta reguła ma zbyt wiele warunków (maksimum: { $count }).
+rules-id-empty = Podaj nazwę.
+rules-id-too-long = Ta nazwa jest za długa (maksimum w bajtach: { $count }).
+rules-id-character = Nazwa nie może zawierać znaku { $character }
+rules-id-reserved = Nazwy zaczynające się od kropki należą do reguł wbudowanych. Wybierz inną.
+rule-edit-title = Edycja reguły
+rule-new-title = Nowa reguła
+rule-edit-name = Nazwa
+rule-edit-room = Identyfikator pokoju
+rule-edit-sender = Identyfikator osoby
+rule-edit-profile = Profil urządzenia
+rule-edit-profile-hint = Zostaw puste dla wszystkich urządzeń.
+rule-edit-json = Reguła jako JSON
+rule-edit-hint = Możliwe pola to actions, conditions, pattern i until, jak w specyfikacji Matrix.
+rule-edit-builtin = Ta reguła jest wbudowana. Można zmienić tylko jej actions.
+rule-edit-save = Zapisz
+rule-edit-cancel = Anuluj
+rule-edit-invalid = Tego nie można zapisać:
+rule-edit-too-long = Ten tekst jest za długi (maksimum w bajtach: { $count }).
+rule-edit-changed = Ta reguła zmieniła się w międzyczasie, więc niczego jeszcze nie zapisano. Porównaj ją ze swoim tekstem poniżej; „Zapisz” ją zastąpi.
+rule-edit-current = Reguła w obecnej postaci
+rule-edit-deleted = Ta reguła została w międzyczasie usunięta, więc niczego jeszcze nie zapisano. Twój tekst nadal tu jest; „Zapisz” utworzy regułę ponownie.
+rule-edit-signed-out = Sesja wygasła, więc niczego nie zapisano. Twój tekst nadal tu jest: zaloguj się w nowej karcie, wróć do tej i zapisz ponownie.
+rule-edit-signed-in = Zalogowano się po otwarciu tej strony, więc niczego jeszcze nie zapisano. Sprawdź swój tekst i zapisz ponownie.
+rule-edit-sign-in = Zaloguj się w nowej karcie
 
 ## Try a message
+
+try-intro = Zobacz, co Twoje reguły zrobią z wiadomością. Nic nie jest wysyłane ani zapisywane.
+try-text = Wiadomość
+try-sender = Od (identyfikator osoby)
+try-room = W pokoju (identyfikator)
+try-members = Liczba osób w pokoju
+try-members-invalid = Podaj liczbę całkowitą.
+try-name = Twoja nazwa wyświetlana w pokoju
+try-no-profile = Każde inne urządzenie
+try-button = Wypróbuj
+try-busy = Poprzednia próba jeszcze trwa albo ten serwer jest zajęty. Spróbuj ponownie za chwilę.
+try-result = Wynik
+try-sentence = { $outcome }, { $reason }.
+try-notify = Dostaniesz powiadomienie
+try-sound = Dostaniesz powiadomienie z dźwiękiem
+try-highlight = Dostaniesz wyróżnione powiadomienie
+try-sound-highlight = Dostaniesz wyróżnione powiadomienie z dźwiękiem
+try-silent = Nie dostaniesz powiadomienia
+try-because-own = ponieważ to Twoja własna wiadomość
+try-because-no-rule = ponieważ żadna reguła nie pasuje
+try-because-paused = ponieważ wszystko jest wstrzymane
+try-because-paused-until = ponieważ wszystko jest wstrzymane do { $time }
+try-because-keyword = z powodu Twojego słowa kluczowego { $word }
+try-because-muted-room = ponieważ ten pokój jest wyciszony
+try-because-room = z powodu Twojej reguły dla tego pokoju
+try-because-muted-sender = ponieważ { $sender } jest na liście wyciszonych
+try-because-sender = z powodu Twojej reguły dla { $sender }
+try-because-rule = z powodu Twojej reguły { $rule }
+try-because-display-name = ponieważ zawiera Twoją nazwę wyświetlaną
+try-because-user-name = ponieważ zawiera Twoją nazwę użytkownika
+try-because-one-to-one = ponieważ w pokoju są tylko dwie osoby
+try-because-any-message = z powodu wbudowanej reguły dla wszystkich pozostałych wiadomości
+try-because-builtin = z powodu wbudowanej reguły { $rule }
+try-ends = Ta reguła kończy się { $time }.
+try-trace = Każda reguła i jej wynik
+try-trace-matched = Pasuje i decyduje.
+try-trace-off = Jest wyłączona.
+try-trace-skipped = Pominięto ją, ponieważ wiadomość podaje, kogo wspomina.
+try-trace-work = Nie sprawdzono jej do końca, ponieważ Twoje reguły wymagają zbyt wiele pracy przy tej wiadomości.
+try-trace-value = { $key } to { $found }, a reguła szuka { $expected }.
+try-trace-absent = Wiadomość nie ma { $key }, a reguła szuka { $expected }.
+try-trace-name = Tekst nie zawiera Twojej nazwy wyświetlanej { $name }.
+try-trace-no-name = Nie podano nazwy wyświetlanej.
+try-trace-members = Liczba osób w pokoju to { $count }, a reguła wymaga { $expected }.
+try-trace-no-members = Nie podano liczby osób w pokoju.
+try-trace-permission = Zależy od tego, czy nadawca może powiadomić cały pokój, a tego tu nie wiadomo.
+try-trace-unknown = Ten serwer nie zna warunku { $kind }.
 
 ## Security
 

@@ -122,6 +122,7 @@ nav-skip = Ir para o conteúdo
 notice-saved = Salvo.
 notice-not-saved = Nada foi salvo, porque sua sessão já tinha terminado. Tente de novo.
 notice-app-removed = Esse aplicativo não tem mais acesso à sua conta.
+notice-restored = A regra está de volta.
 sign-out-button = Sair
 apps-title = Aplicativos com acesso
 apps-none = Nenhum aplicativo tem acesso à sua conta.
@@ -132,10 +133,15 @@ apps-link = Ver e remover aplicativos com acesso
 apps-matrix = Clientes Matrix
 apps-matrix-note = Aplicativos em que você entrou com sua senha.
 apps-issued-note = Acesso emitido por quem administra este servidor.
-rules-title = Suas regras de notificação
-rules-none = Você não tem regras próprias. As regras internas decidem quais notificações você recebe.
-rules-order = Vale a primeira regra que se aplica. As regras são alteradas nos seus aplicativos.
-rules-more = Mais regras, que não são mostradas aqui: { $count }. Seus aplicativos mostram todas.
+
+## Notifications
+
+## All rules
+
+rules-order = Vale a primeira regra que se aplica. As regras são verificadas de cima para baixo.
+rules-first = Antes de tudo
+rules-builtin = Interna
+rules-until = Até { $time }
 rules-everywhere = Em todos os dispositivos
 rules-device = Em dispositivos com o perfil { $tag }
 rules-override = Acima de todas as outras
@@ -143,7 +149,6 @@ rules-content = Palavras
 rules-room = Salas
 rules-sender = Pessoas
 rules-underride = Quando nenhuma outra se aplica
-rules-builtin = Regras internas que você alterou
 rules-pattern = Procura { $pattern }
 rules-on = Ativa
 rules-off = Inativa
@@ -151,12 +156,100 @@ rules-notify = Notifica
 rules-silent = Em silêncio
 rules-sound = Som
 rules-highlight = Destaque
-
-## Notifications
-
-## All rules
+rules-empty = Não há regras aqui.
+rules-show-all = Mostrar todas ({ $count })
+rules-all = Voltar a todas as regras
+rules-page = Página { $page } de { $pages }
+rules-previous = Anterior
+rules-next = Próxima
+rules-move-up = Mover { $rule } para cima
+rules-move-down = Mover { $rule } para baixo
+rules-enable = Ativar
+rules-disable = Desativar
+rules-edit = Editar
+rules-delete = Excluir
+rules-undo = Desfazer
+rules-deleted = Excluída: { $rule }
+rules-already-deleted = Esta regra já foi excluída: { $rule }
+rules-order-changed = A ordem mudou nesse meio-tempo. Nada foi movido; esta é a ordem atual.
+rules-gone = Esta regra não existe mais, então nada foi alterado: { $rule }
+rules-exists = Você já tem uma regra com este nome: { $rule }
+rules-too-many = Você tem tantas regras quanto este servidor permite: { $count }. Exclua algumas antes.
+rules-too-large = Suas regras ocupam espaço demais (máximo em bytes: { $count }). Exclua algumas ou encurte-as.
+rules-too-many-conditions = Esta regra tem condições demais (máximo: { $count }).
+rules-id-empty = Digite um nome.
+rules-id-too-long = Este nome é longo demais (máximo em bytes: { $count }).
+rules-id-character = Um nome não pode conter { $character }
+rules-id-reserved = Nomes que começam com ponto são das regras internas. Escolha outro.
+rule-edit-title = Editar uma regra
+rule-new-title = Nova regra
+rule-edit-name = Nome
+rule-edit-room = Identificador da sala
+rule-edit-sender = Identificador da pessoa
+rule-edit-profile = Perfil de dispositivo
+rule-edit-profile-hint = Deixe em branco para todos os dispositivos.
+rule-edit-json = A regra como JSON
+rule-edit-hint = Os membros são actions, conditions, pattern e until, como na especificação do Matrix.
+rule-edit-builtin = Esta regra é interna. Só as actions podem ser alteradas.
+rule-edit-save = Salvar
+rule-edit-cancel = Cancelar
+rule-edit-invalid = Isto não pode ser salvo:
+rule-edit-too-long = Este texto é longo demais (máximo em bytes: { $count }).
+rule-edit-changed = Esta regra foi alterada nesse meio-tempo, então nada foi salvo ainda. Compare-a com seu texto abaixo; “Salvar” a substitui.
+rule-edit-current = A regra como está agora
+rule-edit-deleted = Esta regra foi excluída nesse meio-tempo, então nada foi salvo ainda. Seu texto continua aqui; “Salvar” cria a regra de novo.
+rule-edit-signed-out = Sua sessão tinha terminado, então nada foi salvo. Seu texto continua aqui: entre em uma nova aba, volte a esta e salve de novo.
+rule-edit-signed-in = Você entrou depois que esta página foi aberta, então nada foi salvo ainda. Confira seu texto e salve de novo.
+rule-edit-sign-in = Entrar em uma nova aba
 
 ## Try a message
+
+try-intro = Veja o que suas regras fazem com uma mensagem. Nada é enviado nem salvo.
+try-text = Mensagem
+try-sender = De (identificador da pessoa)
+try-room = Na sala (identificador)
+try-members = Número de pessoas na sala
+try-members-invalid = Digite um número inteiro.
+try-name = Seu nome de exibição na sala
+try-no-profile = Qualquer outro dispositivo
+try-button = Testar
+try-busy = Seu último teste ainda está em andamento, ou este servidor está ocupado. Tente de novo em instantes.
+try-result = Resultado
+try-sentence = { $outcome }, { $reason }.
+try-notify = Você receberia uma notificação
+try-sound = Você receberia uma notificação com som
+try-highlight = Você receberia uma notificação com destaque
+try-sound-highlight = Você receberia uma notificação com som e destaque
+try-silent = Você não receberia notificação
+try-because-own = porque é sua própria mensagem
+try-because-no-rule = porque nenhuma regra se aplica
+try-because-paused = porque tudo está em pausa
+try-because-paused-until = porque tudo está em pausa até { $time }
+try-because-keyword = por causa da sua palavra-chave { $word }
+try-because-muted-room = porque você silenciou esta sala
+try-because-room = por causa da sua regra para esta sala
+try-because-muted-sender = porque você silenciou { $sender }
+try-because-sender = por causa da sua regra para { $sender }
+try-because-rule = por causa da sua regra { $rule }
+try-because-display-name = porque ela contém seu nome de exibição
+try-because-user-name = porque ela contém seu nome de usuário
+try-because-one-to-one = porque há só duas pessoas na sala
+try-because-any-message = por causa da regra interna para todas as outras mensagens
+try-because-builtin = por causa da regra interna { $rule }
+try-ends = Essa regra termina em { $time }.
+try-trace = Cada regra e seu resultado
+try-trace-matched = Ela se aplica e decide.
+try-trace-off = Está inativa.
+try-trace-skipped = Foi ignorada, porque a mensagem indica quem ela menciona.
+try-trace-work = Não foi verificada até o fim, porque suas regras exigem trabalho demais para esta mensagem.
+try-trace-value = { $key } é { $found }, e a regra procura { $expected }.
+try-trace-absent = A mensagem não tem { $key }, e a regra procura { $expected }.
+try-trace-name = O texto não contém seu nome de exibição { $name }.
+try-trace-no-name = Você não informou um nome de exibição.
+try-trace-members = O número de pessoas na sala é { $count }, e a regra pede { $expected }.
+try-trace-no-members = Você não informou o número de pessoas na sala.
+try-trace-permission = Depende de a pessoa poder notificar a sala inteira, o que não se sabe aqui.
+try-trace-unknown = Este servidor não conhece a condição { $kind }.
 
 ## Security
 

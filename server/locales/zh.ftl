@@ -118,6 +118,7 @@ nav-skip = 跳到正文
 notice-saved = 已保存。
 notice-not-saved = 由于你已不在登录状态，没有保存任何更改。请重试。
 notice-app-removed = 该应用已无法访问你的账号。
+notice-restored = 规则已恢复。
 sign-out-button = 退出登录
 apps-title = 有访问权限的应用
 apps-none = 没有应用可以访问你的账号。
@@ -128,10 +129,15 @@ apps-link = 查看和移除有访问权限的应用
 apps-matrix = Matrix 客户端
 apps-matrix-note = 你用密码登录过的应用。
 apps-issued-note = 由此服务器的管理者签发。
-rules-title = 你的通知规则
-rules-none = 你没有自己的规则，由内置规则决定通知你什么。
-rules-order = 最先符合的规则生效。规则可以在你的应用中更改。
-rules-more = 此处未显示的其他规则：{ $count } 条。你可以在应用中查看全部规则。
+
+## Notifications
+
+## All rules
+
+rules-order = 规则从上到下依次检查，最先符合的规则生效。
+rules-first = 最先检查
+rules-builtin = 内置
+rules-until = 直到 { $time }
 rules-everywhere = 所有设备
 rules-device = 配置为 { $tag } 的设备
 rules-override = 优先于其他所有规则
@@ -139,7 +145,6 @@ rules-content = 词语
 rules-room = 房间
 rules-sender = 用户
 rules-underride = 没有其他规则符合时
-rules-builtin = 你更改过的内置规则
 rules-pattern = 查找 { $pattern }
 rules-on = 已启用
 rules-off = 已停用
@@ -147,12 +152,100 @@ rules-notify = 通知
 rules-silent = 静默
 rules-sound = 声音
 rules-highlight = 突出显示
-
-## Notifications
-
-## All rules
+rules-empty = 这里没有规则。
+rules-show-all = 显示全部（{ $count }）
+rules-all = 返回所有规则
+rules-page = 第 { $page } 页，共 { $pages } 页
+rules-previous = 上一页
+rules-next = 下一页
+rules-move-up = 上移 { $rule }
+rules-move-down = 下移 { $rule }
+rules-enable = 启用
+rules-disable = 停用
+rules-edit = 编辑
+rules-delete = 删除
+rules-undo = 撤销
+rules-deleted = 已删除：{ $rule }
+rules-already-deleted = 该规则已被删除：{ $rule }
+rules-order-changed = 顺序在此期间已改变。没有移动任何规则；这是当前的顺序。
+rules-gone = 该规则已不存在，因此没有更改任何内容：{ $rule }
+rules-exists = 你已有同名规则：{ $rule }
+rules-too-many = 你的规则已达到本服务器的上限：{ $count } 条。请先删除一些。
+rules-too-large = 你的规则占用空间过大（最多 { $count } 字节）。请删除一些或缩短它们。
+rules-too-many-conditions = 该规则的条件过多（最多 { $count } 个）。
+rules-id-empty = 请输入名称。
+rules-id-too-long = 名称过长（最多 { $count } 字节）。
+rules-id-character = 名称不能包含 { $character }
+rules-id-reserved = 以点开头的名称属于内置规则，请另选一个。
+rule-edit-title = 编辑规则
+rule-new-title = 新规则
+rule-edit-name = 名称
+rule-edit-room = 房间 ID
+rule-edit-sender = 用户 ID
+rule-edit-profile = 设备配置
+rule-edit-profile-hint = 留空则适用于所有设备。
+rule-edit-json = 规则（JSON）
+rule-edit-hint = 可用成员为 actions、conditions、pattern 和 until，与 Matrix 规范相同。
+rule-edit-builtin = 这是内置规则，只能更改其 actions。
+rule-edit-save = 保存
+rule-edit-cancel = 取消
+rule-edit-invalid = 无法保存：
+rule-edit-too-long = 文本过长（最多 { $count } 字节）。
+rule-edit-changed = 该规则在此期间已被更改，因此尚未保存。请与下方你的文本比较；点“保存”会替换它。
+rule-edit-current = 当前的规则
+rule-edit-deleted = 该规则在此期间已被删除，因此尚未保存。你的文本还在；点“保存”会重新创建该规则。
+rule-edit-signed-out = 由于你已退出登录，没有保存任何内容。你的文本还在：请在新标签页中登录，再回到此页重新保存。
+rule-edit-signed-in = 你在打开此页之后重新登录过，因此尚未保存。请检查文本后再次保存。
+rule-edit-sign-in = 在新标签页中登录
 
 ## Try a message
+
+try-intro = 看看你的规则会如何处理一条消息。不会发送或保存任何内容。
+try-text = 消息
+try-sender = 发送者（用户 ID）
+try-room = 所在房间（房间 ID）
+try-members = 房间人数
+try-members-invalid = 请输入整数。
+try-name = 你在房间中的显示名称
+try-no-profile = 其他任何设备
+try-button = 测试
+try-busy = 上一次测试仍在进行，或服务器繁忙。请稍后再试。
+try-result = 结果
+try-sentence = { $reason }，{ $outcome }。
+try-notify = 你会收到通知
+try-sound = 你会收到带声音的通知
+try-highlight = 你会收到突出显示的通知
+try-sound-highlight = 你会收到带声音且突出显示的通知
+try-silent = 你不会收到通知
+try-because-own = 因为这是你自己的消息
+try-because-no-rule = 因为没有规则符合
+try-because-paused = 因为所有通知已暂停
+try-because-paused-until = 因为所有通知已暂停至 { $time }
+try-because-keyword = 因为你的关键词 { $word }
+try-because-muted-room = 因为你已将此房间静音
+try-because-room = 因为你为此房间设的规则
+try-because-muted-sender = 因为你已将 { $sender } 静音
+try-because-sender = 因为你为 { $sender } 设的规则
+try-because-rule = 因为你的规则 { $rule }
+try-because-display-name = 因为消息包含你的显示名称
+try-because-user-name = 因为消息包含你的用户名
+try-because-one-to-one = 因为房间里只有两个人
+try-because-any-message = 因为适用于其他所有消息的内置规则
+try-because-builtin = 因为内置规则 { $rule }
+try-ends = 该规则将于 { $time } 结束。
+try-trace = 每条规则及其结果
+try-trace-matched = 符合，由它决定。
+try-trace-off = 已停用。
+try-trace-skipped = 已跳过，因为消息已标明提及了谁。
+try-trace-work = 未检查到底，因为你的规则处理此消息的工作量过大。
+try-trace-value = { $key } 为 { $found }，而规则查找 { $expected }。
+try-trace-absent = 消息没有 { $key }，而规则查找 { $expected }。
+try-trace-name = 文本不包含你的显示名称 { $name }。
+try-trace-no-name = 你没有填写显示名称。
+try-trace-members = 房间人数为 { $count }，而规则要求 { $expected }。
+try-trace-no-members = 你没有填写房间人数。
+try-trace-permission = 这取决于发送者能否通知整个房间，此处无法得知。
+try-trace-unknown = 本服务器不认识条件 { $kind }。
 
 ## Security
 

@@ -7,8 +7,11 @@ mod consent;
 mod error;
 mod front;
 mod logo;
+mod rule_edit;
+mod rules;
 mod sign_in;
 mod style_sheet;
+mod trial;
 
 use std::borrow::Cow;
 
@@ -24,8 +27,12 @@ pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::{FrontLinks, FrontPage};
 pub use self::logo::Logo;
+pub use self::rule_edit::{EditProblem, EditTarget, RuleEditPage};
+pub(crate) use self::rules::rule_anchor;
+pub use self::rules::{RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields};
 pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
 pub use self::style_sheet::StyleSheet;
+pub use self::trial::{TryFields, TryPage};
 use crate::language::{Language, Localize};
 pub use crate::store::AuthorizedApp;
 

@@ -6,7 +6,9 @@ use super::evaluate::{MatchedRule, Room};
 use super::evaluation_request::ExplainRequest;
 use super::event::Event;
 use super::explain::{Explanation, FailureReason, Outcome, Step, UserRules};
-use super::{Condition, ConditionKind, Effect, ProfileTag, Rule, RuleKind, RuleScope, builtin};
+use super::{
+    Condition, ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleScope, builtin,
+};
 
 /// A message to try the rules with. Empty texts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct TrialResult {
     pub effect: Effect,
     /// The reason.
     pub reason: TrialReason,
+    /// When the rule that decides ends.
+    pub until: Option<RuleExpiry>,
     /// The result of every rule that was evaluated.
     pub trace: Vec<TraceStep>,
 }
@@ -118,6 +122,7 @@ impl UserRules<'_> {
         TrialResult {
             effect,
             reason,
+            until: matched.and_then(|(_, rule)| rule.until),
             trace: explanation.walk.into_iter().map(TraceStep::from).collect(),
         }
     }
@@ -191,7 +196,7 @@ impl From<Step<'_>> for TraceStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Document, NewRule, Position};
+    use crate::rules::{Document, EnabledChange, NewRule, Position};
 
     /// A message of Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
@@ -290,6 +295,24 @@ mod tests {
             (unknown, TrialReason::AnyMessage),
         ] {
             assert_eq!(result_of(&documents, &message).reason, reason, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_rule_that_decides_is_returned() {
+        let timed = r#"{"actions":[],"until":5000}"#;
+        let until = RuleExpiry::try_from(5000).ok();
+        let rooms = document("global", &[(RuleKind::Room, "!r:x", timed)]);
+        let mut paused = document("global", &[]);
+        let change = EnabledChange { enabled: true, until };
+        paused.change_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
+        for (document, reason, expected) in [
+            (rooms, TrialReason::MutedRoom, until),
+            (paused, TrialReason::Paused, until),
+            (document("global", &[]), TrialReason::AnyMessage, None),
+        ] {
+            let result = result_of(&[document], &message("Hello"));
+            assert_eq!((result.reason, result.until), (reason, expected));
         }
     }
 

@@ -6,8 +6,9 @@ use std::{env, error, fs, path::PathBuf};
 use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
-    ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage, Layout, Logo, Notice,
-    RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage, assets,
+    EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
+    Layout, Logo, Notice, RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView,
+    SignInError, SignInLinks, SignInPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
 };
 
 mod samples;

@@ -7,17 +7,19 @@ use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
-use belfry_core::rules::Document;
 use belfry_core::secret::Secret;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::{
     AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
-    ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage, Language, Layout, Logo,
-    Notice, RejectedPage, SignInError, SignInLinks, SignInPage, SignedOutPage, assets,
+    EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
+    Language, Layout, Logo, Notice, RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView,
+    SignInError, SignInLinks, SignInPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
 };
+
+#[path = "samples/rules.rs"]
+mod rules;
 
 /// A page's name and its HTML.
 pub(crate) type Sample = (&'static str, String);
@@ -32,9 +34,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
-        ("account", account(layout, None, &apps(app), &rules(app)?)?),
-        ("account-bare", account(layout, None, &[], &[])?),
-        ("account-many-rules", account(layout, None, &[], &[many_rules()?])?),
+        ("account", account(layout, None, &apps(app))?),
+        ("account-bare", account(layout, None, &[])?),
         ("code", code.render()?),
         ("front", front(layout, None)?),
         ("front-signed-in", front(layout, Some("alice"))?),
@@ -43,8 +44,9 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
         ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
     ];
+    pages.extend(rules::all(layout, app)?);
     for notice in Notice::VARIANTS {
-        pages.push(("account-notice", account(layout, Some(*notice), &[], &[])?));
+        pages.push(("account-notice", account(layout, Some(*notice), &[])?));
     }
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
@@ -120,10 +122,8 @@ fn account(
     layout: Layout<'_>,
     notice: Option<Notice>,
     apps: &[AuthorizedApp],
-    rules: &[Document],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
-    let rules: Vec<&Document> = rules.iter().collect();
     let page = AccountPage {
         layout,
         nav: AccountNav { section: AccountSection::Overview, lang: None, notice },
@@ -131,7 +131,6 @@ fn account(
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
         apps,
-        rules: &rules,
     };
     page.render()
 }
@@ -153,48 +152,6 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
         app(2, "matrix", "matrix", None, "read write push"),
         app(3, "tusky", name, website, "read write:statuses push"),
     ]
-}
-
-/// Rules of every kind and effect, and a changed built-in rule.
-fn rules(id: &str) -> Result<Vec<Document>, askama::Error> {
-    let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
-    let content = |id: &str, pattern: &str| {
-        let actions = json!(["notify", { "set_tweak": "sound" }, { "set_tweak": "highlight" }]);
-        let mut rule = rule(id, true, actions);
-        rule["pattern"] = pattern.into();
-        rule
-    };
-    let none = || json!([]);
-    let global = json!({
-        "rules": {
-            "override": [rule(id, false, none())],
-            "content": [content("cake", "cake"), content("sweet", id)],
-            "room": [rule("!bellringers:social.example", true, none())],
-            "sender": [rule("@bob:social.example", true, json!(["notify"]))],
-            "underride": [rule("rest", true, none())],
-        },
-        "changes": { ".m.rule.message": { "enabled": false } },
-    });
-    let device = json!({
-        "rules": {
-            "override": [], "content": [], "sender": [], "underride": [],
-            "room": [rule("!family:social.example", true, json!(["notify", { "set_tweak": "sound" }]))],
-        },
-        "changes": {},
-    });
-    Ok(vec![document("global", &global)?, document("device/phone", &device)?])
-}
-
-/// More rules than the page shows.
-fn many_rules() -> Result<Document, askama::Error> {
-    let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
-    let rooms: Value = (0..1000).map(rule).collect();
-    document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
-}
-
-fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
-    let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
-    Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)
 }
 
 fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {

@@ -27,6 +27,7 @@ pub(crate) const ACCOUNT_RULES: &str = "/oauth/account/rules";
 pub(crate) const ACCOUNT_TRY: &str = "/oauth/account/try";
 pub(crate) const ACCOUNT_SECURITY: &str = "/oauth/account/security";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
+pub(crate) const EDIT_RULE: &str = "/oauth/account/rules/edit";
 
 pub(crate) const FRONT: &str = "/";
 pub(crate) const OPENAPI: &str = "/openapi.json";

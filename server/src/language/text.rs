@@ -64,7 +64,7 @@ impl Language {
     }
 
     /// The message of this key with arguments.
-    pub(super) fn text_with_all<'a>(
+    pub(crate) fn text_with_all<'a>(
         self,
         key: &str,
         arguments: impl IntoIterator<Item = (&'a str, Argument<'a>)>,

@@ -1,10 +1,7 @@
-//! The account page: the signed-in account, its authorised apps and its push rules.
-
-use std::borrow::Cow;
+//! The overview of the account: its name and its authorised apps.
 
 use askama::Template;
 use belfry_core::oauth::uri::web_host;
-use belfry_core::rules::{Document, Effect, Rule, RuleKind, RuleScope};
 
 use super::{AccountNav, AuthorizedApp, Form, Layout};
 use crate::language::isolate;
@@ -26,8 +23,6 @@ pub struct AccountPage<'a> {
     pub remove: Form<'a>,
     /// The authorised apps.
     pub apps: &'a [AuthorizedApp],
-    /// The rules of each scope.
-    pub rules: &'a [&'a Document],
 }
 
 impl AuthorizedApp {
@@ -56,93 +51,5 @@ impl AuthorizedApp {
     fn since_date(&self, layout: &Layout<'_>) -> String {
         let date = self.since.strftime("%Y-%m-%d").to_string();
         layout.language.text_with("apps-since", "date", date.as_str())
-    }
-}
-
-/// The rules of one scope.
-struct ScopeRules {
-    title: String,
-    groups: Vec<Group>,
-}
-
-/// Rules under one heading.
-struct Group {
-    title: Cow<'static, str>,
-    rules: Vec<RuleRow>,
-}
-
-struct RuleRow {
-    id: String,
-    /// Its pattern, unless it equals the id.
-    pattern: Option<String>,
-    enabled: bool,
-    effects: Vec<Cow<'static, str>>,
-}
-
-/// The maximum number of user-defined rules on the page, and of characters of a pattern. An account
-/// may have megabytes of rules.
-const MAX_RULES: usize = 200;
-const MAX_PATTERN: usize = 200;
-
-impl AccountPage<'_> {
-    /// The user-defined rules and changed built-in rules, by scope and kind.
-    fn scopes(&self) -> Vec<ScopeRules> {
-        let mut remaining = MAX_RULES;
-        let scopes = self.rules.iter().map(|document| self.scope_rules(document, &mut remaining));
-        scopes.filter(|scope| !scope.groups.is_empty()).collect()
-    }
-
-    /// A sentence about the rules that are not shown.
-    fn more_rules(&self) -> Option<String> {
-        let all: usize = self.rules.iter().map(|document| document.len()).sum();
-        let more = all.checked_sub(MAX_RULES).filter(|more| *more > 0)?;
-        Some(self.layout.language.text_with("rules-more", "count", more.to_string().as_str()))
-    }
-
-    fn scope_rules(&self, document: &Document, remaining: &mut usize) -> ScopeRules {
-        let title = match document.scope() {
-            RuleScope::Global => self.layout.text("rules-everywhere").into_owned(),
-            RuleScope::Device(tag) => {
-                self.layout.language.text_with("rules-device", "tag", tag.as_str())
-            }
-        };
-        let user_rules = RuleKind::ALL.map(|kind| {
-            let rules = document.user_rules()[kind].iter().take(*remaining);
-            let rules: Vec<RuleRow> = rules.map(|rule| self.rule_row(rule)).collect();
-            *remaining -= rules.len();
-            Group { title: self.layout.text(&format!("rules-{kind}")), rules }
-        });
-        let changed = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
-        let changed = Group {
-            title: self.layout.text("rules-builtin"),
-            rules: changed.map(|rule| self.rule_row(&Rule { pattern: None, ..rule })).collect(),
-        };
-        let groups = user_rules.into_iter().chain([changed]);
-        ScopeRules { title, groups: groups.filter(|group| !group.rules.is_empty()).collect() }
-    }
-
-    fn rule_row(&self, rule: &Rule) -> RuleRow {
-        let keys = match Effect::of(&rule.actions) {
-            Effect::Silent => vec!["rules-silent"],
-            Effect::Notify { sound, highlight } => {
-                let more = [(sound, "rules-sound"), (highlight, "rules-highlight")];
-                let more = more.into_iter().filter_map(|(is_set, key)| is_set.then_some(key));
-                ["rules-notify"].into_iter().chain(more).collect()
-            }
-        };
-        let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
-        let describe = |text: &str| {
-            let text = match text.char_indices().nth(MAX_PATTERN) {
-                Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-                None => Cow::Borrowed(text),
-            };
-            self.layout.language.text_with("rules-pattern", "pattern", &*text)
-        };
-        RuleRow {
-            id: isolate(&rule.rule_id),
-            pattern: pattern.map(describe),
-            enabled: rule.enabled,
-            effects: keys.into_iter().map(|key| self.layout.text(key)).collect(),
-        }
     }
 }

@@ -59,6 +59,8 @@ pub enum Notice {
     NotSaved,
     /// An app has no access any more.
     AppRemoved,
+    /// A deleted rule was restored.
+    Restored,
 }
 
 impl Notice {

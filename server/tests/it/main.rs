@@ -26,6 +26,7 @@ mod openapi;
 mod packages;
 mod process;
 mod requests;
+mod rule_pages;
 mod rules;
 mod store;
 mod support;

@@ -1,10 +1,9 @@
-//! `/oauth/account`: the account, its authorised apps and its push rules.
+//! `/oauth/account`: the account and its authorised apps.
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
-use belfry_core::rules::Document;
 
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
@@ -31,9 +30,6 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
     }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let rulesets = store.rulesets(account.id, now).await?;
-    let mut rules: Vec<&Document> = rulesets.documents().collect();
-    rules.sort_by_key(|document| document.scope());
     let csrf = session.csrf_token();
     let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| with_language(action, lang));
     let page = AccountPage {
@@ -43,7 +39,6 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         apps: &apps,
-        rules: &rules,
     };
     show_page(session, StatusCode::OK, &page, None)
 }

@@ -7,8 +7,10 @@ use belfry_core::oauth::error::OAuthError;
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
+use crate::evaluation_pool::EvaluationError;
 use crate::pages::{ErrorCause, SignInError};
-use crate::store::StoreError;
+use crate::store::{RuleWriteError, StoreError};
+use crate::unread_responses::TooManyUnread;
 
 /// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]
@@ -75,4 +77,17 @@ pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
     }
 }
 
-from_common!(PageError from StoreError, LimitExceeded);
+/// A rejected change is shown on its page instead.
+impl From<RuleWriteError> for PageError {
+    fn from(error: RuleWriteError) -> Self {
+        Self::Common(match error {
+            RuleWriteError::Rejected(error) => CommonError::Malformed(error.to_string()),
+            RuleWriteError::TooManyConflicts => {
+                CommonError::Unavailable("Others keep changing these rules; try again soon")
+            }
+            RuleWriteError::Store(error) => error.into(),
+        })
+    }
+}
+
+from_common!(PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError);

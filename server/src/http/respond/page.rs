@@ -1,6 +1,7 @@
 //! Page responses: HTML, redirects and error pages, with their security headers.
 
 use askama::Template;
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::redirect::RedirectUri;
@@ -45,17 +46,37 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
+/// Like [`show_page`], for a page with the rules of an account. Its memory counts for the account
+/// until it is sent.
+pub(crate) fn show_large_page(
+    session: &BrowserSession,
+    status: StatusCode,
+    page: &impl Template,
+    account: i64,
+) -> Result<Response, PageError> {
+    let html = session.state.unread_responses.count(account, render_html(page)?.into())?;
+    Ok(session.with_cookie(html_response(status, html, None)))
+}
+
 fn render(
     status: StatusCode,
     page: &impl Template,
     app: Option<&RedirectUri>,
 ) -> Result<Response, CommonError> {
-    let html = page.render().map_err(|error| {
+    Ok(html_response(status, render_html(page)?, app))
+}
+
+fn render_html(page: &impl Template) -> Result<String, CommonError> {
+    page.render().map_err(|error| {
         if log_throttle::PAGE_ERROR.admits() {
             tracing::error!(%error, "template rendering failed");
         }
         CommonError::Internal
-    })?;
+    })
+}
+
+fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&RedirectUri>) -> Response {
+    let html: Body = html.into();
     let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
     let mut response = with_security_headers((status, html).into_response());
     let policy = format!(
@@ -65,7 +86,7 @@ fn render(
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    Ok(response)
+    response
 }
 
 /// Redirects the browser with a GET request, also after a POST.

@@ -69,7 +69,7 @@ fn the_account_page_offers_sign_in_and_sign_out() {
         fixture.tab.goto(&account(fixture)).await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("@alice:ring.example").await;
-        fixture.tab.wait_for_text("You have no rules of your own.").await;
+        fixture.tab.wait_for_text("No app has access to your account.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
         fixture.switch().await;
         fixture.tab.wait_for_text("You are signed out").await;

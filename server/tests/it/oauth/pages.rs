@@ -6,7 +6,7 @@ use crate::support::{OAuthClient, Service, TestResponse};
 
 /// Asserts the headers against framing, injection, caching and referrer leaks.
 #[track_caller]
-pub(super) fn assert_security_headers(page: &TestResponse, form_action: &str) {
+pub(crate) fn assert_security_headers(page: &TestResponse, form_action: &str) {
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {form_action}"

@@ -1,0 +1,277 @@
+//! The pages about all rules, in every state.
+
+use askama::Template;
+use belfry_core::rules::explain::{FailureReason, Outcome, UserRules};
+use belfry_core::rules::trial::{TraceStep, TrialMessage, TrialReason, TrialResult};
+use belfry_core::rules::{
+    Document, Effect, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User, template,
+};
+use serde_json::{Value, json};
+
+use super::{
+    AccountNav, AccountSection, EditProblem, EditTarget, Form, Layout, RuleEditPage, RulesMessage,
+    RulesPage, RulesView, Sample, TryFields, TryPage, UndoFields,
+};
+
+const EDIT: &str = "/oauth/account/rules/edit";
+
+/// Every page, about a rule with this id.
+pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
+    let text = |key: &str| layout.language.text(key).into_owned();
+    let rule = |key: &str| layout.language.text_with(key, "rule", &*shown(id));
+    let message = |text: String, undo: Option<UndoFields>, is_warning: bool| {
+        Some(RulesMessage { text, is_warning, undo })
+    };
+    let (few, many) = (documents(id)?, [many_rules()?]);
+    let all = RulesView::default();
+    let mut group =
+        RulesView::of(&"global".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
+    group.page = 1;
+    let empty = RulesView::of(&"device/x".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
+    let mut pages = vec![
+        ("rules", rules(layout, &few, &all, None)?),
+        (
+            "rules-deleted",
+            rules(layout, &few, &all, message(rule("rules-deleted"), Some(undo()), false))?,
+        ),
+        (
+            "rules-gone",
+            rules(layout, &few, &all, message(rule("rules-already-deleted"), None, true))?,
+        ),
+        ("many-rules", rules(layout, &many, &all, None)?),
+        ("many-rules-group", rules(layout, &many, &group, None)?),
+    ];
+    pages.push(("group-empty", rules(layout, &[], &empty, None)?));
+    let existing =
+        RuleRef { scope: few[1].scope().clone(), kind: RuleKind::Override, id: id.to_owned() };
+    let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..existing.clone() };
+    let existing = EditTarget::Existing(existing);
+    let new = |kind| EditTarget::New { kind, profile: String::new(), id: "cake".to_owned() };
+    let too_long = layout.language.text_with("rule-edit-too-long", "count", 65536);
+    let reason = "actions is missing".to_owned();
+    for (name, target, problem, sign_in) in [
+        ("rule-edit", existing.clone(), None, None),
+        ("rule-edit-invalid", existing.clone(), Some(EditProblem::Json { reason }), None),
+        ("rule-edit-rejected", existing.clone(), Some(EditProblem::Rejected(too_long)), None),
+        (
+            "rule-edit-changed",
+            existing.clone(),
+            Some(EditProblem::Stale(text("rule-edit-changed"))),
+            None,
+        ),
+        (
+            "rule-edit-deleted",
+            existing.clone(),
+            Some(EditProblem::Stale(text("rule-edit-deleted"))),
+            None,
+        ),
+        (
+            "rule-edit-signed-out",
+            existing.clone(),
+            Some(EditProblem::Stale(text("rule-edit-signed-out"))),
+            Some("/oauth/sign_in?return_to=rules"),
+        ),
+        (
+            "rule-edit-signed-in",
+            existing,
+            Some(EditProblem::Stale(text("rule-edit-signed-in"))),
+            None,
+        ),
+        ("builtin-edit", EditTarget::Existing(builtin), None, None),
+        ("new-rule", new(RuleKind::Content), None, None),
+        ("new-rule-room", new(RuleKind::Room), Some(EditProblem::Id(text("rules-id-empty"))), None),
+        (
+            "new-rule-sender",
+            new(RuleKind::Sender),
+            Some(EditProblem::Profile(text("rules-id-empty"))),
+            None,
+        ),
+    ] {
+        let json = template(RuleKind::Content);
+        let current = (name == "rule-edit-changed").then_some(json);
+        let page = RuleEditPage {
+            layout,
+            nav: nav(AccountSection::Rules),
+            form: Form { action: EDIT, csrf: "c", request: None },
+            target: &target,
+            json,
+            shown: "",
+            problem,
+            current,
+            back: "/oauth/account/rules",
+            sign_in,
+        };
+        pages.push((name, page.render()?));
+    }
+    pages.extend(trials(layout, id, &few)?);
+    Ok(pages)
+}
+
+fn nav(section: AccountSection) -> AccountNav {
+    AccountNav { section, lang: None, notice: None }
+}
+
+/// An id as the pages show it.
+fn shown(id: &str) -> String {
+    belfry_core::text::escape_invisible(id).into_owned()
+}
+
+fn undo() -> UndoFields {
+    UndoFields {
+        rule: "global/room/a".to_owned(),
+        json: "{}".to_owned(),
+        enabled: true,
+        above: String::new(),
+        below: String::new(),
+    }
+}
+
+fn rules(
+    layout: Layout<'_>,
+    documents: &[Document],
+    view: &RulesView,
+    message: Option<RulesMessage>,
+) -> Result<String, askama::Error> {
+    let page = RulesPage {
+        layout,
+        nav: nav(AccountSection::Rules),
+        form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
+        listing: &RuleListing::new(documents, User::new("@alice:social.example")),
+        view,
+        message,
+    };
+    page.render()
+}
+
+/// The page before and after a trial, with every result.
+fn trials(
+    layout: Layout<'_>,
+    id: &str,
+    documents: &[Document],
+) -> Result<Vec<Sample>, askama::Error> {
+    let profiles = ["phone"];
+    let render = |profiles: &[&str], error: &str, result: Option<&TrialResult>| {
+        let fields = TryFields { text: "Cake?".to_owned(), ..TryFields::default() };
+        let page = TryPage {
+            layout,
+            nav: nav(AccountSection::Try),
+            form: Form { action: "/oauth/account/try", csrf: "c", request: None },
+            fields: &fields,
+            profiles,
+            is_count_invalid: error == "count",
+            is_busy: error == "busy",
+            result,
+        };
+        page.render()
+    };
+    let mut pages = vec![
+        ("try", render(&[], "", None)?),
+        ("try", render(&profiles, "count", None)?),
+        ("try", render(&profiles, "busy", None)?),
+    ];
+    let rules = UserRules::new("@alice:social.example", documents);
+    let known = TrialMessage {
+        text: "Hello @room".to_owned(),
+        sender: "@bob:social.example".to_owned(),
+        room: "!r:social.example".to_owned(),
+        member_count: Some(3),
+        display_name: "Alice".to_owned(),
+        profile_tag: None,
+    };
+    let other = TrialMessage { sender: "@carol:social.example".to_owned(), ..known.clone() };
+    for message in [TrialMessage::default(), known, other] {
+        pages.push(("try-result", render(&[], "", Some(&rules.try_message(&message)))?));
+    }
+    let effects = [(false, false), (true, false), (false, true), (true, true)];
+    let effects = effects.map(|(sound, highlight)| Effect::Notify { sound, highlight });
+    let effects = effects.into_iter().chain([Effect::Silent]).cycle();
+    let by_id = [
+        TrialReason::Keyword(id.to_owned()),
+        TrialReason::MutedSender(id.to_owned()),
+        TrialReason::Sender(id.to_owned()),
+        TrialReason::Rule(id.to_owned()),
+    ];
+    let others = [
+        TrialReason::OwnMessage,
+        TrialReason::NoRule,
+        TrialReason::Paused,
+        TrialReason::Paused,
+        TrialReason::MutedRoom,
+        TrialReason::Room,
+        TrialReason::DisplayName,
+        TrialReason::UserName,
+        TrialReason::OneToOne,
+        TrialReason::AnyMessage,
+        TrialReason::Builtin(".m.rule.call".to_owned()),
+    ];
+    let by_id = by_id.into_iter().map(|reason| ("try-result", reason));
+    let reasons = by_id.chain(others.into_iter().map(|reason| ("trial", reason)));
+    for (((name, reason), effect), timed) in
+        reasons.zip(effects).zip([true, false].into_iter().cycle())
+    {
+        let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| timed);
+        let trace = [None, Some(FailureReason::WorkLimit)].map(failed_step).into();
+        let result = TrialResult { effect, reason, until, trace };
+        pages.push((name, render(&[], "", Some(&result))?));
+    }
+    Ok(pages)
+}
+
+/// A rule that was skipped, or that takes too much work.
+fn failed_step(reason: Option<FailureReason>) -> TraceStep {
+    TraceStep {
+        scope: RuleScope::Global,
+        kind: RuleKind::Override,
+        rule_id: ".m.rule.roomnotif".to_owned(),
+        outcome: Outcome::Failed,
+        condition: None,
+        reason,
+        found: None,
+    }
+}
+
+/// Rules of every kind and effect, and a changed built-in rule.
+fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
+    let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
+    let content = |id: &str, pattern: &str| {
+        let actions = json!(["notify", { "set_tweak": "sound" }, { "set_tweak": "highlight" }]);
+        let mut rule = rule(id, true, actions);
+        rule["pattern"] = pattern.into();
+        rule
+    };
+    let none = || json!([]);
+    let mut timed = rule("!bellringers:social.example", true, none());
+    timed["until"] = 1_800_000_000_000_i64.into();
+    let mut unknown = rule("rest", true, none());
+    unknown["conditions"] = json!([{ "kind": "org.example.moon" }]);
+    let global = json!({
+        "rules": {
+            "override": [rule(id, false, none())],
+            "content": [content("cake", "cake"), content("sweet", id)],
+            "room": [timed],
+            "sender": [rule("@bob:social.example", true, json!(["notify"]))],
+            "underride": [unknown],
+        },
+        "changes": { ".m.rule.message": { "enabled": false } },
+    });
+    let device = json!({
+        "rules": {
+            "override": [], "content": [], "sender": [], "underride": [],
+            "room": [rule("!family:social.example", true, json!(["notify", { "set_tweak": "sound" }]))],
+        },
+        "changes": {},
+    });
+    Ok(vec![document("global", &global)?, document("device/phone", &device)?])
+}
+
+/// More rules than the page shows.
+fn many_rules() -> Result<Document, askama::Error> {
+    let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
+    let rooms: Value = (0..1000).map(rule).collect();
+    document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
+}
+
+fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
+    let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
+    Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)
+}

@@ -1,0 +1,112 @@
+//! One rule on the page with all rules.
+
+use std::borrow::Cow;
+
+use belfry_core::percent::encode;
+use belfry_core::rules::{Effect, ListedRule, Rule, RuleExpiry, RuleKind, RuleRef, RuleScope};
+use belfry_core::text::escape_invisible;
+
+use super::RuleLinks;
+use super::view::anchor;
+use crate::language::Argument;
+use crate::pages::Layout;
+
+/// A rule as the template shows it.
+pub(super) struct RuleRow {
+    pub(super) anchor: String,
+    pub(super) name: String,
+    /// Its pattern, unless it equals the id.
+    pub(super) pattern: Option<String>,
+    pub(super) enabled: bool,
+    pub(super) is_builtin: bool,
+    pub(super) effects: Vec<Cow<'static, str>>,
+    /// When it ends.
+    pub(super) until: Option<String>,
+    /// The field `rule`: the path of the rule.
+    pub(super) path: String,
+    /// The fields `above` and `below`: the percent-encoded ids of the rules that it can be moved
+    /// past. A browser would change line breaks in a field.
+    pub(super) above: Option<String>,
+    pub(super) below: Option<String>,
+    /// The field `json`, by which a rule that another tab has deleted can be restored.
+    pub(super) json: Option<String>,
+    pub(super) edit: String,
+    pub(super) up_label: String,
+    pub(super) down_label: String,
+}
+
+/// The maximum number of characters of a pattern, and the maximum size of the JSON of a row. An
+/// account may have megabytes of rules.
+const MAX_PATTERN: usize = 200;
+const MAX_JSON_BYTES: usize = 1024;
+
+impl RuleRow {
+    pub(super) fn new(
+        scope: &RuleScope,
+        kind: RuleKind,
+        listed: &ListedRule<'_>,
+        layout: &Layout<'_>,
+        links: RuleLinks,
+    ) -> Self {
+        let rule = &*listed.rule;
+        let name = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
+        let shown = escape_invisible(&rule.rule_id);
+        let is_builtin = rule.is_builtin();
+        let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
+        let pattern = pattern.filter(|_| !is_builtin);
+        Self {
+            anchor: anchor(&name),
+            pattern: pattern.map(|pattern| {
+                let pattern = truncate(pattern, MAX_PATTERN);
+                layout.language.text_with("rules-pattern", "pattern", &*escape_invisible(&pattern))
+            }),
+            enabled: rule.enabled,
+            is_builtin,
+            effects: effects(rule, layout),
+            until: rule.until.map(|until| {
+                layout.language.text_with("rules-until", "time", Argument::Trusted(&time(until)))
+            }),
+            path: name.path(),
+            above: listed.above.as_deref().map(encode),
+            below: listed.below.as_deref().map(encode),
+            json: (!is_builtin)
+                .then(|| rule.compact_json())
+                .filter(|json| json.len() <= MAX_JSON_BYTES),
+            edit: links.edit(&name),
+            up_label: layout.language.text_with("rules-move-up", "rule", &*shown),
+            down_label: layout.language.text_with("rules-move-down", "rule", &*shown),
+            name: shown.into_owned(),
+        }
+    }
+
+    /// The rule before all others.
+    pub(super) fn master(rule: &Rule, layout: &Layout<'_>, links: RuleLinks) -> Self {
+        let listed = ListedRule { rule: Cow::Borrowed(rule), above: None, below: None };
+        Self::new(&RuleScope::Global, RuleKind::Override, &listed, layout, links)
+    }
+}
+
+fn effects(rule: &Rule, layout: &Layout<'_>) -> Vec<Cow<'static, str>> {
+    let keys = match Effect::of(&rule.actions) {
+        Effect::Silent => vec!["rules-silent"],
+        Effect::Notify { sound, highlight } => {
+            let more = [(sound, "rules-sound"), (highlight, "rules-highlight")];
+            let more = more.into_iter().filter_map(|(is_set, key)| is_set.then_some(key));
+            ["rules-notify"].into_iter().chain(more).collect()
+        }
+    };
+    keys.into_iter().map(|key| layout.text(key)).collect()
+}
+
+/// A time in UTC, to the minute. The server does not know the time zone of the user.
+pub(in crate::pages) fn time(until: RuleExpiry) -> String {
+    until.to_second().strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// The first characters of a text.
+pub(in crate::pages) fn truncate(text: &str, characters: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}

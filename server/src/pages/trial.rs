@@ -1,0 +1,216 @@
+//! The page that tries the rules with a message.
+
+use std::borrow::Cow;
+
+use askama::Template;
+use belfry_core::percent;
+use belfry_core::rules::explain::{FailureReason, Outcome};
+use belfry_core::rules::trial::{TraceStep, TrialReason, TrialResult};
+use belfry_core::rules::{ConditionKind, Effect};
+use belfry_core::text::escape_invisible;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::rules::{scope_title, time, truncate};
+use super::{AccountNav, Form, Layout};
+use crate::language::Argument;
+
+/// `templates/try.html`. Posts `text`, `sender`, `room`, `members`, `name` and `profile`.
+#[derive(Template)]
+#[template(path = "try.html")]
+pub struct TryPage<'a> {
+    /// Language and name of the server.
+    pub layout: Layout<'a>,
+    /// The navigation.
+    pub nav: AccountNav,
+    /// The form.
+    pub form: Form<'a>,
+    /// The entered values.
+    pub fields: &'a TryFields,
+    /// The profile tags that have rules.
+    pub profiles: &'a [&'a str],
+    /// Whether the number of members is not a number.
+    pub is_count_invalid: bool,
+    /// Whether too many evaluations are running.
+    pub is_busy: bool,
+    /// The result, after the form was sent.
+    pub result: Option<&'a TrialResult>,
+}
+
+/// A profile tag as the value of a field, in which a browser would change line breaks.
+pub(super) fn encoded(tag: &str) -> String {
+    percent::encode(tag)
+}
+
+/// A profile tag as text.
+pub(super) fn visible(tag: &str) -> Cow<'_, str> {
+    escape_invisible(tag)
+}
+
+/// The fields of the form, as entered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TryFields {
+    /// The text of the message.
+    pub text: String,
+    /// The user id of its sender.
+    pub sender: String,
+    /// The id of its room.
+    pub room: String,
+    /// The number of members of the room.
+    pub members: String,
+    /// The user's display name in the room.
+    pub name: String,
+    /// The profile tag of the device.
+    pub profile: String,
+}
+
+/// A rule of the trace as the template shows it.
+struct TraceRow {
+    name: String,
+    place: String,
+    outcome: &'static str,
+    sentence: String,
+}
+
+/// The maximum number of characters of an expected value.
+const MAX_VALUE: usize = 100;
+
+impl TryPage<'_> {
+    /// Whether and why the user would be notified.
+    fn sentence(&self, result: &TrialResult) -> String {
+        let language = self.layout.language;
+        let outcome = language.text(match result.effect {
+            Effect::Silent => "try-silent",
+            Effect::Notify { sound: false, highlight: false } => "try-notify",
+            Effect::Notify { sound: true, highlight: false } => "try-sound",
+            Effect::Notify { sound: false, highlight: true } => "try-highlight",
+            Effect::Notify { sound: true, highlight: true } => "try-sound-highlight",
+        });
+        let reason = match (&result.reason, result.until) {
+            (TrialReason::Paused, Some(until)) => {
+                let time = time(until);
+                language.text_with("try-because-paused-until", "time", Argument::Trusted(&time))
+            }
+            (reason, _) => self.reason(reason),
+        };
+        let arguments =
+            [("outcome", Argument::Trusted(&outcome)), ("reason", Argument::Trusted(&reason))];
+        language.text_with_all("try-sentence", arguments)
+    }
+
+    /// When the rule that decides ends, unless the sentence contains it.
+    fn end(&self, result: &TrialResult) -> Option<String> {
+        let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
+        let time = time(until);
+        Some(self.layout.language.text_with("try-ends", "time", Argument::Trusted(&time)))
+    }
+
+    fn reason(&self, reason: &TrialReason) -> String {
+        let language = self.layout.language;
+        let with = |key: &str, name: &str, value: &str| {
+            let value = truncate(value, MAX_VALUE);
+            language.text_with(key, name, &*escape_invisible(&value))
+        };
+        let key = match reason {
+            TrialReason::Keyword(word) => return with("try-because-keyword", "word", word),
+            TrialReason::MutedSender(id) => return with("try-because-muted-sender", "sender", id),
+            TrialReason::Sender(id) => return with("try-because-sender", "sender", id),
+            TrialReason::Rule(id) => return with("try-because-rule", "rule", id),
+            TrialReason::Builtin(id) => return with("try-because-builtin", "rule", id),
+            TrialReason::OwnMessage => "try-because-own",
+            TrialReason::NoRule => "try-because-no-rule",
+            TrialReason::Paused => "try-because-paused",
+            TrialReason::MutedRoom => "try-because-muted-room",
+            TrialReason::Room => "try-because-room",
+            TrialReason::DisplayName => "try-because-display-name",
+            TrialReason::UserName => "try-because-user-name",
+            TrialReason::OneToOne => "try-because-one-to-one",
+            TrialReason::AnyMessage => "try-because-any-message",
+        };
+        language.text(key).into_owned()
+    }
+
+    fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
+        result.trace.iter().map(|step| self.trace_row(step)).collect()
+    }
+
+    fn trace_row(&self, step: &TraceStep) -> TraceRow {
+        let kind = self.layout.text(&format!("rules-{}", step.kind));
+        TraceRow {
+            name: escape_invisible(&step.rule_id).into_owned(),
+            place: format!("{kind} · {}", scope_title(&step.scope, &self.layout)),
+            outcome: match step.outcome {
+                Outcome::Disabled => "off",
+                Outcome::Failed => "failed",
+                Outcome::Won => "matched",
+            },
+            sentence: self.describe(step),
+        }
+    }
+
+    fn describe(&self, step: &TraceStep) -> String {
+        let key = match (step.outcome, &step.condition, step.reason) {
+            (Outcome::Won, ..) => "try-trace-matched",
+            (Outcome::Disabled, ..) => "try-trace-off",
+            (Outcome::Failed, Some(condition), _) => {
+                return self.describe_failure(&condition.kind, step.found.as_ref());
+            }
+            (Outcome::Failed, None, Some(FailureReason::WorkLimit)) => "try-trace-work",
+            (Outcome::Failed, None, None) => "try-trace-skipped",
+        };
+        self.layout.text(key).into_owned()
+    }
+
+    /// The expected value of a condition, and the value that was found.
+    fn describe_failure(&self, condition: &ConditionKind, found: Option<&Value>) -> String {
+        let language = self.layout.language;
+        let found = found.map(shown);
+        let with = |key: &str, arguments: &[(&'static str, &str)]| {
+            let arguments = arguments.iter().map(|(name, value)| (*name, Argument::from(*value)));
+            language.text_with_all(key, arguments)
+        };
+        let compare = |key: &str, expected: String| {
+            let key = shown_text(key);
+            match &found {
+                Some(found) => with(
+                    "try-trace-value",
+                    &[("key", &*key), ("found", found), ("expected", &expected)],
+                ),
+                None => with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
+            }
+        };
+        match (condition, &found) {
+            (ConditionKind::EventMatch { key, pattern }, _) => compare(key, shown(pattern)),
+            (ConditionKind::EventPropertyIs { key, value }, _)
+            | (ConditionKind::EventPropertyContains { key, value }, _) => {
+                compare(key, shown(value))
+            }
+            (ConditionKind::ContainsDisplayName, Some(name)) => {
+                with("try-trace-name", &[("name", name)])
+            }
+            (ConditionKind::ContainsDisplayName, None) => with("try-trace-no-name", &[]),
+            (ConditionKind::RoomMemberCount { is }, Some(count)) => {
+                with("try-trace-members", &[("count", count), ("expected", is)])
+            }
+            (ConditionKind::RoomMemberCount { .. }, None) => with("try-trace-no-members", &[]),
+            (ConditionKind::SenderNotificationPermission { .. }, _) => {
+                with("try-trace-permission", &[])
+            }
+            (ConditionKind::Unknown { kind }, _) => {
+                with("try-trace-unknown", &[("kind", &*shown_text(kind))])
+            }
+        }
+    }
+}
+
+/// A value as JSON, truncated.
+fn shown(value: &(impl Serialize + ?Sized)) -> String {
+    shown_text(&serde_json::to_string(value).unwrap_or_default()).into_owned()
+}
+
+fn shown_text(text: &str) -> Cow<'_, str> {
+    match truncate(text, MAX_VALUE) {
+        Cow::Borrowed(text) => escape_invisible(text),
+        Cow::Owned(text) => Cow::Owned(escape_invisible(&text).into_owned()),
+    }
+}

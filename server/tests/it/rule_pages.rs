@@ -1,0 +1,217 @@
+//! The pages about all rules of an account: the list, the editor and the trial of a message.
+
+mod change;
+mod delete;
+mod edit;
+mod list;
+mod trial;
+
+use serde_json::{Value, json};
+
+use crate::support::browser::form as encode_form;
+use crate::support::service::config;
+use crate::support::{Browser, Service, TestClient, TestResponse};
+use belfry::config::{Config, LimitMode};
+
+const RULES: &str = "/oauth/account/rules";
+const EDIT: &str = "/oauth/account/rules/edit";
+const TRY: &str = "/oauth/account/try";
+
+/// A service with Alice, her client and her browser.
+struct Alice {
+    service: Service,
+    client: TestClient,
+    browser: Browser,
+}
+
+impl Alice {
+    async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// The same with other settings.
+    async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let service = Service::with(config(|config| {
+            config.limits.mode = LimitMode::Off;
+            change(config);
+        }))
+        .await;
+        let client = service.user("alice").await;
+        let browser = signed_in(&service).await;
+        Self { service, client, browser }
+    }
+
+    /// Adds room rules in this order.
+    async fn add_rooms(&self, ids: &[&str]) {
+        for id in ids.iter().rev() {
+            let path = format!("global/room/{}", belfry_core::percent::encode(id));
+            self.client.put_ok(&path, &json!({ "actions": [] })).await;
+        }
+    }
+
+    /// The ids of the room rules in order, joined.
+    async fn rooms(&self) -> String {
+        let rules = self.client.get_rules("global/room/").await;
+        let ids = rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap());
+        ids.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Ends all sessions by letting time pass.
+    fn expire_sessions(&self) {
+        self.service.clock.advance(365 * 86_400);
+    }
+}
+
+/// A browser in which Alice is signed in.
+async fn signed_in(service: &Service) -> Browser {
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser
+}
+
+/// A form of a page.
+#[derive(Debug, Clone)]
+struct PageForm {
+    action: String,
+    fields: Vec<(String, String)>,
+    /// The values of its buttons.
+    buttons: Vec<String>,
+}
+
+impl PageForm {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Sets a field.
+    fn set(mut self, name: &str, value: &str) -> Self {
+        self.fields.retain(|(other, _)| other != name);
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Submits the form.
+    async fn submit(&self, browser: &mut Browser) -> TestResponse {
+        let fields: Vec<(&str, &str)> =
+            self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        browser.post(&self.action, &fields).await
+    }
+
+    /// Submits the form with a button.
+    async fn press(&self, button: &str, browser: &mut Browser) -> TestResponse {
+        assert!(self.buttons.iter().any(|other| other == button), "{button}: {self:?}");
+        self.clone().set("change", button).submit(browser).await
+    }
+}
+
+/// The text of an attribute or element, without escapes.
+fn unescape(html: &str) -> String {
+    let escapes = [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
+    escapes.iter().fold(html.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+}
+
+fn attribute(tag: &str, name: &str) -> Option<String> {
+    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    Some(unescape(rest.split_once('"')?.0))
+}
+
+/// All forms of a page, with their values.
+fn forms(page: &TestResponse) -> Vec<PageForm> {
+    let parse = |form: &str| {
+        let (opening, rest) = form.split_once('>').unwrap();
+        let content = rest.split_once("</form>").unwrap().0;
+        let tags = |name: &str| -> Vec<String> {
+            let opening = format!("<{name} ");
+            content
+                .split(&opening)
+                .skip(1)
+                .map(|tag| format!(" {}", tag.split_once('>').unwrap().0))
+                .collect()
+        };
+        let mut fields: Vec<(String, String)> = tags("input")
+            .iter()
+            .map(|tag| {
+                (attribute(tag, "name").unwrap(), attribute(tag, "value").unwrap_or_default())
+            })
+            .collect();
+        for area in content.split("<textarea ").skip(1) {
+            let (tag, text) = area.split_once('>').unwrap();
+            let text = text.split_once("</textarea>").unwrap().0;
+            // A browser ignores a line break at the beginning.
+            let text = text.strip_prefix('\n').unwrap_or(text);
+            fields.push((attribute(&format!(" {tag}"), "name").unwrap(), unescape(text)));
+        }
+        let buttons = tags("button").iter().filter_map(|tag| attribute(tag, "value")).collect();
+        PageForm { action: attribute(&format!(" {opening}"), "action").unwrap(), fields, buttons }
+    };
+    page.text.split("<form").skip(1).map(parse).collect()
+}
+
+/// The form of a rule on the list, by the path of the rule.
+#[track_caller]
+fn row(page: &TestResponse, rule: &str) -> PageForm {
+    let found = forms(page).into_iter().find(|form| {
+        form.value("rule") == Some(rule) && !form.buttons.iter().any(|it| it == "restore")
+    });
+    found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
+}
+
+/// The form that restores a deleted rule.
+fn undo(page: &TestResponse) -> Option<PageForm> {
+    forms(page).into_iter().find(|form| form.buttons.iter().any(|it| it == "restore"))
+}
+
+/// The form of the editor.
+fn editor(page: &TestResponse) -> PageForm {
+    forms(page).into_iter().find(|form| form.value("json").is_some()).unwrap()
+}
+
+/// The query of a path with these parameters.
+fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
+    format!("{path}?{}", encode_form(parameters))
+}
+
+/// The editor of a rule.
+fn edit_path(scope: &str, kind: &str, id: &str) -> String {
+    with_query(EDIT, &[("scope", scope), ("kind", kind), ("rule_id", id)])
+}
+
+/// The path and the query of a redirect, without the fragment.
+#[track_caller]
+fn location(response: &TestResponse) -> &str {
+    assert_eq!(response.status, 303, "{response:?}");
+    let location = response.header("location");
+    location.split_once('#').map_or(location, |(path, _)| path)
+}
+
+/// Names that attack the page or the browser.
+fn hostile_names() -> Vec<String> {
+    [
+        "<script>alert(1)<b>",
+        "\" autofocus onfocus=\"alert(1)",
+        "&amp;&#60;",
+        "\u{202e}gnp.exe\u{2066}\u{2069}",
+        "a\r\nb\tc\u{1}",
+        "100% +&=?#;",
+        "{{7*7}}{ $rule }",
+        "  spaces  ",
+        "ключ 鍵 مفتاح",
+        "a.b..c",
+    ]
+    .map(str::to_owned)
+    .into_iter()
+    .chain(["x".repeat(255), "é".repeat(127), "<".repeat(255)])
+    .collect()
+}
+
+/// The path of a rule, as in a form.
+fn rule_path(scope: &str, kind: &str, id: &str) -> String {
+    let [scope, id] = [scope, id].map(belfry_core::percent::encode);
+    format!("{}/{kind}/{id}", scope.replace("%2F", "/"))
+}
+
+/// The actions of a rule that notifies.
+fn notify() -> Value {
+    json!({ "actions": ["notify"] })
+}

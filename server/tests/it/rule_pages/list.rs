@@ -1,0 +1,164 @@
+//! The list of all rules.
+
+use axum::http::StatusCode;
+use belfry::store::SerializedDocument;
+use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use serde_json::json;
+
+use super::{Alice, EDIT, RULES, TRY, forms, hostile_names, location, row, rule_path};
+use crate::oauth::{assert_security_headers, visible_text};
+use crate::support::TestResponse;
+
+#[tokio::test]
+async fn all_rules_are_listed_in_the_order_of_evaluation() {
+    let mut alice = Alice::new().await;
+    let loud = json!(["notify", { "set_tweak": "sound" }, { "set_tweak": "highlight" }]);
+    for (path, body) in [
+        ("global/content/sweets", json!({ "pattern": "cake", "actions": loud })),
+        ("global/room/!loud:x", json!({ "actions": ["notify"] })),
+        ("global/room/!quiet:x", json!({ "actions": ["dont_notify"] })),
+        ("global/room/!quiet:x/enabled", json!(false)),
+        ("global/underride/.m.rule.message/enabled", json!(false)),
+        ("device/phone/sender/@bob:x", json!({ "actions": [] })),
+    ] {
+        alice.client.put_ok(path, &body).await;
+    }
+    let page = alice.browser.get(RULES).await;
+    page.page(200, "<h1>All rules</h1>");
+    assert_security_headers(&page, "'self'");
+    let text = visible_text(&page);
+    let mut rest = text.as_str();
+    for part in [
+        "Before everything else|.m.rule.master|Off|Silent|Built-in|Turn on|Edit|",
+        "On devices with the profile phone|People|1|@bob:x|On|Silent|Turn off|Edit|Delete|",
+        "On all devices|Above all others|11|.m.rule.suppress_notices|On|Silent|Built-in|",
+        "Words|2|sweets|Looks for cake|On|Notifies|Sound|Highlight|Turn off|Edit|Delete|\
+         .m.rule.contains_user_name|",
+        "Rooms|2|!quiet:x|Off|Silent|↓|Turn on|Edit|Delete|!loud:x|On|Notifies|↑|Turn off|",
+        "When nothing else fits|5|.m.rule.call|",
+        ".m.rule.message|Off|Notifies|Built-in|Turn on|Edit|",
+    ] {
+        let Some((_, after)) = rest.split_once(part) else { panic!("{part}: {rest}") };
+        rest = after;
+    }
+    // The overview does not repeat the rules.
+    assert!(!alice.browser.get("/oauth/account").await.text.contains("sweets"));
+}
+
+#[tokio::test]
+async fn a_signed_out_user_signs_in_and_returns() {
+    let mut alice = Alice::new().await;
+    alice.expire_sessions();
+    for (path, section) in [(RULES, "rules"), (EDIT, "rules"), (TRY, "try")] {
+        let response = alice.browser.get(path).await;
+        assert_eq!(location(&response), format!("/oauth/sign_in?return_to={section}"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn groups_with_rules_of_the_user_are_open() {
+    let mut alice = Alice::new().await;
+    let open = |page: &TestResponse| page.text.matches("<details open>").count();
+    assert_eq!(open(&alice.browser.get(RULES).await), 0);
+    alice.add_rooms(&["!a:x"]).await;
+    assert_eq!(open(&alice.browser.get(RULES).await), 1);
+    // A group whose rule was changed is open.
+    assert_eq!(open(&alice.browser.get(&format!("{RULES}?open=global%2Fcontent")).await), 2);
+}
+
+#[tokio::test]
+async fn hostile_names_are_escaped_and_visible() {
+    let mut alice = Alice::new().await;
+    for name in hostile_names() {
+        let path = rule_path("global", "room", &name);
+        alice.client.put_ok(&path, &json!({ "actions": [], "org.x": name })).await;
+    }
+    alice.client.put_ok("device/%E2%80%AEa%3Cb%3E/room/a", &json!({ "actions": [] })).await;
+    let page = alice.browser.get(RULES).await;
+    for raw in ["<script>", "onfocus=\"alert", "<b>", "\u{202e}", "\u{2066}", "\r", "\u{1}"] {
+        assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
+    }
+    for shown in [
+        "<bdi>&#60;script&#62;alert(1)&#60;b&#62;</bdi>",
+        "<bdi>\\u202egnp.exe\\u2066\\u2069</bdi>",
+        "<bdi>a\\u000d\\u000ab\\u0009c\\u0001</bdi>",
+        "On devices with the profile \u{2068}\\u202ea&#60;b&#62;\u{2069}",
+        "{{7*7}}{ $rule }",
+    ] {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
+}
+
+/// A thousand rules of one kind, as many as the limits allow.
+async fn with_a_thousand_rules() -> Alice {
+    let alice = Alice::new().await;
+    let mut document = Document::new("global".parse().unwrap());
+    for number in 0..1000 {
+        let rule = json!({ "pattern": "x".repeat(900), "actions": ["notify"] }).to_string();
+        let rule = NewRule::read(RuleKind::Content, rule.as_bytes()).unwrap();
+        let id = format!("{:03}", 999 - number).parse().unwrap();
+        document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
+    }
+    let store = alice.service.store();
+    let account = store.account_by_name("alice").await.unwrap().unwrap().id;
+    let read = store.rulesets_for_update(account, alice.service.now()).await.unwrap();
+    store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+    alice
+}
+
+#[tokio::test]
+async fn a_thousand_rules_are_shown_in_pages() {
+    let mut alice = with_a_thousand_rules().await;
+    let page = alice.browser.get(RULES).await;
+    assert!(page.text.len() < 100_000, "{} bytes", page.text.len());
+    let text = visible_text(&page);
+    assert!(text.contains("Words|1001|000|Looks for xxx"), "{text}");
+    assert!(text.contains("|019|") && !text.contains("|020|") && text.contains("Show all (1001)"));
+    assert!(text.contains(&format!("Looks for {}…|", "x".repeat(200))), "{text}");
+    let group = format!("{RULES}?scope=global&kind=content");
+    assert!(page.text.contains(&format!("href=\"{}\"", group.replace('&', "&#38;"))));
+
+    // Every rule is on one of the pages that the links lead to.
+    let (mut path, mut seen) = (group, Vec::new());
+    loop {
+        let page = alice.browser.get(&path).await;
+        assert!(page.text.len() < 100_000, "{} bytes", page.text.len());
+        seen.extend(forms(&page).iter().filter_map(|form| form.value("rule").map(str::to_owned)));
+        let Some((before, _)) = page.text.split_once("\" rel=\"next\"") else { break };
+        path = super::unescape(before.rsplit_once("href=\"").unwrap().1);
+    }
+    let numbers = (0..1000).map(|number| format!("global/content/{number:03}"));
+    let all: Vec<String> =
+        numbers.chain(["global/content/.m.rule.contains_user_name".into()]).collect();
+    assert_eq!(seen, all);
+    assert!(path.ends_with("page=41"), "{path}");
+    let beyond = alice.browser.get(&path.replace("41", "999")).await;
+    assert!(visible_text(&beyond).contains("Page 41 of 41"));
+}
+
+#[tokio::test]
+async fn a_rule_that_moves_to_another_page_is_shown_there() {
+    let mut alice = with_a_thousand_rules().await;
+    let page = alice.browser.get(&format!("{RULES}?scope=global&kind=content&page=2")).await;
+    let moved = row(&page, "global/content/025").press("up", &mut alice.browser).await;
+    assert_eq!(location(&moved), format!("{RULES}?scope=global&kind=content&notice=saved"));
+    let page = alice.browser.follow(&moved).await;
+    page.page(200, "Saved.");
+    let anchor = moved.header("location").split_once('#').unwrap().1;
+    assert!(page.text.contains(&format!("<li id=\"{anchor}\">")), "{}", page.text);
+    let rules = alice.client.get_rules("global/content/").await;
+    assert_eq!((&rules[24]["rule_id"], &rules[25]["rule_id"]), (&json!("025"), &json!("024")));
+    // The page of all groups shows twenty rules of each.
+    let page = alice.browser.get(RULES).await;
+    let moved = row(&page, "global/content/019").press("down", &mut alice.browser).await;
+    assert_eq!(location(&moved), format!("{RULES}?scope=global&kind=content&notice=saved"));
+}
+
+#[tokio::test]
+async fn an_empty_group_is_shown_without_rules() {
+    let mut alice = Alice::new().await;
+    let page = alice.browser.get(&format!("{RULES}?scope=device%2Fx&kind=room")).await;
+    page.page(200, "There are no rules here.");
+    alice.client.get("/_matrix/client/v3/pushrules/").await.expect(StatusCode::OK);
+}

@@ -1,0 +1,260 @@
+//! Trying the rules with a message.
+
+use serde_json::json;
+
+use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, unescape};
+use crate::oauth::{assert_security_headers, visible_text};
+use crate::support::TestResponse;
+use crate::support::service::START;
+
+/// The form of the page.
+fn trial(page: &TestResponse) -> PageForm {
+    forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap()
+}
+
+/// The result without bidirectional isolates.
+fn sentence(page: &TestResponse) -> String {
+    assert_eq!(page.status, 200, "{page:?}");
+    let (_, rest) = page.text.split_once("class=\"sentence\">").unwrap();
+    unescape(rest.split_once("</p>").unwrap().0).replace(['\u{2068}', '\u{2069}'], "")
+}
+
+#[tokio::test]
+async fn the_result_is_a_sentence_with_the_reason() {
+    let mut alice = Alice::new().await;
+    let page = alice.browser.get(TRY).await;
+    page.page(200, "<h1>Try a message</h1>");
+    assert_security_headers(&page, "'self'");
+    let form = trial(&page);
+    assert_eq!(form.value("name"), Some("alice"));
+    let sound = json!(["notify", { "set_tweak": "sound" }]);
+    for (path, body) in [
+        ("global/content/sweets", json!({ "pattern": "cake", "actions": sound })),
+        ("global/room/!quiet:x", json!({ "actions": [] })),
+        ("global/room/!loud:x", notify()),
+        ("global/sender/@bob:x", json!({ "actions": [] })),
+        ("global/sender/@boss:x", json!({ "actions": sound })),
+    ] {
+        alice.client.put_ok(path, &body).await;
+    }
+    let any = "because of the built-in rule for all other messages";
+    for (text, sender, room, members, expected) in [
+        ("Hello", "@x:x", "!r:x", "3", &*format!("You would be notified, {any}.")),
+        ("Hello", "@x:x", "!r:x", "", &*format!("You would be notified, {any}.")),
+        (
+            "There is cake",
+            "@x:x",
+            "!r:x",
+            "3",
+            "You would be notified with a sound, because of your keyword cake.",
+        ),
+        (
+            "Hello",
+            "@x:x",
+            "!quiet:x",
+            "3",
+            "You would not be notified, because you muted this room.",
+        ),
+        (
+            "Hello",
+            "@x:x",
+            "!loud:x",
+            "3",
+            "You would be notified, because of your rule for this room.",
+        ),
+        ("Hello", "@bob:x", "", "3", "You would not be notified, because you muted @bob:x."),
+        (
+            "Hello",
+            "@boss:x",
+            "",
+            "3",
+            "You would be notified with a sound, because of your rule for @boss:x.",
+        ),
+        (
+            "Hello",
+            "@x:x",
+            "!r:x",
+            "2",
+            "You would be notified with a sound, because there are only two people in the room.",
+        ),
+        (
+            "Hi Alice B!",
+            "@x:x",
+            "!r:x",
+            "3",
+            "You would be notified with a sound and a highlight, because it contains your display name.",
+        ),
+        (
+            "Hi",
+            "@alice:ring.example",
+            "!r:x",
+            "3",
+            "You would not be notified, because it is your own message.",
+        ),
+    ] {
+        let form = form.clone().set("text", text).set("sender", sender).set("room", room);
+        let form = form.set("members", members).set("name", "Alice B");
+        let page = form.submit(&mut alice.browser).await;
+        assert_eq!(sentence(&page), expected, "{text} {sender} {room}");
+        // The form is filled in.
+        for field in ["text", "sender", "room", "members", "name"] {
+            assert_eq!(trial(&page).value(field), form.value(field), "{field}");
+        }
+    }
+    alice.client.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    let page = form.submit(&mut alice.browser).await;
+    assert_eq!(sentence(&page), "You would not be notified, because everything is paused.");
+}
+
+#[tokio::test]
+async fn the_end_of_a_timed_rule_is_shown() {
+    let mut alice = Alice::new().await;
+    let until = (START + 3600) * 1000;
+    alice.client.put_ok("global/room/!r:x", &json!({ "actions": [], "until": until })).await;
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello").set("room", "!r:x");
+    let page = form.submit(&mut alice.browser).await;
+    assert_eq!(sentence(&page), "You would not be notified, because you muted this room.");
+    assert!(page.text.contains("<p>That rule ends on 2027-01-15 09:00 UTC.</p>"), "{}", page.text);
+    let pause = json!({ "enabled": true, "until": until });
+    alice.client.put_ok("global/override/.m.rule.master/enabled", &pause).await;
+    let page = form.submit(&mut alice.browser).await;
+    let expected =
+        "You would not be notified, because everything is paused until 2027-01-15 09:00 UTC.";
+    assert_eq!(sentence(&page), expected);
+    assert!(!page.text.contains("That rule ends"));
+    let list = alice.browser.get(super::RULES).await;
+    assert_eq!(list.text.matches("<li>Until 2027-01-15 09:00 UTC</li>").count(), 2);
+
+    alice.service.clock.advance(3600);
+    let page = form.submit(&mut alice.browser).await;
+    assert!(sentence(&page).starts_with("You would be notified, because of the built-in rule"));
+    let list = alice.browser.get(super::RULES).await;
+    assert!(!list.text.contains("Until 2027") && !list.text.contains("!r:x"));
+}
+
+#[tokio::test]
+async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
+    let mut alice = Alice::new().await;
+    let conditions = json!([
+        { "kind": "event_property_is", "key": "content.a", "value": true },
+    ]);
+    for (path, body) in [
+        ("global/content/sweets", json!({ "pattern": "cake", "actions": [] })),
+        ("global/room/!r:x", json!({ "actions": [] })),
+        ("global/room/!r:x/enabled", json!(false)),
+        ("global/override/a", json!({ "actions": [], "conditions": conditions })),
+        ("global/underride/moon", json!({ "actions": [], "conditions": [{ "kind": "moon" }] })),
+    ] {
+        alice.client.put_ok(path, &body).await;
+    }
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello @room").set("room", "!r:x");
+    let page = form.submit(&mut alice.browser).await;
+    let text = unescape(&visible_text(&page));
+    for line in [
+        ".m.rule.master|Above all others · On all devices|It is off.|",
+        "|a|Above all others · On all devices|The message has no content.a, and the rule looks for true.|",
+        "The text does not contain your display name \"alice\".|",
+        "It depends on whether the sender may notify the whole room, which is not known here.|",
+        "sweets|Words · On all devices|content.body is \"Hello @room\", and the rule looks for \"cake\".|",
+        "!r:x|Rooms · On all devices|It is off.|",
+        "moon|When nothing else fits · On all devices|This server does not know the condition moon.|",
+        "The number of people in the room is 3, and the rule asks for 2.|",
+        ".m.rule.message|When nothing else fits · On all devices|It fits and decides.|",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_profile_is_chosen_where_profiles_exist() {
+    let mut alice = Alice::new().await;
+    assert!(!alice.browser.get(TRY).await.text.contains("<select"));
+    let tag = "a\n\u{202e}<b>";
+    alice
+        .client
+        .put_ok(&rule_path(&format!("device/{tag}"), "override", "work"), &json!({ "actions": [] }))
+        .await;
+    let page = alice.browser.get(TRY).await;
+    let option = "<option value=\"a%0A%E2%80%AE%3Cb%3E\">a\\u000a\\u202e&#60;b&#62;</option>";
+    assert!(page.text.contains(option), "{}", page.text);
+    let page = trial(&page).set("profile", "a%0A%E2%80%AE%3Cb%3E").submit(&mut alice.browser).await;
+    assert_eq!(sentence(&page), "You would not be notified, because of your rule work.");
+    assert!(page.text.contains("%3Cb%3E\" selected>"));
+    let page = trial(&page).set("profile", "").submit(&mut alice.browser).await;
+    assert!(sentence(&page).starts_with("You would be notified, "));
+}
+
+#[tokio::test]
+async fn an_invalid_number_is_reported_at_its_field() {
+    let mut alice = Alice::new().await;
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
+    for members in ["x", "-1", "1.5", "99999999999999999999"] {
+        let page = form.clone().set("members", members).submit(&mut alice.browser).await;
+        page.page(422, "id=\"members-problem\">Please enter a whole number.");
+        assert_eq!(trial(&page).value("members"), Some(members));
+        assert_eq!(trial(&page).value("text"), Some("Hi"));
+        assert!(!page.text.contains("class=\"sentence\""));
+    }
+}
+
+#[tokio::test]
+async fn hostile_text_is_escaped() {
+    let mut alice = Alice::new().await;
+    for name in hostile_names() {
+        let rule = rule_path("global", "content", &name);
+        alice.client.put_ok(&rule, &json!({ "actions": [], "pattern": name })).await;
+    }
+    let hostile = "</textarea><script>alert(1)</script>\" onfocus=\"alert(1)";
+    let mut form = trial(&alice.browser.get(TRY).await);
+    for field in ["text", "sender", "room", "name", "profile"] {
+        form = form.set(field, hostile);
+    }
+    let page = form.submit(&mut alice.browser).await;
+    sentence(&page);
+    for raw in ["<script>", " onfocus=\"", "\u{202e}", "\r"] {
+        assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_stored_and_the_evaluation_is_counted() {
+    let mut alice = Alice::new().await;
+    let before = alice.client.get_rules("").await;
+    let form = trial(&alice.browser.get(TRY).await);
+    for _ in 0..2 {
+        sentence(&form.submit(&mut alice.browser).await);
+    }
+    assert_eq!(alice.client.get_rules("").await, before);
+    let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    assert!(alice.service.store().rulesets(account, alice.service.now()).await.unwrap().is_empty());
+    let metrics = alice.service.metrics().await;
+    let counted = "belfry_evaluation_duration_seconds_count{endpoint=\"explain\"} 2";
+    assert!(metrics.contains(counted), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
+    let mut alice = Alice::new().await;
+    let conditions = vec![json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" }); 64];
+    for number in 0..4 {
+        let rule = json!({ "actions": [], "conditions": conditions });
+        alice.client.put_ok(&format!("global/override/slow{number}"), &rule).await;
+    }
+    for number in 0..200 {
+        let rule = json!({ "actions": [], "pattern": format!("word{number}") });
+        alice.client.put_ok(&format!("global/content/{number}"), &rule).await;
+    }
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
+    let page = form.set("sender", &"a".repeat(40_000)).submit(&mut alice.browser).await;
+    sentence(&page);
+    assert!(page.text.matches("<li class=\"failed\">").count() > 200);
+    assert!(page.text.len() < 300_000, "{} bytes", page.text.len());
+}
+
+#[tokio::test]
+async fn a_form_of_another_site_is_rejected() {
+    let mut alice = Alice::new().await;
+    let form = trial(&alice.browser.get(TRY).await);
+    alice.browser.fetch_site = Some("cross-site");
+    form.submit(&mut alice.browser).await.page(403, "This form could not be checked");
+}
