@@ -98,6 +98,7 @@ fn account(number: i64, now: Timestamp) -> Account {
         created_at: now,
         signed_in_at: None,
         disabled_at: None,
+        delete_at: None,
     }
 }
 

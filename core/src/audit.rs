@@ -22,6 +22,8 @@ wire_enum! {
         /// A user created an account.
         SignUp = "sign_up",
         PasswordChange = "password_change",
+        /// A user downloaded the data of the account.
+        DataDownload = "data_download",
         /// A user allowed or denied the access of an app.
         Consent = "consent",
         /// A token was issued for a user.
@@ -44,6 +46,10 @@ wire_enum! {
         AccountDisable = "account_disable",
         AccountEnable = "account_enable",
         AccountDelete = "account_delete",
+        /// A user requested the deletion of the account, which follows after a day.
+        AccountDeleteRequest = "account_delete_request",
+        /// A user cancelled the deletion of the account.
+        AccountDeleteCancel = "account_delete_cancel",
         /// An admin recorded a note about an account.
         AccountNote = "account_note",
         RoleChange = "role_change",
@@ -92,6 +98,8 @@ pub struct AuditEntry {
 pub enum AuditOrigin {
     /// The operator, by a command.
     CommandLine,
+    /// The server itself, when a time came.
+    Server,
     /// A client, by a request.
     Client {
         /// Its address, as far as [`AddressPolicy`] allows.
@@ -106,6 +114,11 @@ impl AuditEntry {
     pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, detail: None }
+    }
+
+    /// An event of the server itself.
+    pub fn of_server(at: Timestamp, kind: AuditKind) -> Self {
+        Self { origin: AuditOrigin::Server, ..Self::of_command(at, kind) }
     }
 }
 

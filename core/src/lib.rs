@@ -15,4 +15,5 @@ pub mod request;
 pub mod rules;
 pub mod secret;
 pub mod text;
+pub mod user_agent;
 mod wire_enum;

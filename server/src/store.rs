@@ -5,7 +5,9 @@
 //! transactions.
 
 mod account_import;
+mod account_passwords;
 mod account_search;
+mod account_tokens;
 mod accounts;
 mod admins;
 mod apps;
@@ -24,6 +26,7 @@ mod invalidation;
 mod last_use;
 mod migrations;
 mod outage;
+mod pending_deletion;
 mod postgres;
 #[cfg(feature = "test-support")]
 mod recording;
@@ -31,6 +34,7 @@ mod requests;
 mod retention;
 mod rule_writes;
 mod rulesets;
+mod session_list;
 mod sessions;
 mod sqlite;
 mod tokens;
@@ -45,9 +49,9 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
 pub use self::account_import::AccountImport;
-pub use self::accounts::{
-    Account, AccountListFilter, AddAccountError, Email, ExistingAccess, NO_PASSWORD,
-};
+pub use self::account_passwords::ExistingAccess;
+pub use self::account_tokens::AccountToken;
+pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
 pub use self::admins::AccountUpdate;
 pub use self::apps::{
     AddAppOutcome, AppListFilter, AppTokens, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, StoredApp,
@@ -75,6 +79,7 @@ pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
     StoredRulesets,
 };
+pub use self::session_list::AccountSession;
 pub use self::sessions::{Session, SessionUse};
 pub(crate) use self::sqlite::{create_private_directory, must_be_writable};
 pub use self::tokens::{NewToken, StoredToken};

@@ -100,6 +100,17 @@ impl AbuseLimits {
         self.buckets([address, (SIGN_IN_NAME, LimitKey::name_from(from, name))])
     }
 
+    /// The buckets of a password that a signed-in user enters again. They also count for the account
+    /// from all addresses together: with a stolen session, passwords could be tried from many. Its
+    /// owner can still sign in.
+    pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
+        self.buckets([
+            (SIGN_IN_ADDRESS, LimitKey::Network(from)),
+            (SIGN_IN_NAME, LimitKey::name_from(from, name)),
+            (SIGN_IN_NAME, LimitKey::Account(account)),
+        ])
+    }
+
     /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
     /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
     /// was wrong, so that requests with the right secret are not counted.
@@ -166,6 +177,16 @@ mod tests {
             assert_eq!(shared.len() * 2, one.len(), "{one:?}");
             assert!(shared.iter().all(|(name, _)| name.ends_with("-48")), "{shared:?}");
         }
+    }
+
+    #[test]
+    fn a_password_that_is_confirmed_counts_as_a_sign_in_and_for_the_account() {
+        let limits = AbuseLimits::default();
+        let [address, name, account] =
+            limits.password_confirmation(network(1), "alice", 7).into_vec().try_into().unwrap();
+        let sign_in = limits.sign_in(network(1), "alice");
+        assert_eq!(keys(&[address, name]), keys(&sign_in));
+        assert_eq!(keys(&[account]), [("sign_in_name".to_owned(), LimitKey::Account(7))]);
     }
 
     #[test]

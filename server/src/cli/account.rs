@@ -25,7 +25,7 @@ use crate::store::{Account, AccountDeletion, AccountUpdate, DeletedRows, Existin
 pub(super) enum Command {
     /// Add an account; a generated password is printed once
     Add(add::Add),
-    /// List accounts by name: name, id, e-mail address, creation time, state, role
+    /// List accounts by name: name, id, e-mail address, creation time, state, role, deletion
     List(list::List),
     /// Show an account with its sessions, apps and number of push rules
     Show(show::Show),

@@ -124,6 +124,7 @@ fn to_import(imported: ImportedAccount, now: Timestamp) -> AccountImport {
         created_at: imported.created_at.unwrap_or(now),
         signed_in_at: None,
         disabled_at: imported.is_disabled.then_some(now),
+        delete_at: None,
     };
     AccountImport { account, rulesets }
 }

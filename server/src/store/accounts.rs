@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use super::admins::select_id;
 use super::audit::insert_event;
-use super::authorized_apps::and_revoke_access;
 use super::engine::{Batch, Rows, Statement, from_row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 use crate::random;
@@ -32,6 +31,8 @@ pub struct Account {
     pub signed_in_at: Option<Timestamp>,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
+    /// When it is deleted, at the request of its owner.
+    pub delete_at: Option<Timestamp>,
 }
 
 /// The stored hash of an account that nobody can sign in to.
@@ -70,7 +71,7 @@ macro_rules! select {
     ($rest:expr) => {
         concat!(
             "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-             disabled_at from accounts ",
+             disabled_at, delete_at from accounts ",
             $rest
         )
     };
@@ -90,7 +91,8 @@ from_row!(Account {
     role,
     created_at,
     signed_in_at,
-    disabled_at
+    disabled_at,
+    delete_at
 });
 
 impl Store {
@@ -128,6 +130,7 @@ impl Store {
             created_at: now,
             signed_in_at: None,
             disabled_at: None,
+            delete_at: None,
         };
         loop {
             match self.add_account(&account).await {
@@ -175,41 +178,6 @@ impl Store {
         let batch = Batch::from(select_id(id)).and_events(&self.entries, &account_event(id));
         self.update(batch).await
     }
-
-    /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
-    /// changed in the meantime. Sessions continue.
-    pub async fn rehash_password(
-        &self,
-        id: i64,
-        old: &str,
-        new: &str,
-    ) -> Result<UpdateOutcome, StoreError> {
-        self.update(sql(
-            "update accounts set password = $3 where id = $1 and password = $2 returning id",
-            [id.into(), old.into(), new.into()],
-        ))
-        .await
-    }
-
-    /// Sets a new password (its hash) and ends the sessions of the account.
-    pub async fn set_password(
-        &self,
-        id: i64,
-        password: &str,
-        access: ExistingAccess,
-    ) -> Result<UpdateOutcome, StoreError> {
-        let mut batch = Batch::default()
-            .and(sql(
-                "update accounts set password = $2 where id = $1 returning id",
-                [id.into(), password.into()],
-            ))
-            .and(sql("delete from sessions where account_id = $1", [id.into()]))
-            .and_events(&self.entries, &account_event(id));
-        if let ExistingAccess::RevokeAt(now) = access {
-            batch = and_revoke_access(batch, id, None, now);
-        }
-        self.update(batch).await
-    }
 }
 
 /// Inserts an account, unless its name is reserved or something of it is taken.
@@ -217,10 +185,10 @@ pub(super) fn insert_account(account: &Account) -> Statement {
     sql(
         "insert into accounts \
          (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-         disabled_at) \
+         disabled_at, delete_at) \
          select cast($1 as bigint), cast($2 as text), cast($3 as text), cast($4 as text), \
          cast($5 as text), cast($6 as text), cast($7 as bigint), cast($8 as bigint), \
-         cast($9 as bigint) \
+         cast($9 as bigint), cast($10 as bigint) \
          where not exists (select 1 from reserved_names where name = $2) \
          on conflict do nothing returning id",
         [
@@ -233,6 +201,7 @@ pub(super) fn insert_account(account: &Account) -> Statement {
             account.created_at.into(),
             account.signed_in_at.into(),
             account.disabled_at.into(),
+            account.delete_at.into(),
         ],
     )
 }
@@ -279,7 +248,7 @@ pub(super) fn check_added(
 }
 
 /// Inserts an event of an account, if it exists.
-fn account_event(id: i64) -> Statement {
+pub(super) fn account_event(id: i64) -> Statement {
     sql(
         insert_event!(
             "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
@@ -287,13 +256,4 @@ fn account_event(id: i64) -> Statement {
         ),
         [id.into()],
     )
-}
-
-/// What a new password does to the apps that the account has authorised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExistingAccess {
-    /// They keep their tokens.
-    Keep,
-    /// Their tokens are revoked and their codes deleted.
-    RevokeAt(Timestamp),
 }

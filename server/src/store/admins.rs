@@ -22,7 +22,7 @@ pub enum AccountUpdate {
 
 impl AccountUpdate {
     /// From the rows of the change, and of a statement that finds the account.
-    fn from_rows(changed: &Rows, found: &Rows) -> Self {
+    pub(super) fn from_rows(changed: &Rows, found: &Rows) -> Self {
         match (changed.is_empty(), found.is_empty()) {
             (false, _) => Self::Updated,
             (true, false) => Self::LastAdmin,

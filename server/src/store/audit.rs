@@ -45,7 +45,7 @@ pub struct AuditEvent {
     pub kind: String,
     /// The outcome.
     pub outcome: String,
-    /// `client` or `command line`.
+    /// `client`, `command line` or `server`.
     pub origin: String,
     /// The client's address, as far as the settings allow.
     pub address: Option<String>,
@@ -142,6 +142,7 @@ fn values_of(entry: &AuditEntry) -> Vec<Value> {
 fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&str>) {
     match origin {
         AuditOrigin::CommandLine => (COMMAND_LINE, None, None),
+        AuditOrigin::Server => (SERVER, None, None),
         AuditOrigin::Client { address, request_id } => {
             (CLIENT, address.as_deref(), Some(request_id.as_str()))
         }
@@ -149,6 +150,7 @@ fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&
 }
 
 const COMMAND_LINE: &str = "command line";
+const SERVER: &str = "server";
 const CLIENT: &str = "client";
 
 /// An id that is ordered by time.

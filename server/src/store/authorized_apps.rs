@@ -84,7 +84,7 @@ impl Store {
             [account.into(), app.into(), now.into()],
         );
         let batch = Batch::default().and(lock_account(account)).and_events(&self.entries, &event);
-        let batch = and_revoke_access(batch, account, Some(app), now);
+        let batch = and_revoke_access(batch, account, Some(app), None, now);
         let [_, _, revoked] = self.write_rows(batch).await?;
         let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
@@ -99,7 +99,8 @@ pub(super) fn lock_account(id: i64) -> Statement {
 }
 
 /// Adds statements that revoke the access of one app or of all: delete the codes that are not
-/// redeemed, then revoke the tokens, returning their expiry.
+/// redeemed, then revoke the tokens, returning their expiry. With a password hash, they do it only
+/// if the account has it.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the second one revokes its token.
@@ -107,18 +108,23 @@ pub(super) fn and_revoke_access(
     batch: Batch,
     account: i64,
     app: Option<i64>,
+    password: Option<&str>,
     now: Timestamp,
 ) -> Batch {
-    let values = [account.into(), app.into(), now.into()];
+    let values = [account.into(), app.into(), now.into(), password.into()];
     batch
         .and(sql(
             "delete from codes where expires_at > $3 and account_id = $1 \
-             and (cast($2 as bigint) is null or app_id = $2) and used_at is null",
+             and (cast($2 as bigint) is null or app_id = $2) and used_at is null \
+             and (cast($4 as text) is null \
+             or exists (select 1 from accounts where id = $1 and password = $4))",
             values.clone(),
         ))
         .and(sql(
             "update tokens set revoked_at = $3 where account_id = $1 \
              and (cast($2 as bigint) is null or app_id = $2) and revoked_at is null \
+             and (cast($4 as text) is null \
+             or exists (select 1 from accounts where id = $1 and password = $4)) \
              returning expires_at",
             values,
         ))

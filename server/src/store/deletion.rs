@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::apps::app_event;
 use super::audit::insert_event;
+use super::authorized_apps::lock_account;
 use super::engine::{Batch, Rows, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
@@ -65,37 +66,62 @@ impl Store {
         id: i64,
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
+        self.delete(id, None, now).await
+    }
+
+    /// Deletes an account like [`Store::delete_account`], if its owner requested that it be deleted
+    /// before the time `due`, and has not cancelled it.
+    pub(super) async fn delete_account_if_due(
+        &self,
+        id: i64,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<AccountDeletion, StoreError> {
+        self.delete(id, Some(due), now).await
+    }
+
+    async fn delete(
+        &self,
+        id: i64,
+        due: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<AccountDeletion, StoreError> {
         let event = sql(
             insert_event!(
                 detail "'name ' || name || coalesce('; ' || cast($8 as text), '')",
                 concat!(
                     "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
-                     from accounts where id = $9 and ",
+                     from accounts where id = $9 \
+                     and (cast($10 as bigint) is null or delete_at < $10) and ",
                     is_not_last_admin!()
                 )
             ),
-            [id.into()],
+            [id.into(), due.into()],
         );
+        // The account is locked, so that all statements see the same time of deletion.
         let batch = Batch::default()
             .and(lock_admins())
+            .and(lock_account(id))
             .and_events(&self.entries, &event)
             .and(sql(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
-                     select name, cast($2 as bigint) from accounts where id = $1 and ",
+                     select name, cast($2 as bigint) from accounts where id = $1 \
+                     and (cast($3 as bigint) is null or delete_at < $3) and ",
                     is_not_last_admin!(),
                     " on conflict do nothing"
                 ),
-                [id.into(), now.into()],
+                [id.into(), now.into(), due.into()],
             ))
             .and(select_id(id))
             .and(sql(
                 concat!(
-                    "delete from accounts where id = $1 and ",
+                    "delete from accounts where id = $1 \
+                     and (cast($2 as bigint) is null or delete_at < $2) and ",
                     is_not_last_admin!(),
                     " returning id"
                 ),
-                [id.into()],
+                [id.into(), due.into()],
             ))
             .and(sql(delete_rows!("sessions", "lookup"), [id.into()]))
             .and(sql(delete_rows!("codes", "lookup"), [id.into()]))
@@ -103,7 +129,7 @@ impl Store {
             .and(sql(delete_rows!("rulesets", "scope"), [id.into()]))
             .and(sql(delete_rows!("requests", "lookup"), [id.into()]))
             .invalidating(Invalidation::Everything);
-        let [_, _, found, deleted, rows @ ..]: [Rows; 9] = self.write_rows(batch).await?;
+        let [_, _, _, found, deleted, rows @ ..]: [Rows; 10] = self.write_rows(batch).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {

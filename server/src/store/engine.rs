@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
+use belfry_core::user_agent::UserAgent;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -366,6 +367,20 @@ text_columns!(LookupKey, Sha256Digest, HashedSecret);
 impl From<Role> for Value {
     fn from(role: Role) -> Self {
         role.as_str().into()
+    }
+}
+
+impl From<UserAgent> for Value {
+    fn from(browser: UserAgent) -> Self {
+        browser.to_text().into()
+    }
+}
+
+/// Sessions that an older version started have no browser.
+impl FromValue for UserAgent {
+    fn from_value(value: Value) -> Option<Self> {
+        let text = Option::<String>::from_value(value)?;
+        Some(text.map_or_else(Self::default, |text| Self::from_text(&text)))
     }
 }
 

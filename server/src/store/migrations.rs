@@ -42,6 +42,7 @@ migrations![
     8 "0008_administration.sql" compatible from 7,
     9 "0009_last_use.sql" compatible from 7,
     10 "0010_timed_rules.sql" compatible from 7,
+    11 "0011_account_security.sql" compatible from 7,
 ];
 
 /// The tables of applied migrations. The second one is separate, because older versions insert rows

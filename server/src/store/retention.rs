@@ -181,8 +181,8 @@ fn mark_and_delete(
 
 impl Store {
     /// The tables that sweeps delete from.
-    pub const SWEPT_TABLES: [&str; 7] =
-        ["requests", "sessions", "codes", "tokens", "apps", "audit_events", "rulesets"];
+    pub const SWEPT_TABLES: [&str; 8] =
+        ["requests", "sessions", "codes", "tokens", "apps", "audit_events", "rulesets", "accounts"];
 
     /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
     pub async fn sweep(
@@ -219,6 +219,7 @@ impl Store {
         deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
         deleted.extend(self.delete_unused_apps(cutoff, now).await?);
+        deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
         Ok(SweepOutcome::Swept(deleted))
     }
 

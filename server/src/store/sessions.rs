@@ -1,6 +1,7 @@
 //! Browser sessions of signed-in accounts.
 
 use belfry_core::secret::{HashedSecret, LookupKey};
+use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use super::audit::insert_event;
@@ -21,6 +22,8 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// The language chosen at sign-in.
     pub lang: Option<String>,
+    /// The browser in which the account signed in.
+    pub browser: UserAgent,
 }
 
 /// The sessions of an account.
@@ -34,7 +37,7 @@ pub struct SessionUse {
 
 from_row!(SessionUse { count, last_used_at });
 
-from_row!(Session { account_id, created_at, seen_at, expires_at, lang });
+from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser });
 
 impl Store {
     /// Adds a session and records the sign-in, if the account's password is still the one that was
@@ -47,9 +50,9 @@ impl Store {
     ) -> Result<SignInOutcome, StoreError> {
         let batch = Batch::default().and(lock_account(session.account_id)).and(sql(
             "insert into sessions \
-             (lookup, digest, account_id, created_at, seen_at, expires_at, lang) \
+             (lookup, digest, account_id, created_at, seen_at, expires_at, lang, browser) \
              select cast($1 as text), cast($2 as text), id, cast($4 as bigint), \
-             cast($5 as bigint), cast($6 as bigint), cast($7 as text) \
+             cast($5 as bigint), cast($6 as bigint), cast($7 as text), cast($9 as text) \
              from accounts where id = $3 and password = $8 and disabled_at is null returning lookup",
             [
                 secret.lookup.into(),
@@ -60,6 +63,7 @@ impl Store {
                 session.expires_at.into(),
                 session.lang.as_deref().into(),
                 password.into(),
+                session.browser.into(),
             ],
         ));
         let batch = batch
@@ -80,7 +84,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql(
-            "select digest, account_id, created_at, seen_at, expires_at, lang from sessions \
+            "select digest, account_id, created_at, seen_at, expires_at, lang, browser from sessions \
              where lookup = $1 and expires_at > $2",
             [secret.lookup.into(), now.into()],
         );

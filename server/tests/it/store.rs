@@ -12,8 +12,8 @@ mod tls;
 mod upgrade;
 
 use self::cases::{
-    access, account_import, accounts, admins, apps, audit, codes, deletion, last_use, requests,
-    retention, rule_writes, rulesets, sessions, timed_rules, tokens, whole,
+    access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
+    last_use, requests, retention, rule_writes, rulesets, sessions, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -69,6 +69,17 @@ conformance! {
         the_last_enabled_admin_is_not_removed,
         of_concurrent_removals_of_all_admins_one_fails,
         two_admins_who_remove_each_other_do_not_both_succeed,
+    }
+    account_security::{
+        a_changed_password_ends_what_the_old_one_opened_except_one_session,
+        of_concurrent_changes_of_a_password_one_succeeds,
+        sessions_are_listed_with_their_browser_the_last_used_first,
+        a_session_is_ended_only_by_its_account,
+        tokens_are_listed_by_app_the_last_used_first,
+        a_token_is_revoked_only_by_its_account,
+        an_account_is_deleted_when_its_waiting_period_is_over,
+        the_last_admin_cannot_request_deletion_and_is_not_deleted,
+        no_cancelled_deletion_is_carried_out,
     }
     apps::{
         an_app_is_read_back_as_it_was_added,

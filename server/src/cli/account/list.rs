@@ -5,8 +5,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::role_parser;
-use crate::cli::CliError;
 use crate::cli::output::{ListOptions, state_parser};
+use crate::cli::{CliError, or_dash};
 use crate::store::{Account, AccountListFilter, State, Store};
 
 #[derive(Args)]
@@ -53,6 +53,7 @@ fn columns(account: &Account) -> Vec<String> {
         account.created_at.to_string(),
         State::of(account.disabled_at).as_str().to_owned(),
         account.role.to_string(),
+        or_dash(account.delete_at),
     ]
 }
 
@@ -79,5 +80,6 @@ pub(super) fn to_json(account: &Account) -> Value {
         "created_at": account.created_at.to_string(),
         "signed_in_at": account.signed_in_at.map(|time| time.to_string()),
         "disabled_at": account.disabled_at.map(|time| time.to_string()),
+        "delete_at": account.delete_at.map(|time| time.to_string()),
     })
 }

@@ -71,6 +71,9 @@ impl Show {
         }));
         rows.extend(rules.map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
         rows.push(("state", State::of(account.disabled_at).as_str().to_owned()));
+        if let Some(time) = account.delete_at {
+            rows.push(("deletion", format!("requested by its owner, due {time}")));
+        }
         Ok(print_record(&rows)?)
     }
 }

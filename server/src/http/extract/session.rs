@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
+use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -49,6 +50,7 @@ pub(crate) struct BrowserSession {
     has_cookie: bool,
     signed_in: Option<SignedIn>,
     accept_language: Option<String>,
+    browser: UserAgent,
 }
 
 struct SignedIn {
@@ -87,6 +89,9 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
             accept_language,
+            browser: UserAgent::from_header(
+                headers.get(header::USER_AGENT).map_or(&[], HeaderValue::as_bytes),
+            ),
         })
     }
 }
@@ -154,6 +159,7 @@ impl BrowserSession {
             seen_at: now,
             expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
+            browser: self.browser,
         };
         let cookie = random::secret(now);
         let store = self.state.store.audited([self.audit.success(AuditKind::SignIn)]);

@@ -28,6 +28,7 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
         created_at: service.now(),
         signed_in_at: None,
         disabled_at: None,
+        delete_at: None,
     };
     change(&mut account);
     service.store().add_account(&account).await.unwrap();

@@ -31,6 +31,7 @@ pub(super) fn account(id: i64) -> Account {
         created_at: now(),
         signed_in_at: None,
         disabled_at: None,
+        delete_at: None,
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             created_at: service.now(),
             signed_in_at: None,
             disabled_at: None,
+            delete_at: None,
         };
         service.store().add_account(&account).await.unwrap();
     });

@@ -38,6 +38,7 @@ async fn start(hashes: &[&str]) -> Service {
             created_at: service.now(),
             signed_in_at: None,
             disabled_at: None,
+            delete_at: None,
         },
         rulesets: Vec::new(),
     };

@@ -92,6 +92,7 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
             created_at: service.now(),
             signed_in_at: None,
             disabled_at: None,
+            delete_at: None,
         };
         service.store().add_account(&account).await.unwrap();
     }
@@ -256,6 +257,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         created_at: service.now(),
         signed_in_at: None,
         disabled_at: None,
+        delete_at: None,
     };
     service.store().add_account(&account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)

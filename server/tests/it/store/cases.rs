@@ -2,6 +2,7 @@
 
 pub(super) mod access;
 pub(super) mod account_import;
+pub(super) mod account_security;
 pub(super) mod accounts;
 pub(super) mod admins;
 pub(super) mod apps;
@@ -30,6 +31,7 @@ use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
+use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
@@ -62,6 +64,7 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         created_at: at(1_700_000_000),
         signed_in_at: None,
         disabled_at: None,
+        delete_at: None,
     }
 }
 
@@ -115,7 +118,7 @@ pub(super) async fn with_alice(store: &Store) {
 /// A session that was last used at second 1 and expires at this second.
 pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
     let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
-    Session { account_id, created_at, seen_at, expires_at, lang: None }
+    Session { account_id, created_at, seen_at, expires_at, lang: None, browser: UserAgent::default() }
 }
 
 /// Adds a session with the password hash of every test account.

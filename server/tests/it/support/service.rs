@@ -124,6 +124,7 @@ impl Service {
             created_at: self.now(),
             signed_in_at: None,
             disabled_at: None,
+            delete_at: None,
         };
         self.store().add_account(&account).await.unwrap();
         account.id

@@ -2,6 +2,7 @@
 
 use belfry_core::admin::role_id;
 use belfry_core::oauth::account::Role;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
@@ -14,7 +15,7 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
         "id": account.id.to_string(),
         "username": account.name,
         "domain": null,
-        "created_at": account.created_at.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string(),
+        "created_at": timestamp(account.created_at),
         "email": account.email.as_ref().or(account.unverified_email.as_ref()),
         "ip": null,
         "role": role(account.role),
@@ -28,7 +29,14 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
         "invite_request": null,
         "ips": [],
         "account": account_entity(state, account),
+        // Not one of Mastodon's: when the account is deleted, at the request of its owner.
+        "delete_at": account.delete_at.map(timestamp),
     })
+}
+
+/// A time in Mastodon's format.
+fn timestamp(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
 /// The role as a record, with numbers, unlike the role of `CredentialAccount`. The permission 1

@@ -16,6 +16,7 @@ use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::Audit;
 use crate::limits::ActiveLimits;
+use crate::store::Account;
 
 /// The abuse limits of one client. Every key contains the client's network, because an attacker
 /// could otherwise lock a user out.
@@ -59,6 +60,27 @@ impl AbuseGuard {
         let active = self.state.limits.active();
         let _ =
             self.check(&active, CountMode::Refund, &active.abuse.sign_in(self.from, name)).await;
+    }
+
+    /// Counts a password that a signed-in user enters again, before it is verified. It counts as a
+    /// sign-in attempt, and for the account.
+    pub async fn password_confirmation(&self, account: &Account) -> Result<(), LimitExceeded> {
+        self.count_confirmation(CountMode::Check, account).await
+    }
+
+    /// Refunds the confirmation of a correct password.
+    pub async fn refund_confirmation(&self, account: &Account) {
+        let _ = self.count_confirmation(CountMode::Refund, account).await;
+    }
+
+    async fn count_confirmation(
+        &self,
+        mode: CountMode,
+        account: &Account,
+    ) -> Result<(), LimitExceeded> {
+        let active = self.state.limits.active();
+        let buckets = active.abuse.password_confirmation(self.from, &account.name, account.id);
+        self.check(&active, mode, &buckets).await
     }
 
     /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,

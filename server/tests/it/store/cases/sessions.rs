@@ -1,6 +1,7 @@
 //! Conformance cases for sessions.
 
 use belfry::store::{Session, SessionUse, SignInOutcome, Store};
+use belfry_core::user_agent::UserAgent;
 
 use super::{PASSWORD, account, add_session, at, hashed};
 
@@ -11,6 +12,7 @@ fn session(account: i64) -> Session {
         seen_at: at(2),
         expires_at: at(100),
         lang: Some("de".to_owned()),
+        browser: UserAgent::from_text("Firefox/Linux"),
     }
 }
 

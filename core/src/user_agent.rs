@@ -1,0 +1,140 @@
+//! The browser and the operating system in a `User-Agent` header, for the list of sessions.
+//!
+//! Only names from the tables below are stored: the header itself identifies people, has no bound,
+//! and may contain anything.
+
+/// Browsers by a part of the header, in order: most also name the browsers that they imitate.
+const BROWSERS: [(&str, &str); 20] = [
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("EdgiOS/", "Edge"),
+    ("OPR/", "Opera"),
+    ("OPT/", "Opera"),
+    ("Vivaldi/", "Vivaldi"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("YaBrowser/", "Yandex Browser"),
+    ("DuckDuckGo/", "DuckDuckGo"),
+    ("Ddg/", "DuckDuckGo"),
+    ("Focus/", "Firefox Focus"),
+    ("SeaMonkey/", "SeaMonkey"),
+    ("FxiOS/", "Firefox"),
+    ("Firefox/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chromium/", "Chromium"),
+    ("Chrome/", "Chrome"),
+    ("Epiphany/", "GNOME Web"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+];
+
+/// Operating systems by a part of the header, in order: Android names Linux, iOS names Mac OS.
+const SYSTEMS: [(&str, &str); 12] = [
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS ", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Macintosh", "macOS"),
+    ("Mac OS X", "macOS"),
+    ("Ubuntu", "Linux"),
+    ("Linux", "Linux"),
+    ("FreeBSD", "FreeBSD"),
+    ("OpenBSD", "OpenBSD"),
+    ("X11", "Unix"),
+];
+
+/// The number of bytes of a header that are searched. Browsers send about 150.
+const MAX_LENGTH: usize = 1024;
+
+/// A browser and its operating system, as far as they are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UserAgent {
+    /// The name of the browser.
+    pub browser: Option<&'static str>,
+    /// The name of the operating system or device.
+    pub system: Option<&'static str>,
+}
+
+impl UserAgent {
+    /// Recognises the browser in a header.
+    pub fn from_header(header: &[u8]) -> Self {
+        let header = header.get(..MAX_LENGTH).unwrap_or(header);
+        let find = |table: &[(&str, &'static str)]| {
+            let is_part = |part: &str| header.windows(part.len()).any(|w| w == part.as_bytes());
+            table.iter().find(|(part, _)| is_part(part)).map(|(_, name)| *name)
+        };
+        Self { browser: find(&BROWSERS), system: find(&SYSTEMS) }
+    }
+
+    /// The stored form: both names, separated by a slash.
+    pub fn to_text(self) -> String {
+        format!("{}/{}", self.browser.unwrap_or_default(), self.system.unwrap_or_default())
+    }
+
+    /// Reads the stored form. Names that this version does not know are ignored.
+    pub fn from_text(text: &str) -> Self {
+        let (browser, system) = text.split_once('/').unwrap_or((text, ""));
+        let known = |table: &[(&str, &'static str)], stored: &str| {
+            table.iter().map(|(_, name)| *name).find(|name| *name == stored)
+        };
+        Self { browser: known(&BROWSERS, browser), system: known(&SYSTEMS, system) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn browsers_are_recognised() {
+        let webkit = "AppleWebKit/537.36 (KHTML, like Gecko)";
+        for (header, browser, system) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux"),
+            ("Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0", "Firefox", "Android"),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/140.0 Mobile/15E148 Safari/605.1.15", "Firefox", "iPhone"),
+            (&*format!("Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36"), "Chrome", "Windows"),
+            (&*format!("Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0"), "Edge", "Windows"),
+            (&*format!("Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) {webkit} Chrome/138.0.0.0 Safari/537.36"), "Chrome", "ChromeOS"),
+            (&*format!("Mozilla/5.0 (X11; Linux x86_64) {webkit} HeadlessChrome/138.0.0.0 Safari/537.36"), "Chrome", "Linux"),
+            (&*format!("Mozilla/5.0 (Linux; Android 10; K) {webkit} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36"), "Samsung Internet", "Android"),
+            (&*format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) {webkit} Chrome/138.0.0.0 Safari/537.36 OPR/120.0.0.0"), "Opera", "macOS"),
+            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15", "Safari", "macOS"),
+            ("Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iPad"),
+            ("Mozilla/5.0 (X11; FreeBSD amd64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "FreeBSD"),
+            ("curl/8.14.1", "curl", ""),
+            ("Lynx/2.9", "", ""),
+            ("", "", ""),
+        ] {
+            let found = UserAgent::from_header(header.as_bytes());
+            let names = (found.browser.unwrap_or_default(), found.system.unwrap_or_default());
+            assert_eq!(names, (browser, system), "{header}");
+            assert_eq!(UserAgent::from_text(&found.to_text()), found);
+        }
+    }
+
+    #[test]
+    fn unknown_stored_names_are_ignored() {
+        for text in ["", "/", "<b>/", "Netscape/AmigaOS", "Netscape"] {
+            assert_eq!(UserAgent::from_text(text), UserAgent::default(), "{text}");
+        }
+        let system = Some("Linux");
+        assert_eq!(UserAgent::from_text("Netscape/Linux"), UserAgent { browser: None, system });
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_header_is_searched() {
+        let late = format!("{}Firefox/1", " ".repeat(MAX_LENGTH));
+        assert_eq!(UserAgent::from_header(late.as_bytes()), UserAgent::default());
+    }
+
+    proptest! {
+        #[test]
+        fn the_stored_form_is_short_and_is_read_back(header: Vec<u8>) {
+            let found = UserAgent::from_header(&header);
+            prop_assert!(found.to_text().len() < 40);
+            prop_assert_eq!(UserAgent::from_text(&found.to_text()), found);
+        }
+    }
+}

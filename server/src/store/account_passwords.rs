@@ -1,0 +1,89 @@
+//! New passwords of accounts, and what they end.
+
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::accounts::{Account, account_event};
+use super::audit::insert_event;
+use super::authorized_apps::and_revoke_access;
+use super::engine::{Batch, sql};
+use super::{Store, StoreError, UpdateOutcome};
+
+/// What a new password does to the apps that the account has authorised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExistingAccess {
+    /// They keep their tokens.
+    Keep,
+    /// Their tokens are revoked and their codes deleted.
+    RevokeAt(Timestamp),
+}
+
+impl Store {
+    /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
+    /// changed in the meantime. Sessions continue.
+    pub async fn rehash_password(
+        &self,
+        id: i64,
+        old: &str,
+        new: &str,
+    ) -> Result<UpdateOutcome, StoreError> {
+        self.update(sql(
+            "update accounts set password = $3 where id = $1 and password = $2 returning id",
+            [id.into(), old.into(), new.into()],
+        ))
+        .await
+    }
+
+    /// Sets a new password (its hash) and ends the sessions of the account.
+    pub async fn set_password(
+        &self,
+        id: i64,
+        password: &str,
+        access: ExistingAccess,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let mut batch = Batch::default()
+            .and(sql(
+                "update accounts set password = $2 where id = $1 returning id",
+                [id.into(), password.into()],
+            ))
+            .and(sql("delete from sessions where account_id = $1", [id.into()]))
+            .and_events(&self.entries, &account_event(id));
+        if let ExistingAccess::RevokeAt(now) = access {
+            batch = and_revoke_access(batch, id, None, None, now);
+        }
+        self.update(batch).await
+    }
+
+    /// Replaces the password of an account (the hash that was verified) by a new one, ends its
+    /// sessions except one, and revokes the access of all apps. `NotFound`, and no change, if the
+    /// password was changed in the meantime.
+    pub async fn change_password(
+        &self,
+        verified: &Account,
+        new: &str,
+        kept_session: LookupKey,
+        now: Timestamp,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let id = verified.id;
+        // The salt makes the new hash unique: it is stored only if the first statement stored it.
+        let event = sql(
+            insert_event!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and password = $10"
+            ),
+            [id.into(), new.into()],
+        );
+        let batch = Batch::default()
+            .and(sql(
+                "update accounts set password = $3 where id = $1 and password = $2 returning id",
+                [id.into(), verified.password.as_str().into(), new.into()],
+            ))
+            .and(sql(
+                "delete from sessions where account_id = $1 and lookup <> $2 \
+                 and exists (select 1 from accounts where id = $1 and password = $3)",
+                [id.into(), kept_session.into(), new.into()],
+            ))
+            .and_events(&self.entries, &event);
+        self.update(and_revoke_access(batch, id, None, Some(new), now)).await
+    }
+}

@@ -1,0 +1,78 @@
+//! The tokens of one account: listing them, and revoking one.
+
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::audit::insert_event;
+use super::engine::{Batch, from_row, sql};
+use super::invalidation::Invalidation;
+use super::{Store, StoreError, UpdateOutcome};
+
+/// A valid token of an account, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountToken {
+    /// The lookup key, which identifies it.
+    pub lookup: LookupKey,
+    /// The app that it was issued to.
+    pub app_id: i64,
+    /// The granted scopes.
+    pub scopes: Scopes,
+    /// When it was issued.
+    pub created_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the hour.
+    pub last_used_at: Option<Timestamp>,
+}
+
+from_row!(AccountToken { lookup, app_id, scopes, created_at, expires_at, last_used_at });
+
+impl Store {
+    /// The valid tokens of an account in order of app, of each app `at_most` this many, the last
+    /// used first.
+    pub async fn tokens_of(
+        &self,
+        account: i64,
+        now: Timestamp,
+        at_most: i64,
+    ) -> Result<Vec<AccountToken>, StoreError> {
+        self.read_all(sql(
+            "select lookup, app_id, scopes, created_at, expires_at, last_used_at from (\
+             select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, t.last_used_at, \
+             row_number() over (partition by t.app_id \
+             order by coalesce(t.last_used_at, t.created_at) desc, t.lookup) as place \
+             from tokens t join apps p on p.id = t.app_id where t.account_id = $1 \
+             and t.revoked_at is null and (t.expires_at is null or t.expires_at > $2) \
+             and p.disabled_at is null) as ordered where place <= $3 order by app_id, place",
+            [account.into(), now.into(), at_most.into()],
+        ))
+        .await
+    }
+
+    /// Revokes a token of this account. `NotFound` if it is not valid.
+    pub async fn revoke_token_of(
+        &self,
+        account: i64,
+        lookup: LookupKey,
+        now: Timestamp,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let event = sql(
+            insert_event!(
+                "account_id, app_id, 1 as number from tokens where lookup = $9 \
+                 and account_id = $10 and revoked_at is null"
+            ),
+            [lookup.into(), account.into()],
+        );
+        let update = sql(
+            "update tokens set revoked_at = $3 where lookup = $1 and account_id = $2 \
+             and revoked_at is null returning lookup",
+            [lookup.into(), account.into(), now.into()],
+        );
+        let batch = Batch::default()
+            .and_events(&self.entries, &event)
+            .and(update)
+            .invalidating(Invalidation::Token(lookup));
+        self.update(batch).await
+    }
+}

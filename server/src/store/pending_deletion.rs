@@ -1,0 +1,99 @@
+//! Accounts that are deleted at the request of their owner, after a waiting period.
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use jiff::Timestamp;
+
+use super::admins::{AccountUpdate, is_not_last_admin, lock_admins};
+use super::audit::insert_event;
+use super::engine::{Batch, sql};
+use super::{Account, AccountDeletion, Store, StoreError, UpdateOutcome};
+
+/// Number of accounts that are read at once.
+const BATCH: i64 = 100;
+
+impl Store {
+    /// Requests the deletion of an account at a time. A second request does not change the time.
+    /// `NotFound` if its password is not the verified one any more.
+    pub async fn request_account_deletion(
+        &self,
+        verified: &Account,
+        delete_at: Timestamp,
+    ) -> Result<AccountUpdate, StoreError> {
+        let (id, password) = (verified.id, verified.password.as_str());
+        let event = sql(
+            insert_event!(concat!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and password = $10 and delete_at is null and ",
+                is_not_last_admin!()
+            )),
+            [id.into(), password.into()],
+        );
+        let batch = Batch::default()
+            .and(lock_admins())
+            .and_events(&self.entries, &event)
+            .and(sql(
+                concat!(
+                    "update accounts set delete_at = coalesce(delete_at, $3) \
+                     where id = $1 and password = $2 and ",
+                    is_not_last_admin!(),
+                    " returning id"
+                ),
+                [id.into(), password.into(), delete_at.into()],
+            ))
+            .and(sql(
+                "select id from accounts where id = $1 and password = $2",
+                [id.into(), password.into()],
+            ));
+        let [_, updated, found] = self.write_rows(batch).await?;
+        Ok(AccountUpdate::from_rows(&updated, &found))
+    }
+
+    /// Cancels the deletion of an account. `NotFound` if none was requested.
+    pub async fn cancel_account_deletion(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
+        let event = sql(
+            insert_event!(
+                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+                 where id = $9 and delete_at is not null"
+            ),
+            [id.into()],
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
+            "update accounts set delete_at = null where id = $1 and delete_at is not null \
+             returning id",
+            [id.into()],
+        ));
+        self.update(batch).await
+    }
+
+    /// Deletes accounts whose deletion is due before a time, except the last enabled admin. Returns
+    /// their number.
+    pub(super) async fn delete_due_accounts(
+        &self,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let store = self.audited([AuditEntry::of_server(now, AuditKind::AccountDelete)]);
+        let mut deleted = 0;
+        loop {
+            let select = sql(
+                concat!(
+                    "select id from accounts where delete_at < $1 and ",
+                    is_not_last_admin!(),
+                    " order by delete_at, id limit $2"
+                ),
+                [due.into(), BATCH.into()],
+            );
+            let ids = self.engine.read(select).await?.into_iter().map(|mut row| row.take::<i64>());
+            let ids = ids.collect::<Result<Vec<_>, _>>()?;
+            let mut progress = 0;
+            for id in &ids {
+                let outcome = store.delete_account_if_due(*id, due, now).await?;
+                progress += usize::from(matches!(outcome, AccountDeletion::Deleted(_)));
+            }
+            deleted += progress;
+            if progress == 0 {
+                return Ok(deleted);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The sessions of one account: listing them, and ending others than the current one.
+
+use belfry_core::secret::LookupKey;
+use belfry_core::user_agent::UserAgent;
+use jiff::Timestamp;
+
+use super::audit::insert_event;
+use super::engine::{Batch, from_row, sql};
+use super::{Store, StoreError, UpdateOutcome};
+
+/// A session of an account, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSession {
+    /// The lookup key, which identifies it.
+    pub lookup: LookupKey,
+    /// When the account signed in.
+    pub created_at: Timestamp,
+    /// When the session was last used, to the minute.
+    pub seen_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
+    /// The browser in which the account signed in.
+    pub browser: UserAgent,
+}
+
+from_row!(AccountSession { lookup, created_at, seen_at, expires_at, browser });
+
+impl Store {
+    /// The sessions of an account that have not expired, `at_most` this many, the last used first.
+    pub async fn sessions_of(
+        &self,
+        account: i64,
+        now: Timestamp,
+        at_most: i64,
+    ) -> Result<Vec<AccountSession>, StoreError> {
+        self.read_all(sql(
+            "select lookup, created_at, seen_at, expires_at, browser from sessions \
+             where account_id = $1 and expires_at > $2 \
+             order by seen_at desc, lookup limit $3",
+            [account.into(), now.into(), at_most.into()],
+        ))
+        .await
+    }
+
+    /// Ends a session of this account.
+    pub async fn end_session_of(
+        &self,
+        account: i64,
+        lookup: LookupKey,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let event = sql(
+            insert_event!(
+                "account_id, cast(null as bigint) as app_id, 1 as number from sessions \
+                 where lookup = $9 and account_id = $10"
+            ),
+            [lookup.into(), account.into()],
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
+            "delete from sessions where lookup = $1 and account_id = $2 returning lookup",
+            [lookup.into(), account.into()],
+        ));
+        self.update(batch).await
+    }
+
+    /// Ends the sessions of an account except one. Returns the number that had not expired.
+    pub async fn end_other_sessions(
+        &self,
+        account: i64,
+        kept: LookupKey,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let event = sql(
+            insert_event!(
+                "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
+                 where account_id = $9 and lookup <> $10 and expires_at > $11 group by account_id"
+            ),
+            [account.into(), kept.into(), now.into()],
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
+            "delete from sessions where account_id = $1 and lookup <> $2 returning expires_at",
+            [account.into(), kept.into()],
+        ));
+        let [ended] = self.write_rows(batch).await?;
+        let expiries = ended.into_iter().map(|mut row| row.take::<Timestamp>());
+        let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
+        Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())
+    }
+}
