@@ -66,6 +66,26 @@ wire_enum! {
     }
 }
 
+impl AuditKind {
+    /// Whether the owner of the account, or somebody who tries to be, causes such events. The
+    /// address and the detail of others belong to an admin or the operator.
+    pub const fn is_of_owner(self) -> bool {
+        matches!(
+            self,
+            Self::SignIn
+                | Self::SignOut
+                | Self::SignUp
+                | Self::PasswordChange
+                | Self::DataDownload
+                | Self::Consent
+                | Self::TokenIssue
+                | Self::TokenRevoke
+                | Self::AccountDeleteRequest
+                | Self::AccountDeleteCancel
+        )
+    }
+}
+
 wire_enum! {
     /// The outcome of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -91,18 +91,78 @@ mod tests {
     fn browsers_are_recognised() {
         let webkit = "AppleWebKit/537.36 (KHTML, like Gecko)";
         for (header, browser, system) in [
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux"),
-            ("Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0", "Firefox", "Android"),
-            ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/140.0 Mobile/15E148 Safari/605.1.15", "Firefox", "iPhone"),
-            (&*format!("Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36"), "Chrome", "Windows"),
-            (&*format!("Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0"), "Edge", "Windows"),
-            (&*format!("Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) {webkit} Chrome/138.0.0.0 Safari/537.36"), "Chrome", "ChromeOS"),
-            (&*format!("Mozilla/5.0 (X11; Linux x86_64) {webkit} HeadlessChrome/138.0.0.0 Safari/537.36"), "Chrome", "Linux"),
-            (&*format!("Mozilla/5.0 (Linux; Android 10; K) {webkit} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36"), "Samsung Internet", "Android"),
-            (&*format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) {webkit} Chrome/138.0.0.0 Safari/537.36 OPR/120.0.0.0"), "Opera", "macOS"),
-            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15", "Safari", "macOS"),
-            ("Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iPad"),
-            ("Mozilla/5.0 (X11; FreeBSD amd64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "FreeBSD"),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                "Firefox",
+                "Linux",
+            ),
+            (
+                "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0",
+                "Firefox",
+                "Android",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/140.0 Mobile/15E148 Safari/605.1.15",
+                "Firefox",
+                "iPhone",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36"
+                ),
+                "Chrome",
+                "Windows",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) {webkit} Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0"
+                ),
+                "Edge",
+                "Windows",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) {webkit} Chrome/138.0.0.0 Safari/537.36"
+                ),
+                "Chrome",
+                "ChromeOS",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (X11; Linux x86_64) {webkit} HeadlessChrome/138.0.0.0 Safari/537.36"
+                ),
+                "Chrome",
+                "Linux",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (Linux; Android 10; K) {webkit} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36"
+                ),
+                "Samsung Internet",
+                "Android",
+            ),
+            (
+                &*format!(
+                    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) {webkit} Chrome/138.0.0.0 Safari/537.36 OPR/120.0.0.0"
+                ),
+                "Opera",
+                "macOS",
+            ),
+            (
+                "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15",
+                "Safari",
+                "macOS",
+            ),
+            (
+                "Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1",
+                "Safari",
+                "iPad",
+            ),
+            (
+                "Mozilla/5.0 (X11; FreeBSD amd64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                "Firefox",
+                "FreeBSD",
+            ),
             ("curl/8.14.1", "curl", ""),
             ("Lynx/2.9", "", ""),
             ("", "", ""),

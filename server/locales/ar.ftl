@@ -255,7 +255,76 @@ try-trace-unknown = لا يعرف هذا الخادم الشرط { $kind }.
 
 ## Security
 
+deletion-pending = سيُحذف حسابك: { $time }.
+deletion-keep = الاحتفاظ بحسابي
+password-effect = كلمة المرور الجديدة تُسجّل خروج كل المتصفحات الأخرى وكل التطبيقات. وتبقى مسجّل الدخول هنا.
+password-current = كلمة المرور الحالية
+password-new = كلمة المرور الجديدة
+password-again = كلمة المرور الجديدة مرة أخرى
+password-button = تغيير كلمة المرور
+password-wrong = هذه ليست كلمة مرورك.
+password-different = كلمتا المرور غير متطابقتين.
+sessions-title = أين سجّلت الدخول
+sessions-this = هذا المتصفح
+sessions-browser = { $browser } على { $system }
+sessions-unknown = متصفح غير معروف
+sessions-since = سُجّل الدخول في { $date }
+sessions-others = تسجيل الخروج من كل مكان آخر
+used-recently = استُخدم خلال الساعة الأخيرة
+used-hours =
+    آخر استخدام قبل { $count ->
+        [one] ساعة واحدة
+        [two] ساعتين
+        [few] { $count } ساعات
+       *[other] { $count } ساعة
+    }
+used-days =
+    آخر استخدام قبل { $count ->
+        [one] يوم واحد
+        [two] يومين
+        [few] { $count } أيام
+       *[other] { $count } يومًا
+    }
+used-never = لم يُستخدم بعد
+tokens-count =
+    { $count ->
+        [one] تسجيل دخول واحد
+        [two] تسجيلا دخول
+        [few] { $count } عمليات تسجيل دخول
+       *[other] { $count } عملية تسجيل دخول
+    }
+only-last-used =
+    { $count ->
+        [one] يظهر هنا آخر ما استُخدم فقط.
+        [two] يظهر هنا آخر اثنين استُخدما فقط.
+        [few] تظهر هنا آخر { $count } استُخدمت فقط.
+       *[other] يظهر هنا آخر { $count } استُخدم فقط.
+    }
+data-title = بياناتك
+data-content = ملف واحد فيه حسابك وتطبيقاتك وجلساتك وقواعد إشعاراتك وسجل ما حدث لحسابك. لا يحتوي على كلمات مرور.
+data-button = تنزيل بياناتي
+delete-title = حذف حسابك
+delete-effect = يُحذف حسابك بعد يوم واحد، مع تطبيقاته وقواعد إشعاراته. وحتى ذلك الحين يمكنك تغيير رأيك. ولن يحصل أحد غيرك على اسمك.
+delete-button = حذف حسابي
+delete-last-admin = أنت المدير الوحيد لهذا الخادم. اجعل شخصًا آخر مديرًا أولًا.
+notice-token-revoked = سُجّل خروج التطبيق من هناك.
+notice-password-changed = تغيّرت كلمة مرورك. سُجّل خروج كل المتصفحات الأخرى وكل التطبيقات.
+notice-session-ended = سُجّل خروج ذلك المتصفح.
+notice-sessions-ended = سُجّل خروج كل المتصفحات الأخرى.
+notice-account-kept = حسابك باقٍ.
+
 ## Sign up
+
+sign-up-name = الاسم
+sign-up-name-hint = حروف إنجليزية صغيرة وأرقام وشرطات سفلية. لا يمكن تغييره لاحقًا.
+sign-up-email = البريد الإلكتروني
+sign-up-again = كلمة المرور مرة أخرى
+sign-up-agreement = سألتزم بقواعد هذا الخادم.
+sign-up-button = إنشاء حسابي
+sign-up-sign-in = لديّ حساب بالفعل
+registration-closed-title = لا حسابات جديدة
+registration-closed-sentence = لا يقبل هذا الخادم حسابات جديدة.
+registration-closed-advice = يُرجى سؤال القائمين عليه.
 
 ## Front page
 

@@ -253,7 +253,68 @@ try-trace-unknown = Dieser Server kennt die Bedingung { $kind } nicht.
 
 ## Security
 
+deletion-pending = Dein Konto wird gelöscht: { $time }.
+deletion-keep = Mein Konto behalten
+password-effect = Ein neues Passwort meldet alle anderen Browser und alle Apps ab. Hier bleibst du angemeldet.
+password-current = Aktuelles Passwort
+password-new = Neues Passwort
+password-again = Neues Passwort wiederholen
+password-button = Passwort ändern
+password-wrong = Das ist nicht dein Passwort.
+password-different = Die beiden Passwörter sind verschieden.
+sessions-title = Wo du angemeldet bist
+sessions-this = Dieser Browser
+sessions-browser = { $browser } auf { $system }
+sessions-unknown = Unbekannter Browser
+sessions-since = Angemeldet am { $date }
+sessions-others = Überall sonst abmelden
+used-recently = In der letzten Stunde verwendet
+used-hours =
+    Zuletzt vor { $count ->
+        [one] einer Stunde
+       *[other] { $count } Stunden
+    } verwendet
+used-days =
+    Zuletzt vor { $count ->
+        [one] einem Tag
+       *[other] { $count } Tagen
+    } verwendet
+used-never = Noch nicht verwendet
+tokens-count =
+    { $count ->
+        [one] Einmal
+       *[other] { $count }-mal
+    } angemeldet
+only-last-used =
+    Hier { $count ->
+        [one] wird nur die zuletzt verwendete Anmeldung
+       *[other] werden nur die { $count } zuletzt verwendeten Anmeldungen
+    } gezeigt.
+data-title = Deine Daten
+data-content = Eine Datei mit deinem Konto, deinen Apps, Sitzungen und Benachrichtigungsregeln und einem Protokoll der Ereignisse in deinem Konto. Passwörter enthält sie nicht.
+data-button = Meine Daten herunterladen
+delete-title = Konto löschen
+delete-effect = Dein Konto wird nach einem Tag gelöscht, mit seinen Apps und Benachrichtigungsregeln. Bis dahin kannst du es dir anders überlegen. Deinen Namen bekommt sonst niemand.
+delete-button = Mein Konto löschen
+delete-last-admin = Du verwaltest diesen Server allein. Gib zuerst jemand anderem die Verwaltungsrechte.
+notice-token-revoked = Die App ist dort abgemeldet.
+notice-password-changed = Dein Passwort ist geändert. Alle anderen Browser und alle Apps sind abgemeldet.
+notice-session-ended = Dieser Browser ist abgemeldet.
+notice-sessions-ended = Alle anderen Browser sind abgemeldet.
+notice-account-kept = Dein Konto bleibt bestehen.
+
 ## Sign up
+
+sign-up-name = Name
+sign-up-name-hint = Kleine Buchstaben, Ziffern und Unterstriche. Er lässt sich später nicht ändern.
+sign-up-email = E-Mail-Adresse
+sign-up-again = Passwort wiederholen
+sign-up-agreement = Ich halte mich an die Regeln dieses Servers.
+sign-up-button = Mein Konto erstellen
+sign-up-sign-in = Ich habe schon ein Konto
+registration-closed-title = Keine neuen Konten
+registration-closed-sentence = Dieser Server nimmt keine neuen Konten an.
+registration-closed-advice = Bitte frage die Betreiber.
 
 ## Front page
 

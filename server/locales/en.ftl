@@ -253,7 +253,68 @@ try-trace-unknown = This server does not know the condition { $kind }.
 
 ## Security
 
+deletion-pending = Your account will be deleted: { $time }.
+deletion-keep = Keep my account
+password-effect = A new password signs out all other browsers and all apps. You stay signed in here.
+password-current = Current password
+password-new = New password
+password-again = New password again
+password-button = Change password
+password-wrong = This is not your password.
+password-different = The two passwords are not the same.
+sessions-title = Where you are signed in
+sessions-this = This browser
+sessions-browser = { $browser } on { $system }
+sessions-unknown = Unknown browser
+sessions-since = Signed in on { $date }
+sessions-others = Sign out everywhere else
+used-recently = Used in the last hour
+used-hours =
+    Last used { $count ->
+        [one] an hour
+       *[other] { $count } hours
+    } ago
+used-days =
+    Last used { $count ->
+        [one] a day
+       *[other] { $count } days
+    } ago
+used-never = Not used yet
+tokens-count =
+    Signed in { $count ->
+        [one] once
+       *[other] { $count } times
+    }
+only-last-used =
+    Only the { $count ->
+        [one] one
+       *[other] { $count }
+    } used last are shown here.
+data-title = Your data
+data-content = One file with your account, apps, sessions and notification rules, and a record of what happened to your account. It contains no passwords.
+data-button = Download my data
+delete-title = Delete your account
+delete-effect = Your account is deleted after one day, with its apps and notification rules. Until then you can change your mind. Nobody else gets your name.
+delete-button = Delete my account
+delete-last-admin = You are the only administrator of this server. Make somebody else one first.
+notice-token-revoked = That app is signed out there.
+notice-password-changed = Your password is changed. All other browsers and all apps are signed out.
+notice-session-ended = That browser is signed out.
+notice-sessions-ended = All other browsers are signed out.
+notice-account-kept = Your account stays.
+
 ## Sign up
+
+sign-up-name = Name
+sign-up-name-hint = Small letters, numbers and underscores. You cannot change it later.
+sign-up-email = E-mail address
+sign-up-again = Password again
+sign-up-agreement = I will follow the rules of this server.
+sign-up-button = Create my account
+sign-up-sign-in = I already have an account
+registration-closed-title = No new accounts
+registration-closed-sentence = This server does not accept new accounts.
+registration-closed-advice = Please ask those who run it.
 
 ## Front page
 

@@ -253,7 +253,68 @@ try-trace-unknown = Este servidor no conoce la condición { $kind }.
 
 ## Security
 
+deletion-pending = Tu cuenta se eliminará: { $time }.
+deletion-keep = Conservar mi cuenta
+password-effect = Una contraseña nueva cierra la sesión en los demás navegadores y en todas las aplicaciones. Aquí sigues con la sesión abierta.
+password-current = Contraseña actual
+password-new = Contraseña nueva
+password-again = Repite la contraseña nueva
+password-button = Cambiar la contraseña
+password-wrong = Esta no es tu contraseña.
+password-different = Las dos contraseñas no coinciden.
+sessions-title = Dónde tienes la sesión abierta
+sessions-this = Este navegador
+sessions-browser = { $browser } en { $system }
+sessions-unknown = Navegador desconocido
+sessions-since = Sesión iniciada el { $date }
+sessions-others = Cerrar sesión en todo lo demás
+used-recently = Usado en la última hora
+used-hours =
+    Último uso hace { $count ->
+        [one] una hora
+       *[other] { $count } horas
+    }
+used-days =
+    Último uso hace { $count ->
+        [one] un día
+       *[other] { $count } días
+    }
+used-never = Sin usar todavía
+tokens-count =
+    { $count ->
+        [one] Una sesión iniciada
+       *[other] { $count } sesiones iniciadas
+    }
+only-last-used =
+    { $count ->
+        [one] Aquí solo se muestra la última usada.
+       *[other] Aquí solo se muestran las { $count } usadas más recientemente.
+    }
+data-title = Tus datos
+data-content = Un archivo con tu cuenta, tus aplicaciones, sesiones y reglas de notificación, y un registro de lo que ha pasado en tu cuenta. No contiene contraseñas.
+data-button = Descargar mis datos
+delete-title = Eliminar tu cuenta
+delete-effect = Tu cuenta se elimina después de un día, con sus aplicaciones y reglas de notificación. Hasta entonces puedes cambiar de opinión. Nadie más recibe tu nombre.
+delete-button = Eliminar mi cuenta
+delete-last-admin = Eres la única persona que administra este servidor. Antes, da ese papel a otra.
+notice-token-revoked = La aplicación ya no tiene la sesión abierta allí.
+notice-password-changed = Tu contraseña ha cambiado. Se ha cerrado la sesión en los demás navegadores y en todas las aplicaciones.
+notice-session-ended = Se ha cerrado la sesión en ese navegador.
+notice-sessions-ended = Se ha cerrado la sesión en todos los demás navegadores.
+notice-account-kept = Tu cuenta se conserva.
+
 ## Sign up
+
+sign-up-name = Nombre
+sign-up-name-hint = Letras minúsculas, números y guiones bajos. No podrás cambiarlo después.
+sign-up-email = Correo electrónico
+sign-up-again = Repite la contraseña
+sign-up-agreement = Respetaré las reglas de este servidor.
+sign-up-button = Crear mi cuenta
+sign-up-sign-in = Ya tengo una cuenta
+registration-closed-title = No hay cuentas nuevas
+registration-closed-sentence = Este servidor no acepta cuentas nuevas.
+registration-closed-advice = Pregunta a quienes lo gestionan.
 
 ## Front page
 

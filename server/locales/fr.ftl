@@ -253,7 +253,68 @@ try-trace-unknown = Ce serveur ne connaît pas la condition { $kind }.
 
 ## Security
 
+deletion-pending = Votre compte sera supprimé : { $time }.
+deletion-keep = Garder mon compte
+password-effect = Un nouveau mot de passe déconnecte tous les autres navigateurs et toutes les applications. Vous restez connecté·e ici.
+password-current = Mot de passe actuel
+password-new = Nouveau mot de passe
+password-again = Nouveau mot de passe, encore une fois
+password-button = Changer le mot de passe
+password-wrong = Ce n’est pas votre mot de passe.
+password-different = Les deux mots de passe sont différents.
+sessions-title = Où vous êtes connecté·e
+sessions-this = Ce navigateur
+sessions-browser = { $browser } sur { $system }
+sessions-unknown = Navigateur inconnu
+sessions-since = Connexion le { $date }
+sessions-others = Se déconnecter partout ailleurs
+used-recently = Utilisé durant la dernière heure
+used-hours =
+    Dernière utilisation il y a { $count ->
+        [one] une heure
+       *[other] { $count } heures
+    }
+used-days =
+    Dernière utilisation il y a { $count ->
+        [one] un jour
+       *[other] { $count } jours
+    }
+used-never = Jamais utilisé
+tokens-count =
+    { $count ->
+        [one] Une connexion
+       *[other] { $count } connexions
+    }
+only-last-used =
+    { $count ->
+        [one] Seule la dernière connexion utilisée est affichée.
+       *[other] Seules les { $count } dernières connexions utilisées sont affichées.
+    }
+data-title = Vos données
+data-content = Un fichier avec votre compte, vos applications, vos sessions, vos règles de notification et l’historique de votre compte. Il ne contient aucun mot de passe.
+data-button = Télécharger mes données
+delete-title = Supprimer votre compte
+delete-effect = Votre compte sera supprimé après un jour, avec ses applications et ses règles de notification. D’ici là, vous pouvez changer d’avis. Personne d’autre n’aura votre nom.
+delete-button = Supprimer mon compte
+delete-last-admin = Vous êtes la seule personne qui administre ce serveur. Confiez d’abord ce rôle à quelqu’un d’autre.
+notice-token-revoked = L’application y est déconnectée.
+notice-password-changed = Votre mot de passe est modifié. Tous les autres navigateurs et toutes les applications sont déconnectés.
+notice-session-ended = Ce navigateur est déconnecté.
+notice-sessions-ended = Tous les autres navigateurs sont déconnectés.
+notice-account-kept = Votre compte est conservé.
+
 ## Sign up
+
+sign-up-name = Nom
+sign-up-name-hint = Lettres minuscules, chiffres et tirets bas. Il ne pourra plus être changé.
+sign-up-email = Adresse e-mail
+sign-up-again = Mot de passe, encore une fois
+sign-up-agreement = Je respecterai les règles de ce serveur.
+sign-up-button = Créer mon compte
+sign-up-sign-in = J’ai déjà un compte
+registration-closed-title = Pas de nouveaux comptes
+registration-closed-sentence = Ce serveur n’accepte pas de nouveaux comptes.
+registration-closed-advice = Adressez-vous à celles et ceux qui le gèrent.
 
 ## Front page
 

@@ -253,7 +253,68 @@ try-trace-unknown = Questo server non conosce la condizione { $kind }.
 
 ## Security
 
+deletion-pending = Il tuo account sarà eliminato: { $time }.
+deletion-keep = Mantieni il mio account
+password-effect = Una nuova password disconnette tutti gli altri browser e tutte le app. Qui il tuo accesso resta aperto.
+password-current = Password attuale
+password-new = Nuova password
+password-again = Ripeti la nuova password
+password-button = Cambia password
+password-wrong = Questa non è la tua password.
+password-different = Le due password sono diverse.
+sessions-title = Dove hai effettuato l’accesso
+sessions-this = Questo browser
+sessions-browser = { $browser } su { $system }
+sessions-unknown = Browser sconosciuto
+sessions-since = Accesso del { $date }
+sessions-others = Esci da tutti gli altri
+used-recently = Usato nell’ultima ora
+used-hours =
+    Ultimo uso { $count ->
+        [one] un’ora
+       *[other] { $count } ore
+    } fa
+used-days =
+    Ultimo uso { $count ->
+        [one] un giorno
+       *[other] { $count } giorni
+    } fa
+used-never = Non ancora usato
+tokens-count =
+    { $count ->
+        [one] Un accesso
+       *[other] { $count } accessi
+    }
+only-last-used =
+    { $count ->
+        [one] Qui è mostrato solo l’ultimo usato.
+       *[other] Qui sono mostrati solo gli ultimi { $count } usati.
+    }
+data-title = I tuoi dati
+data-content = Un file con il tuo account, le app, le sessioni, le regole di notifica e un registro di ciò che è successo al tuo account. Non contiene password.
+data-button = Scarica i miei dati
+delete-title = Elimina il tuo account
+delete-effect = Il tuo account viene eliminato dopo un giorno, con le sue app e le regole di notifica. Fino ad allora puoi cambiare idea. Nessun altro avrà il tuo nome.
+delete-button = Elimina il mio account
+delete-last-admin = Solo tu amministri questo server. Prima affida questo ruolo a qualcun altro.
+notice-token-revoked = L’app è stata disconnessa lì.
+notice-password-changed = La password è cambiata. Tutti gli altri browser e tutte le app sono stati disconnessi.
+notice-session-ended = Quel browser è stato disconnesso.
+notice-sessions-ended = Tutti gli altri browser sono stati disconnessi.
+notice-account-kept = Il tuo account resta.
+
 ## Sign up
+
+sign-up-name = Nome
+sign-up-name-hint = Lettere minuscole, numeri e trattini bassi. Non si può cambiare in seguito.
+sign-up-email = Indirizzo e-mail
+sign-up-again = Ripeti la password
+sign-up-agreement = Seguirò le regole di questo server.
+sign-up-button = Crea il mio account
+sign-up-sign-in = Ho già un account
+registration-closed-title = Nessun nuovo account
+registration-closed-sentence = Questo server non accetta nuovi account.
+registration-closed-advice = Chiedi a chi lo gestisce.
 
 ## Front page
 

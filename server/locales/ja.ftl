@@ -249,7 +249,52 @@ try-trace-unknown = このサーバーは条件 { $kind } に対応していま�
 
 ## Security
 
+deletion-pending = アカウントは削除されます：{ $time }
+deletion-keep = アカウントを残す
+password-effect = 新しいパスワードにすると、ほかのブラウザーとすべてのアプリがログアウトします。ここではログインしたままです。
+password-current = 現在のパスワード
+password-new = 新しいパスワード
+password-again = 新しいパスワード（もう一度）
+password-button = パスワードを変更
+password-wrong = パスワードが違います。
+password-different = 2 つのパスワードが一致しません。
+sessions-title = ログイン中の場所
+sessions-this = このブラウザー
+sessions-browser = { $system } の { $browser }
+sessions-unknown = 不明なブラウザー
+sessions-since = { $date } にログイン
+sessions-others = ほかのすべてからログアウト
+used-recently = 1 時間以内に使用
+used-hours = 最終使用：{ $count } 時間前
+used-days = 最終使用：{ $count } 日前
+used-never = まだ使われていません
+tokens-count = ログイン { $count } 件
+only-last-used = 最近使われた { $count } 件だけを表示しています。
+data-title = あなたのデータ
+data-content = アカウント、アプリ、セッション、通知ルール、アカウントの記録を 1 つのファイルにまとめます。パスワードは含まれません。
+data-button = データをダウンロード
+delete-title = アカウントの削除
+delete-effect = アカウントは 1 日後に、アプリと通知ルールとともに削除されます。それまでは取り消せます。あなたの名前をほかの人が使うことはありません。
+delete-button = アカウントを削除
+delete-last-admin = このサーバーの管理者はあなただけです。先にほかの人を管理者にしてください。
+notice-token-revoked = そのアプリをログアウトしました。
+notice-password-changed = パスワードを変更しました。ほかのブラウザーとすべてのアプリはログアウトしました。
+notice-session-ended = そのブラウザーをログアウトしました。
+notice-sessions-ended = ほかのブラウザーをすべてログアウトしました。
+notice-account-kept = アカウントはそのまま残ります。
+
 ## Sign up
+
+sign-up-name = ユーザー名
+sign-up-name-hint = 小文字の英字、数字、アンダースコア。あとから変更できません。
+sign-up-email = メールアドレス
+sign-up-again = パスワード（もう一度）
+sign-up-agreement = このサーバーのルールを守ります。
+sign-up-button = アカウントを作成する
+sign-up-sign-in = すでにアカウントを持っています
+registration-closed-title = 新規登録はできません
+registration-closed-sentence = このサーバーは新しいアカウントを受け付けていません。
+registration-closed-advice = サーバーの運営者にお問い合わせください。
 
 ## Front page
 

@@ -253,7 +253,68 @@ try-trace-unknown = Deze server kent de voorwaarde { $kind } niet.
 
 ## Security
 
+deletion-pending = Je account wordt verwijderd: { $time }.
+deletion-keep = Mijn account behouden
+password-effect = Een nieuw wachtwoord logt alle andere browsers en alle apps uit. Hier blijf je ingelogd.
+password-current = Huidig wachtwoord
+password-new = Nieuw wachtwoord
+password-again = Nieuw wachtwoord nogmaals
+password-button = Wachtwoord wijzigen
+password-wrong = Dit is niet je wachtwoord.
+password-different = De twee wachtwoorden zijn niet gelijk.
+sessions-title = Waar je bent ingelogd
+sessions-this = Deze browser
+sessions-browser = { $browser } op { $system }
+sessions-unknown = Onbekende browser
+sessions-since = Ingelogd op { $date }
+sessions-others = Overal elders uitloggen
+used-recently = In het afgelopen uur gebruikt
+used-hours =
+    Laatst gebruikt: { $count ->
+        [one] een uur
+       *[other] { $count } uur
+    } geleden
+used-days =
+    Laatst gebruikt: { $count ->
+        [one] een dag
+       *[other] { $count } dagen
+    } geleden
+used-never = Nog niet gebruikt
+tokens-count =
+    { $count ->
+        [one] Eén keer
+       *[other] { $count } keer
+    } ingelogd
+only-last-used =
+    { $count ->
+        [one] Alleen de laatst gebruikte staat hier.
+       *[other] Alleen de { $count } laatst gebruikte staan hier.
+    }
+data-title = Je gegevens
+data-content = Een bestand met je account, apps, sessies en meldingsregels, en een overzicht van wat er met je account is gebeurd. Er staan geen wachtwoorden in.
+data-button = Mijn gegevens downloaden
+delete-title = Je account verwijderen
+delete-effect = Je account wordt na een dag verwijderd, met de apps en meldingsregels. Tot die tijd kun je je bedenken. Niemand anders krijgt je naam.
+delete-button = Mijn account verwijderen
+delete-last-admin = Jij bent de enige beheerder van deze server. Maak eerst iemand anders beheerder.
+notice-token-revoked = De app is daar uitgelogd.
+notice-password-changed = Je wachtwoord is gewijzigd. Alle andere browsers en alle apps zijn uitgelogd.
+notice-session-ended = Die browser is uitgelogd.
+notice-sessions-ended = Alle andere browsers zijn uitgelogd.
+notice-account-kept = Je account blijft bestaan.
+
 ## Sign up
+
+sign-up-name = Naam
+sign-up-name-hint = Kleine letters, cijfers en liggende streepjes. Je kunt de naam later niet wijzigen.
+sign-up-email = E-mailadres
+sign-up-again = Wachtwoord nogmaals
+sign-up-agreement = Ik houd me aan de regels van deze server.
+sign-up-button = Mijn account aanmaken
+sign-up-sign-in = Ik heb al een account
+registration-closed-title = Geen nieuwe accounts
+registration-closed-sentence = Deze server neemt geen nieuwe accounts aan.
+registration-closed-advice = Vraag het aan de beheerders.
 
 ## Front page
 

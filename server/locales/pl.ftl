@@ -255,7 +255,76 @@ try-trace-unknown = Ten serwer nie zna warunku { $kind }.
 
 ## Security
 
+deletion-pending = Twoje konto zostanie usunięte: { $time }.
+deletion-keep = Zachowaj moje konto
+password-effect = Nowe hasło wylogowuje wszystkie inne przeglądarki i wszystkie aplikacje. Tutaj pozostaniesz na swoim koncie.
+password-current = Obecne hasło
+password-new = Nowe hasło
+password-again = Powtórz nowe hasło
+password-button = Zmień hasło
+password-wrong = To nie jest Twoje hasło.
+password-different = Hasła nie są jednakowe.
+sessions-title = Gdzie trwa Twoja sesja
+sessions-this = Ta przeglądarka
+sessions-browser = { $browser } w systemie { $system }
+sessions-unknown = Nieznana przeglądarka
+sessions-since = Zalogowano { $date }
+sessions-others = Wyloguj wszędzie indziej
+used-recently = Używane w ciągu ostatniej godziny
+used-hours =
+    Ostatnie użycie: { $count ->
+        [one] godzinę
+        [few] { $count } godziny
+        [many] { $count } godzin
+       *[other] { $count } godziny
+    } temu
+used-days =
+    Ostatnie użycie: { $count ->
+        [one] dzień
+        [few] { $count } dni
+        [many] { $count } dni
+       *[other] { $count } dnia
+    } temu
+used-never = Jeszcze nieużywane
+tokens-count =
+    Zalogowano { $count ->
+        [one] raz
+        [few] { $count } razy
+        [many] { $count } razy
+       *[other] { $count } razy
+    }
+only-last-used =
+    { $count ->
+        [one] Widać tu tylko ostatnio używane.
+        [few] Widać tu tylko { $count } ostatnio używane.
+        [many] Widać tu tylko { $count } ostatnio używanych.
+       *[other] Widać tu tylko { $count } ostatnio używane.
+    }
+data-title = Twoje dane
+data-content = Plik z Twoim kontem, aplikacjami, sesjami i regułami powiadomień oraz zapisem zdarzeń na koncie. Nie zawiera haseł.
+data-button = Pobierz moje dane
+delete-title = Usuń konto
+delete-effect = Konto zostanie usunięte po jednym dniu, razem z aplikacjami i regułami powiadomień. Do tego czasu możesz zmienić zdanie. Nikt inny nie dostanie Twojej nazwy.
+delete-button = Usuń moje konto
+delete-last-admin = Tylko Ty administrujesz tym serwerem. Najpierw przekaż tę rolę komuś innemu.
+notice-token-revoked = Aplikacja została tam wylogowana.
+notice-password-changed = Hasło zostało zmienione. Wszystkie inne przeglądarki i wszystkie aplikacje są wylogowane.
+notice-session-ended = Ta przeglądarka została wylogowana.
+notice-sessions-ended = Wszystkie inne przeglądarki zostały wylogowane.
+notice-account-kept = Twoje konto pozostaje.
+
 ## Sign up
+
+sign-up-name = Nazwa
+sign-up-name-hint = Małe litery, cyfry i podkreślenia. Później nie można jej zmienić.
+sign-up-email = Adres e-mail
+sign-up-again = Powtórz hasło
+sign-up-agreement = Będę przestrzegać zasad tego serwera.
+sign-up-button = Utwórz moje konto
+sign-up-sign-in = Mam już konto
+registration-closed-title = Brak nowych kont
+registration-closed-sentence = Ten serwer nie przyjmuje nowych kont.
+registration-closed-advice = Zapytaj osoby, które go prowadzą.
 
 ## Front page
 

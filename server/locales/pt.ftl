@@ -253,7 +253,68 @@ try-trace-unknown = Este servidor não conhece a condição { $kind }.
 
 ## Security
 
+deletion-pending = Sua conta será excluída: { $time }.
+deletion-keep = Manter minha conta
+password-effect = Uma senha nova encerra o acesso em todos os outros navegadores e em todos os aplicativos. Aqui você continua na sua conta.
+password-current = Senha atual
+password-new = Senha nova
+password-again = Repita a senha nova
+password-button = Mudar a senha
+password-wrong = Essa não é a sua senha.
+password-different = As duas senhas são diferentes.
+sessions-title = Onde sua conta está aberta
+sessions-this = Este navegador
+sessions-browser = { $browser } em { $system }
+sessions-unknown = Navegador desconhecido
+sessions-since = Aberta em { $date }
+sessions-others = Sair em todos os outros
+used-recently = Usado na última hora
+used-hours =
+    Último uso há { $count ->
+        [one] uma hora
+       *[other] { $count } horas
+    }
+used-days =
+    Último uso há { $count ->
+        [one] um dia
+       *[other] { $count } dias
+    }
+used-never = Ainda não usado
+tokens-count =
+    { $count ->
+        [one] Um acesso
+       *[other] { $count } acessos
+    }
+only-last-used =
+    { $count ->
+        [one] Aqui aparece só o usado por último.
+       *[other] Aqui aparecem só os { $count } usados por último.
+    }
+data-title = Seus dados
+data-content = Um arquivo com sua conta, seus aplicativos, sessões e regras de notificação, e um registro do que aconteceu na sua conta. Não contém senhas.
+data-button = Baixar meus dados
+delete-title = Excluir sua conta
+delete-effect = Sua conta é excluída depois de um dia, com seus aplicativos e regras de notificação. Até lá você pode mudar de ideia. Ninguém mais recebe o seu nome.
+delete-button = Excluir minha conta
+delete-last-admin = Só você administra este servidor. Antes, dê esse papel a outra pessoa.
+notice-token-revoked = O aplicativo saiu da sua conta ali.
+notice-password-changed = Sua senha foi mudada. Todos os outros navegadores e todos os aplicativos saíram da sua conta.
+notice-session-ended = Esse navegador saiu da sua conta.
+notice-sessions-ended = Todos os outros navegadores saíram da sua conta.
+notice-account-kept = Sua conta continua.
+
 ## Sign up
+
+sign-up-name = Nome
+sign-up-name-hint = Letras minúsculas, números e sublinhados. Não dá para mudar depois.
+sign-up-email = Endereço de e-mail
+sign-up-again = Repita a senha
+sign-up-agreement = Vou seguir as regras deste servidor.
+sign-up-button = Criar minha conta
+sign-up-sign-in = Já tenho uma conta
+registration-closed-title = Sem contas novas
+registration-closed-sentence = Este servidor não aceita contas novas.
+registration-closed-advice = Fale com quem cuida dele.
 
 ## Front page
 

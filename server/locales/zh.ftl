@@ -249,7 +249,52 @@ try-trace-unknown = 本服务器不认识条件 { $kind }。
 
 ## Security
 
+deletion-pending = 你的账号将被删除：{ $time }。
+deletion-keep = 保留我的账号
+password-effect = 更改密码后，其他浏览器和所有应用都会退出登录。你在这里保持登录。
+password-current = 当前密码
+password-new = 新密码
+password-again = 再次输入新密码
+password-button = 更改密码
+password-wrong = 这不是你的密码。
+password-different = 两次输入的密码不一致。
+sessions-title = 你的登录位置
+sessions-this = 此浏览器
+sessions-browser = { $system } 上的 { $browser }
+sessions-unknown = 未知浏览器
+sessions-since = 登录于 { $date }
+sessions-others = 退出其他所有登录
+used-recently = 最近一小时内使用过
+used-hours = 上次使用：{ $count } 小时前
+used-days = 上次使用：{ $count } 天前
+used-never = 尚未使用
+tokens-count = 已登录 { $count } 处
+only-last-used = 这里只显示最近使用的 { $count } 项。
+data-title = 你的数据
+data-content = 一个文件，包含你的账号、应用、会话、通知规则以及账号的事件记录。其中没有密码。
+data-button = 下载我的数据
+delete-title = 删除账号
+delete-effect = 你的账号将在一天后删除，应用和通知规则也一并删除。在此之前你可以改变主意。其他人不能使用你的用户名。
+delete-button = 删除我的账号
+delete-last-admin = 你是此服务器唯一的管理员。请先让其他人成为管理员。
+notice-token-revoked = 该应用已在那里退出登录。
+notice-password-changed = 密码已更改。其他浏览器和所有应用都已退出登录。
+notice-session-ended = 该浏览器已退出登录。
+notice-sessions-ended = 其他浏览器都已退出登录。
+notice-account-kept = 你的账号已保留。
+
 ## Sign up
+
+sign-up-name = 用户名
+sign-up-name-hint = 小写字母、数字和下划线。之后不能更改。
+sign-up-email = 电子邮件地址
+sign-up-again = 再次输入密码
+sign-up-agreement = 我会遵守此服务器的规则。
+sign-up-button = 创建我的账号
+sign-up-sign-in = 我已有账号
+registration-closed-title = 不接受新账号
+registration-closed-sentence = 此服务器不接受新账号。
+registration-closed-advice = 请询问此服务器的运营者。
 
 ## Front page
 

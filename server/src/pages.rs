@@ -6,10 +6,13 @@ pub mod assets;
 mod consent;
 mod error;
 mod front;
+mod last_use;
 mod logo;
 mod rule_edit;
 mod rules;
+mod security;
 mod sign_in;
+mod sign_up;
 mod style_sheet;
 mod trial;
 
@@ -21,8 +24,8 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 
-pub use self::account::AccountPage;
-pub use self::account_nav::{AccountNav, AccountSection, Notice};
+pub use self::account::{AccountPage, MAX_TOKENS};
+pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
 pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::{FrontLinks, FrontPage};
@@ -30,11 +33,13 @@ pub use self::logo::Logo;
 pub use self::rule_edit::{EditProblem, EditTarget, RuleEditPage};
 pub(crate) use self::rules::rule_anchor;
 pub use self::rules::{RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields};
+pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
 pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
+pub use self::sign_up::SignUpPage;
 pub use self::style_sheet::StyleSheet;
 pub use self::trial::{TryFields, TryPage};
 use crate::language::{Language, Localize};
-pub use crate::store::AuthorizedApp;
+pub use crate::store::{AccountSession, AccountToken, AuthorizedApp};
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,7 @@
 //! Roles of accounts, and validation of their names, e-mail addresses and passwords.
 
+use std::time::Duration;
+
 use strum::IntoStaticStr;
 use thiserror::Error;
 
@@ -26,6 +28,9 @@ pub const MIN_PASSWORD_LENGTH: usize = 8;
 /// The maximum length of a password, in characters, which bounds the cost of hashing. Passwords are
 /// never truncated.
 pub const MAX_PASSWORD_LENGTH: usize = 128;
+
+/// The time between the request of its owner and the deletion of an account.
+pub const DELETION_DELAY: Duration = Duration::from_hours(24);
 
 /// Names that could be mistaken for the service or its operators.
 const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \

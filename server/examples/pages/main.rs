@@ -5,10 +5,11 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
-    EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
-    Layout, Logo, Notice, RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView,
-    SignInError, SignInLinks, SignInPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
+    CodePage, ConsentPage, EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
+    FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion, RejectedPage,
+    RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError,
+    SignInLinks, SignInPage, SignUpPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
 };
 
 mod samples;

@@ -3,19 +3,24 @@
 use std::time::Duration;
 
 use askama::Template;
+use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
-use belfry_core::secret::Secret;
+use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::secret::{LookupKey, Secret, SplitToken};
+use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 use strum::VariantArray;
 
 use super::{
-    AccountNav, AccountPage, AccountSection, Arrival, AuthorizedApp, CodePage, ConsentPage,
-    EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
-    Language, Layout, Logo, Notice, RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView,
-    SignInError, SignInLinks, SignInPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
+    CodePage, ConsentPage, EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
+    FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion,
+    RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage,
+    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, TryFields, TryPage,
+    UndoFields, assets,
 };
 
 #[path = "samples/rules.rs"]
@@ -48,6 +53,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     for notice in Notice::VARIANTS {
         pages.push(("account-notice", account(layout, Some(*notice), &[])?));
     }
+    pages.extend(security_pages(layout)?);
+    pages.extend(sign_up_pages(layout, app)?);
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
@@ -85,6 +92,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("rate-limited", ErrorCause::RateLimited),
         ("internal", ErrorCause::Internal),
         ("not-found", ErrorCause::NotFound),
+        ("registration-closed", ErrorCause::RegistrationClosed),
     ] {
         pages.push((name, ErrorPage { layout, cause }.render()?));
     }
@@ -126,13 +134,140 @@ fn account(
     let form = |action| Form { action, csrf: "c", request: None };
     let page = AccountPage {
         layout,
-        nav: AccountNav { section: AccountSection::Overview, lang: None, notice },
+        nav: nav(AccountSection::Overview, notice),
         account: "alice",
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
+        revoke: form("/oauth/account/revoke_token"),
         apps,
+        tokens: &tokens(),
+        now: now(),
     };
     page.render()
+}
+
+fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
+    AccountNav { section, lang: None, notice, deletion: None }
+}
+
+/// The current time of the pages.
+fn now() -> Timestamp {
+    time(1_800_000_000)
+}
+
+fn time(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn lookup(number: u8) -> LookupKey {
+    SplitToken::new(Timestamp::UNIX_EPOCH, [number; SplitToken::RANDOM_BYTES]).hashed().lookup
+}
+
+/// More tokens of the second app than the page shows, of every age.
+fn tokens() -> Vec<AccountToken> {
+    let token = |number: u8, app_id, last_used_at| AccountToken {
+        lookup: lookup(number),
+        app_id,
+        scopes: "read".parse().unwrap_or_default(),
+        created_at: time(1_790_000_000),
+        expires_at: None,
+        last_used_at,
+    };
+    let ages = [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000];
+    let ages = ages.into_iter().zip(1..);
+    let mut tokens: Vec<AccountToken> =
+        ages.map(|(age, number)| token(number, 2, Some(time(1_800_000_000 - age)))).collect();
+    tokens.push(token(11, 3, None));
+    tokens
+}
+
+/// The security page in every state.
+fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
+    let session = |number: u8, browser: &str, age: i64| AccountSession {
+        lookup: lookup(number),
+        created_at: time(1_790_000_000),
+        seen_at: time(1_800_000_000 - age),
+        expires_at: time(1_810_000_000),
+        browser: UserAgent::from_text(browser),
+    };
+    let sessions = [
+        session(1, "Firefox/Linux", 60),
+        session(2, "Safari/iPhone", 5 * 3_600),
+        session(3, "curl/", 172_800),
+        session(4, "/", 1_728_000),
+    ];
+    let many: Vec<AccountSession> =
+        (1..).take(MAX_SESSIONS + 1).map(|number| session(number, "Edge/Windows", 60)).collect();
+    let deletion = PendingDeletion { at: time(1_800_080_000), csrf: "c".to_owned() };
+    let page = |sessions: &[AccountSession], failed, deletion| {
+        let nav = AccountNav { deletion, ..nav(AccountSection::Security, None) };
+        let form = Form { action: "/oauth/sign_out", csrf: "c", request: None };
+        let (account, current) = ("alice", lookup(1));
+        let now = now();
+        SecurityPage { layout, nav, account, form, sessions, current, now, failed }.render()
+    };
+    let mut pages = vec![
+        ("security", page(&sessions, None, None)?),
+        ("security-one-session", page(&sessions[..1], None, None)?),
+        ("security-many-sessions", page(&many, None, None)?),
+        ("security-deletion", page(&sessions, None, Some(deletion))?),
+    ];
+    for (name, failed) in [
+        ("security-wrong", SecurityError::CurrentPassword(SignInError::WrongPassword)),
+        ("security-new", SecurityError::NewPassword(FieldError::PasswordCommon)),
+        ("security-different", SecurityError::DifferentPasswords),
+        (
+            "security-too-many",
+            SecurityError::Deletion(SignInError::TooMany(Duration::from_mins(5))),
+        ),
+        ("security-last-admin", SecurityError::LastAdmin),
+    ] {
+        pages.push((name, page(&sessions, Some(failed), None)?));
+    }
+    Ok(pages)
+}
+
+/// The sign-up page, empty and with errors.
+fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::Error> {
+    let empty = SignUpPage {
+        layout,
+        form: Form { action: "/oauth/sign_up", csrf: "c", request: None },
+        app: None,
+        username: "",
+        email: "",
+        is_agreed: false,
+        errors: &[],
+        is_repeated_wrongly: false,
+        failed: None,
+        sign_in: "/auth/sign_in",
+    };
+    let errors = [
+        AccountError { field: Field::Username, error: FieldError::Taken },
+        AccountError { field: Field::Email, error: FieldError::EmailInvalid },
+        AccountError { field: Field::Password, error: FieldError::TooShort(8) },
+        AccountError { field: Field::Agreement, error: FieldError::NotAccepted },
+    ];
+    let wrong = SignUpPage {
+        app: Some(app),
+        form: Form { request: Some("r"), ..empty.form },
+        username: "alice",
+        email: "alice",
+        errors: &errors,
+        ..empty
+    };
+    let repeated = SignUpPage {
+        username: "alice",
+        email: "alice@social.example",
+        is_agreed: true,
+        is_repeated_wrongly: true,
+        failed: Some(SignInError::Busy),
+        ..empty
+    };
+    Ok(vec![
+        ("new-account", empty.render()?),
+        ("new-account-app-wrong", wrong.render()?),
+        ("new-account-repeated", repeated.render()?),
+    ])
 }
 
 fn apps(name: &str) -> Vec<AuthorizedApp> {
@@ -144,7 +279,7 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
             website: website.map(str::to_owned),
             scopes: scopes.parse().unwrap_or_default(),
             since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
-            tokens: 1,
+            tokens: if app_id == 2 { 12 } else { 1 },
         };
     let website = Some("https://tusky.example/about?from=app");
     vec![

@@ -2,7 +2,11 @@
 
 pub(super) mod page;
 pub(super) mod password;
+pub(super) mod registration;
 pub(super) mod rules;
+pub(super) mod security;
 pub(super) mod sign_in;
 pub(super) mod sign_out;
+pub(super) mod sign_up;
+pub(super) mod tokens;
 pub(super) mod try_message;

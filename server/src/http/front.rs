@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use url::Url;
 
 use crate::app::AppState;
+use crate::http::account::sign_in::sign_up_link;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::{accepts_html, page_language};
 use crate::http::extract::session::BrowserSession;
@@ -34,6 +34,7 @@ pub(super) async fn front_page(
 fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
     let config = &session.state.config;
     let [account, sign_in] = [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
+    let sign_up = sign_up_link(session, None);
     let page = FrontPage {
         layout: session.layout(session.lang),
         description: &config.instance.description,
@@ -41,7 +42,7 @@ fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
         links: FrontLinks {
             account: &account,
             sign_in: &sign_in,
-            sign_up: config.instance.sign_up_url.as_ref().map(Url::as_str),
+            sign_up: sign_up.as_deref(),
             api: OPENAPI,
             documentation: config.oauth.documentation_url.as_str(),
         },

@@ -21,6 +21,7 @@ pub(crate) const USERINFO: &str = "/oauth/userinfo";
 
 pub(crate) const SIGN_IN: &str = "/oauth/sign_in";
 pub(crate) const SIGN_OUT: &str = "/oauth/sign_out";
+pub(crate) const SIGN_UP: &str = "/oauth/sign_up";
 pub(crate) const ACCOUNT: &str = "/oauth/account";
 pub(crate) const ACCOUNT_NOTIFICATIONS: &str = "/oauth/account/notifications";
 pub(crate) const ACCOUNT_RULES: &str = "/oauth/account/rules";
@@ -28,6 +29,13 @@ pub(crate) const ACCOUNT_TRY: &str = "/oauth/account/try";
 pub(crate) const ACCOUNT_SECURITY: &str = "/oauth/account/security";
 pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 pub(crate) const EDIT_RULE: &str = "/oauth/account/rules/edit";
+pub(crate) const REVOKE_TOKEN: &str = "/oauth/account/revoke_token";
+pub(crate) const CHANGE_PASSWORD: &str = "/oauth/account/security/password";
+pub(crate) const END_SESSION: &str = "/oauth/account/security/end_session";
+pub(crate) const END_OTHER_SESSIONS: &str = "/oauth/account/security/end_other_sessions";
+pub(crate) const DOWNLOAD_DATA: &str = "/oauth/account/security/download";
+pub(crate) const DELETE_ACCOUNT: &str = "/oauth/account/security/delete";
+pub(crate) const KEEP_ACCOUNT: &str = "/oauth/account/security/keep";
 
 pub(crate) const FRONT: &str = "/";
 pub(crate) const OPENAPI: &str = "/openapi.json";

@@ -10,7 +10,7 @@ use axum::routing::{any, get, post};
 use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
-use super::account::{page, rules, sign_in, sign_out, try_message};
+use super::account::{page, rules, security, sign_in, sign_out, sign_up, tokens, try_message};
 use super::api::admin::{self, actions, empty_list, empty_statistics};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
@@ -173,14 +173,24 @@ fn oauth_areas() -> [AreaRouter; 3] {
         )
         .route(paths::OUT_OF_BAND_CODE, get(out_of_band::show_code_page))
         .route(paths::SIGN_IN, get(sign_in::sign_in_page).post(sign_in::sign_in))
+        .route(paths::SIGN_UP, get(sign_up::sign_up_page).post(sign_up::sign_up))
         .route(paths::SIGN_OUT, get(sign_out::sign_out_page).post(sign_out::sign_out))
         .route(paths::ACCOUNT, get(page::account_page))
         .route(paths::REMOVE_APP, post(page::remove_app))
         .route(paths::ACCOUNT_RULES, get(rules::rules_page).post(rules::change_rules))
         .route(paths::EDIT_RULE, get(rules::edit::edit_page).post(rules::edit::save_rule))
         .route(paths::ACCOUNT_TRY, get(try_message::try_page).post(try_message::try_message))
+        .route(paths::REVOKE_TOKEN, post(tokens::revoke_token))
+        .route(paths::ACCOUNT_SECURITY, get(security::security_page))
+        .route(paths::CHANGE_PASSWORD, post(security::change_password))
+        .route(paths::END_SESSION, post(security::end_session))
+        .route(paths::END_OTHER_SESSIONS, post(security::end_other_sessions))
+        .route(paths::DOWNLOAD_DATA, post(security::download_data))
+        .route(paths::DELETE_ACCOUNT, post(security::request_deletion))
+        .route(paths::KEEP_ACCOUNT, post(security::keep_account))
         .not_found_under(paths::AUTHORIZE)
         .not_found_under(paths::SIGN_IN)
+        .not_found_under(paths::SIGN_UP)
         .not_found_under(paths::SIGN_OUT)
         .not_found_under(paths::ACCOUNT);
     [oauth, client, pages]

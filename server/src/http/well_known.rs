@@ -21,7 +21,7 @@ pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
     get(move || ready(text.clone().map(|text| (headers, text)).ok_or(CommonError::NotFound)))
 }
 
-/// A redirect to the account page.
+/// A redirect to a page of the account.
 type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
 
 /// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public
@@ -34,7 +34,7 @@ pub(super) async fn profile() -> ToAccount {
 /// Redirects to the page where users change their password, for password managers
 /// (<https://www.w3.org/TR/change-password-url/>).
 pub(super) async fn change_password() -> ToAccount {
-    (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
+    (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT_SECURITY)])
 }
 
 /// The file, if a contact is configured.

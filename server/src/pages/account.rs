@@ -2,12 +2,15 @@
 
 use askama::Template;
 use belfry_core::oauth::uri::web_host;
+use jiff::Timestamp;
 
-use super::{AccountNav, AuthorizedApp, Form, Layout};
+use super::last_use::describe_last_use;
+use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::language::isolate;
 use crate::tokens::FirstPartyApp;
 
-/// `templates/account.html`. Posts `app`, the id of the app to be removed.
+/// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
+/// key of the token to be revoked.
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
@@ -21,8 +24,14 @@ pub struct AccountPage<'a> {
     pub sign_out: Form<'a>,
     /// The form that removes an app.
     pub remove: Form<'a>,
+    /// The form that revokes a token.
+    pub revoke: Form<'a>,
     /// The authorised apps.
     pub apps: &'a [AuthorizedApp],
+    /// Their tokens, the last used first, one more of each app than the page shows.
+    pub tokens: &'a [AccountToken],
+    /// The current time.
+    pub now: Timestamp,
 }
 
 impl AuthorizedApp {
@@ -47,9 +56,56 @@ impl AuthorizedApp {
             None => web_host(self.website.as_deref()?).map(|host| isolate(&host)),
         }
     }
+}
 
-    fn since_date(&self, layout: &Layout<'_>) -> String {
-        let date = self.since.strftime("%Y-%m-%d").to_string();
-        layout.language.text_with("apps-since", "date", date.as_str())
+fn since(layout: &Layout<'_>, time: Timestamp) -> String {
+    let date = time.strftime("%Y-%m-%d").to_string();
+    layout.language.text_with("apps-since", "date", date.as_str())
+}
+
+/// The maximum number of tokens of an app on the page.
+pub const MAX_TOKENS: i64 = 10;
+
+impl AccountPage<'_> {
+    /// The tokens of an app that are shown.
+    fn tokens_of(&self, app: &AuthorizedApp) -> Vec<&AccountToken> {
+        let tokens = self.tokens.iter().filter(|token| token.app_id == app.app_id);
+        tokens.take(usize::try_from(MAX_TOKENS).unwrap_or_default()).collect()
+    }
+
+    fn has_several_tokens(&self, app: &AuthorizedApp) -> bool {
+        app.tokens > 1
+    }
+
+    fn token_count(&self, app: &AuthorizedApp) -> String {
+        let count = usize::try_from(app.tokens).unwrap_or_default();
+        self.layout.language.text_with("tokens-count", "count", count)
+    }
+
+    /// A sentence about the tokens of an app that are not shown.
+    fn more_tokens(&self, app: &AuthorizedApp) -> Option<String> {
+        let shown = usize::try_from(MAX_TOKENS).unwrap_or_default();
+        let is_more = app.tokens > MAX_TOKENS;
+        is_more.then(|| self.layout.language.text_with("only-last-used", "count", shown))
+    }
+
+    /// When an app got access.
+    fn since(&self, app: &AuthorizedApp) -> String {
+        since(&self.layout, app.since)
+    }
+
+    /// When an app was last used, with any of its tokens.
+    fn last_use(&self, app: &AuthorizedApp) -> String {
+        let tokens = self.tokens.iter().filter(|token| token.app_id == app.app_id);
+        let last = tokens.filter_map(|token| token.last_used_at).max();
+        describe_last_use(&self.layout, last, self.now)
+    }
+
+    fn issued(&self, token: &AccountToken) -> String {
+        since(&self.layout, token.created_at)
+    }
+
+    fn token_use(&self, token: &AccountToken) -> String {
+        describe_last_use(&self.layout, token.last_used_at, self.now)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::Layout;
+use super::{Form, Layout};
 use crate::http::paths;
 use crate::language::Language;
 
@@ -61,6 +62,16 @@ pub enum Notice {
     AppRemoved,
     /// A deleted rule was restored.
     Restored,
+    /// A token of an app is revoked.
+    TokenRevoked,
+    /// The password is replaced, and other sessions and all tokens have ended.
+    PasswordChanged,
+    /// A session in another browser has ended.
+    SessionEnded,
+    /// All other sessions have ended.
+    SessionsEnded,
+    /// The deletion of the account is cancelled.
+    AccountKept,
 }
 
 impl Notice {
@@ -80,7 +91,7 @@ impl Notice {
 }
 
 /// The parts of `templates/account_layout.html`, which every account page extends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct AccountNav {
     /// The page that is shown.
     pub section: AccountSection,
@@ -88,6 +99,29 @@ pub struct AccountNav {
     pub lang: Option<Language>,
     /// A notice above the content.
     pub notice: Option<Notice>,
+    /// The requested deletion of the account, above the content.
+    pub deletion: Option<PendingDeletion>,
+}
+
+/// A requested deletion, and the form that cancels it.
+#[derive(Debug, Clone)]
+pub struct PendingDeletion {
+    /// When the account is deleted.
+    pub at: Timestamp,
+    /// The CSRF token of the form.
+    pub csrf: String,
+}
+
+impl PendingDeletion {
+    pub(super) fn text(&self, layout: &Layout<'_>) -> String {
+        let time = self.at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+        layout.language.text_with("deletion-pending", "time", time.as_str())
+    }
+
+    /// The form that keeps the account.
+    pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
+        Form { action, csrf: &self.csrf, request: None }
+    }
 }
 
 /// A link of the navigation.
@@ -98,6 +132,11 @@ pub(super) struct NavLink {
 }
 
 impl AccountNav {
+    /// The path that cancels the deletion of the account.
+    pub(super) fn keep_account(&self) -> String {
+        paths::with_language(paths::KEEP_ACCOUNT, self.lang)
+    }
+
     pub(super) fn links(&self, layout: &Layout<'_>) -> Vec<NavLink> {
         let link = |section: &AccountSection| NavLink {
             href: paths::with_language(section.path(), self.lang),

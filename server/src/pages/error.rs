@@ -35,6 +35,8 @@ pub enum ErrorCause {
     Internal,
     /// An unknown path.
     NotFound,
+    /// Nobody can create an account.
+    RegistrationClosed,
 }
 
 impl ErrorPage<'_> {
@@ -48,6 +50,7 @@ impl ErrorPage<'_> {
             ErrorCause::RateLimited => "rate-limited",
             ErrorCause::Internal => "internal",
             ErrorCause::NotFound => "not-found",
+            ErrorCause::RegistrationClosed => "registration-closed",
         }
     }
 

@@ -58,7 +58,7 @@ impl SignInError {
         }
     }
 
-    fn text(self, layout: &Layout<'_>) -> String {
+    pub(super) fn text(self, layout: &Layout<'_>) -> String {
         match self.retry_after() {
             None if self == Self::Disabled => layout.text("sign-in-disabled").into_owned(),
             None => layout.text("sign-in-wrong").into_owned(),

@@ -14,7 +14,7 @@ fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-fn sample_layout() -> Layout<'static> {
+pub(super) fn sample_layout() -> Layout<'static> {
     let server = "social.example";
     let style = assets::STYLE.path();
     Layout { language: Language::English, server, title: server, logo: None, style }
@@ -134,6 +134,7 @@ fn the_name_of_an_app_is_escaped() {
                 "rejected",
                 "rule",
                 "try-result",
+                "new-account-app",
                 "sign-in-app",
                 "sign-in-wrong",
             ]
@@ -299,10 +300,20 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
         section: AccountSection::Overview,
         lang: Some(Language::German),
         notice: Some(Notice::NotSaved),
+        deletion: None,
     };
     let form = Form { action: "/", csrf: "c", request: None };
-    let page =
-        AccountPage { layout, nav, account: "alice", sign_out: form, remove: form, apps: &[] };
+    let page = AccountPage {
+        layout,
+        nav,
+        account: "alice",
+        sign_out: form,
+        remove: form,
+        revoke: form,
+        apps: &[],
+        tokens: &[],
+        now: jiff::Timestamp::UNIX_EPOCH,
+    };
     let page = page.render().unwrap();
     let nav = page.split("<nav ").nth(1).unwrap().split("</nav>").next().unwrap();
     assert_eq!(

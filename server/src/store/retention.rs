@@ -217,9 +217,9 @@ impl Store {
             deleted.push((table, rows));
         }
         deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
+        deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
         deleted.extend(self.delete_unused_apps(cutoff, now).await?);
-        deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
         Ok(SweepOutcome::Swept(deleted))
     }
 

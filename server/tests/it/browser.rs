@@ -9,4 +9,5 @@ mod gallery;
 mod languages;
 mod plain;
 mod screenshots;
+mod security;
 mod tab;

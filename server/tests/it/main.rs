@@ -28,6 +28,7 @@ mod process;
 mod requests;
 mod rule_pages;
 mod rules;
+mod security;
 mod store;
 mod support;
 mod unusual_text;

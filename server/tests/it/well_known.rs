@@ -44,10 +44,10 @@ async fn the_link_of_every_profile_leads_to_the_account_page() {
 
 /// Password managers open this path after they have checked that an unknown path returns 404.
 #[tokio::test]
-async fn change_password_leads_to_the_account_page() {
+async fn change_password_leads_to_the_security_page() {
     let service = Service::start().await;
     let response = service.anonymous().get("/.well-known/change-password").await;
-    assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
+    assert_eq!((response.status, response.header("location")), (303, "/oauth/account/security"));
     let unknown = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
     assert_eq!(service.anonymous().get(unknown).await.status, 404);
 }

@@ -108,7 +108,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
 }
 
 fn nav(section: AccountSection) -> AccountNav {
-    AccountNav { section, lang: None, notice: None }
+    AccountNav { section, lang: None, notice: None, deletion: None }
 }
 
 /// An id as the pages show it.

@@ -8,11 +8,11 @@ use belfry_core::oauth::form::last_value;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, REMOVE_APP, SIGN_OUT};
+use crate::http::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT};
 use crate::http::respond::page::{
     redirect_to_sign_in, redirect_with_notice, respond, show_page, with_language,
 };
-use crate::pages::{self, AccountPage, AccountSection, Notice};
+use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession) -> Response {
@@ -30,15 +30,20 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
     }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
+    let tokens = store.tokens_of(account.id, now, MAX_TOKENS + 1).await?;
     let csrf = session.csrf_token();
-    let [sign_out, remove_app] = [SIGN_OUT, REMOVE_APP].map(|action| with_language(action, lang));
+    let [sign_out, remove_app, revoke_token] =
+        [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
         nav: session.nav(AccountSection::Overview),
         account: &account.name,
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
+        revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
         apps: &apps,
+        tokens: &tokens,
+        now,
     };
     show_page(session, StatusCode::OK, &page, None)
 }

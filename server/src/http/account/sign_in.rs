@@ -8,13 +8,14 @@ use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use url::Url;
 
 use crate::app::AppState;
+use crate::config::RegistrationPolicy;
 use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
-use crate::http::paths::{SIGN_IN, with_language, with_parameters};
+use crate::http::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 use crate::http::respond::page::{redirect, respond, show_page, sign_in_path};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
@@ -50,6 +51,7 @@ pub(crate) fn show_sign_in_page(
     };
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
+    let sign_up = sign_up_link(session, pending);
     let request = pending.and_then(PendingAuthorization::handle);
     let page = SignInPage {
         layout: session.layout(pending.map_or(session.lang, PendingAuthorization::lang)),
@@ -60,7 +62,7 @@ pub(crate) fn show_sign_in_page(
         notice,
         links: SignInLinks {
             password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
-            sign_up: instance.sign_up_url.as_ref().map(Url::as_str),
+            sign_up: sign_up.as_deref(),
         },
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
@@ -70,6 +72,23 @@ pub(crate) fn show_sign_in_page(
         response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
     }
     Ok(response)
+}
+
+/// Where people get an account: the page of the operator, or else that of this server if
+/// registration is open.
+pub(crate) fn sign_up_link(
+    session: &BrowserSession,
+    pending: Option<&PendingAuthorization>,
+) -> Option<String> {
+    let config = &session.state.config;
+    if let Some(url) = &config.instance.sign_up_url {
+        return Some(url.to_string());
+    }
+    let is_open = config.registration == RegistrationPolicy::Open;
+    is_open.then(|| match pending.and_then(PendingAuthorization::handle) {
+        Some(handle) => format!("{SIGN_UP}?request={handle}"),
+        None => with_language(SIGN_UP, session.lang),
+    })
 }
 
 /// `POST /oauth/sign_in`: verifies the password and starts a session, in the language of the page.
@@ -91,13 +110,10 @@ async fn handle_sign_in(
     if let Err(forged) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         // The redirect changes nothing, so no CSRF token is required.
-        return match handle {
-            _ if !is_signed_in_as(session, name) => Err(forged),
-            "" => redirect_back(session, None),
-            handle => {
-                PendingAuthorization::load(session, handle).await?;
-                redirect(session, &resume_path(handle))
-            }
+        return if is_signed_in_as(session, name) {
+            resume_signed_in(session, handle).await
+        } else {
+            Err(forged)
         };
     }
     let pending = match handle {
@@ -118,10 +134,7 @@ async fn handle_sign_in(
                 }
                 SignInOutcome::SignedIn => {
                     sign_ins.success.inc();
-                    if handle.is_empty() {
-                        return redirect_back(session, None);
-                    }
-                    return rebind_request(session, handle, before, Some(id)).await;
+                    return continue_signed_in(session, handle, before, id).await;
                 }
             }
         }
@@ -135,8 +148,35 @@ async fn handle_sign_in(
     show_sign_in_page(session, pending.as_ref(), name, Some(failed))
 }
 
+/// Leads a browser in which the account was already signed in to the authorization of this handle,
+/// or to the account.
+pub(super) async fn resume_signed_in(
+    session: &BrowserSession,
+    handle: &str,
+) -> Result<Response, PageError> {
+    if handle.is_empty() {
+        return redirect_back(session, None);
+    }
+    PendingAuthorization::load(session, handle).await?;
+    redirect(session, &resume_path(handle))
+}
+
+/// Leads a browser in which the account has just signed in to the authorization of this handle, or
+/// to the account.
+pub(super) async fn continue_signed_in(
+    session: &BrowserSession,
+    handle: &str,
+    before: HashedSecret,
+    account: i64,
+) -> Result<Response, PageError> {
+    if handle.is_empty() {
+        return redirect_back(session, None);
+    }
+    rebind_request(session, handle, before, Some(account)).await
+}
+
 /// Whether the account of this name or e-mail address is signed in already.
-fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
+pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
         |account: &Account| account.name == name || account.email.as_ref() == Some(&name);

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use axum::extract::State;
 use belfry_core::admin::role_id;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::account::{FieldError, Role};
+use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::sign_up::SignUp;
 use belfry_core::oauth::validation::ValidationErrors;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
+use crate::http::account::registration::{RegistrationError, register, validate};
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
@@ -22,7 +23,7 @@ use crate::http::paths::PROFILE;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
-use crate::store::{Account, AddAccountError, Email};
+use crate::store::Account;
 use crate::tokens::TokenIssuer;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
@@ -42,20 +43,11 @@ pub(crate) async fn sign_up(
     }
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
     let invalid = |errors| ApiError::invalid_account(&errors, language);
-    let rejected = |field, error| invalid(ValidationErrors(vec![AccountError { field, error }]));
-    let SignUp { username, email, password, .. } =
-        SignUp::from_pairs(&pairs).validate().map_err(invalid)?;
-    if state.application_services.is_reserved(&username, state.server_name()) {
-        return Err(rejected(Field::Username, FieldError::Reserved));
-    }
-    let hash = state.passwords.hash(password).await?;
-    let store = state.store.audited([audit.success(AuditKind::SignUp)]);
-    // Another account may have the same unverified address. An error would reveal that it exists.
-    let email = Some(Email::Unverified(email));
-    let created = store.create_account(state.clock.now(), username, email, hash, Role::User).await;
-    let account = created.map_err(|error| match error {
-        AddAccountError::Store(error) => error.into(),
-        _ => rejected(Field::Username, FieldError::Taken),
+    let valid = validate(&state, SignUp::from_pairs(&pairs)).map_err(invalid)?;
+    let account = register(&state, &audit, valid).await.map_err(|error| match error {
+        RegistrationError::Rejected(error) => invalid(ValidationErrors(vec![error])),
+        RegistrationError::Busy(error) => error.into(),
+        RegistrationError::Store(error) => error.into(),
     })?;
     let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
     let tokens = TokenIssuer { store: &store, ..state.token_issuer() };

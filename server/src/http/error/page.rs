@@ -8,7 +8,7 @@ use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::evaluation_pool::EvaluationError;
-use crate::pages::{ErrorCause, SignInError};
+use crate::pages::{ErrorCause, SecurityError, SignInError};
 use crate::store::{RuleWriteError, StoreError};
 use crate::unread_responses::TooManyUnread;
 
@@ -24,6 +24,9 @@ pub(crate) enum PageError {
     /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
+    /// Nobody can create an account.
+    #[error("Registration is closed on this server")]
+    RegistrationClosed,
     #[error(transparent)]
     Common(#[from] CommonError),
 }
@@ -34,7 +37,7 @@ impl PageError {
         match self {
             Self::OAuth(error) => status_of(*error),
             Self::Expired => StatusCode::BAD_REQUEST,
-            Self::ForgedForm => StatusCode::FORBIDDEN,
+            Self::ForgedForm | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::Common(error) => error.to_response(ErrorFormat::Page).status(),
         }
     }
@@ -45,6 +48,7 @@ impl PageError {
             Self::OAuth(error) => ErrorCause::OAuth(*error),
             Self::Expired => ErrorCause::Expired,
             Self::ForgedForm => ErrorCause::ForgedForm,
+            Self::RegistrationClosed => ErrorCause::RegistrationClosed,
             Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
             Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
@@ -60,7 +64,7 @@ impl PageError {
         match self {
             Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
             Self::Common(error) => error.into_response(),
-            Self::Expired | Self::ForgedForm => {
+            Self::Expired | Self::ForgedForm | Self::RegistrationClosed => {
                 ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text)
             }
         }
@@ -74,6 +78,20 @@ pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
         SignInError::Disabled => StatusCode::FORBIDDEN,
         SignInError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         SignInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+    }
+}
+
+/// The status of the security page, also after a form with an error.
+pub(crate) fn security_status(failed: Option<SecurityError>) -> StatusCode {
+    match failed {
+        None => StatusCode::OK,
+        Some(SecurityError::CurrentPassword(error) | SecurityError::Deletion(error)) => {
+            sign_in_status(error)
+        }
+        Some(SecurityError::NewPassword(_) | SecurityError::DifferentPasswords) => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        Some(SecurityError::LastAdmin) => StatusCode::FORBIDDEN,
     }
 }
 

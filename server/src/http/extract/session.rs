@@ -20,7 +20,7 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
-use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice};
+use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice, PendingDeletion};
 use crate::random;
 use crate::request_context::RequestContext;
 use crate::store::{Account, Session, SignInOutcome};
@@ -132,7 +132,9 @@ impl BrowserSession {
 
     /// The navigation of a page of the account, with the notice in the query.
     pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
-        AccountNav { section, lang: self.lang, notice: self.notice }
+        let delete_at = self.account().and_then(|account| account.delete_at);
+        let deletion = delete_at.map(|at| PendingDeletion { at, csrf: self.csrf_token() });
+        AccountNav { section, lang: self.lang, notice: self.notice, deletion }
     }
 
     /// Adds the cookie to a response, unless the browser has it already.

@@ -160,7 +160,7 @@ pub(crate) fn error_page(state: &AppState, language: Language, error: CommonErro
 }
 
 /// Adds headers that forbid framing, caching, referrers and access by openers.
-fn with_security_headers(mut response: Response) -> Response {
+pub(crate) fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::X_FRAME_OPTIONS, "DENY"),

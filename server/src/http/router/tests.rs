@@ -19,7 +19,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 57] = [
+const ROUTES: [(&str, Area); 65] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -77,11 +77,19 @@ const ROUTES: [(&str, Area); 57] = [
     ("/oauth/account/rules", PAGES),
     ("/oauth/account/rules/edit", PAGES),
     ("/oauth/account/try", PAGES),
+    ("/oauth/account/revoke_token", PAGES),
+    ("/oauth/account/security", PAGES),
+    ("/oauth/account/security/password", PAGES),
+    ("/oauth/account/security/end_session", PAGES),
+    ("/oauth/account/security/end_other_sessions", PAGES),
+    ("/oauth/account/security/download", PAGES),
+    ("/oauth/account/security/delete", PAGES),
+    ("/oauth/account/security/keep", PAGES),
 ];
 
 /// Pages with a catch-all route for the paths below them.
-const PAGE_ROUTES: [&str; 4] =
-    ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_out", "/oauth/account"];
+const PAGE_ROUTES: [&str; 5] =
+    ["/oauth/authorize", "/oauth/sign_in", "/oauth/sign_up", "/oauth/sign_out", "/oauth/account"];
 
 /// The routes of the Matrix area below each version of the client API.
 const CLIENT_ROUTES: [&str; 24] = [

@@ -1,6 +1,8 @@
 //! Loads a backup into an empty database in one transaction.
 
 use belfry_core::audit::AuditEntry;
+use belfry_core::oauth::account::DELETION_DELAY;
+use belfry_core::oauth::token::expiry;
 
 use super::checksum::TableChecksum;
 use super::file::Backup;
@@ -152,6 +154,11 @@ impl Restore<'_> {
                 sql("delete from codes", []),
             ],
         };
+        // The backup may lack the cancellation of a deletion.
+        statements.push(sql(
+            "update accounts set delete_at = $1 where delete_at < $1",
+            [expiry(self.event.at, DELETION_DELAY).into()],
+        ));
         statements.push(event_statement(self.event));
         statements
     }

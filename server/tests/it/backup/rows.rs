@@ -79,6 +79,9 @@ pub(super) async fn fill(database: &TestDatabase) {
             connection.execute(&insert, rusqlite::params_from_iter(values)).unwrap();
         }
     }
+    // A restore would postpone earlier deletions.
+    let late = "update accounts set delete_at = 9223372036854775807 where delete_at is not null";
+    connection.execute(late, []).unwrap();
 }
 
 fn tables(connection: &rusqlite::Connection) -> Vec<String> {
@@ -171,6 +174,28 @@ async fn a_restored_sqlite_database_has_every_row() {
         .unwrap();
     assert_eq!(integrity, "ok");
     assert_eq!(schema(&target), schema(&source), "with the same indexes and constraints");
+}
+
+/// The owner may have cancelled it after the backup was made.
+#[tokio::test]
+async fn a_restore_postpones_the_deletion_of_accounts() {
+    let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
+    drop(source.open().await);
+    let restored_at = super::now().as_second();
+    let day = 86_400;
+    for (id, delete_at) in [(1, restored_at - 7 * day), (2, restored_at + 2 * day)] {
+        let insert = "insert into accounts (id, name, password, created_at, delete_at) \
+                      values (?1, 'user_' || ?1, '-', 1, ?2)";
+        connect(&source.database).execute(insert, [id, delete_at]).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    back_up(&source, &folder.path().join("backup")).await;
+    restore(&folder.path().join("backup"), &target).await;
+    let store = target.open().await;
+    for (id, delete_at) in [(1, restored_at + day), (2, restored_at + 2 * day)] {
+        let account = store.account(id).await.unwrap().unwrap();
+        assert_eq!(account.delete_at.map(jiff::Timestamp::as_second), Some(delete_at), "{id}");
+    }
 }
 
 /// The statements that created the tables and indexes.

@@ -130,6 +130,9 @@ const TO_VERSION_4: &str = "\
     create table old_tokens as select lookup, digest, app_id, account_id, scopes, created_at, \
     expires_at, revoked_at from tokens; drop table tokens; \
     alter table old_tokens rename to tokens; \
+    create table old_sessions as select lookup, digest, account_id, created_at, seen_at, \
+    expires_at, lang from sessions; drop table sessions; \
+    alter table old_sessions rename to sessions; \
     create table old_rulesets as select account_id, scope, version, document from rulesets; \
     drop table rulesets; alter table old_rulesets rename to rulesets; \
     update backup set schema_version = 4";

@@ -88,6 +88,18 @@ impl Fixture {
         self.tab.fill("#password", &format!("{password}\u{e007}")).await;
     }
 
+    /// Requests the deletion of the account on the security page.
+    pub(super) async fn delete_account(&self, name: &str) {
+        self.tab.fill("#delete-password", &format!("{}\u{e007}", self.passwords[name])).await;
+    }
+
+    /// Changes the password on the security page.
+    pub(super) async fn change_password(&self, name: &str, new: &str) {
+        self.tab.fill("#current-password", &self.passwords[name]).await;
+        self.tab.fill("#new-password", new).await;
+        self.tab.fill("#password-again", &format!("{new}\u{e007}")).await;
+    }
+
     /// Clicks the allow button, once it is enabled.
     pub(super) async fn allow(&self) {
         self.tab.click("#allow:not([aria-disabled])").await;

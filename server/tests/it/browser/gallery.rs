@@ -17,6 +17,13 @@ pub(super) async fn visit_all(fixture: &Fixture, lang: &str, mut show: impl Asyn
     show("signed-out").await;
     tab.goto(&format!("{}/{lang}", fixture.server.url)).await;
     show("front").await;
+    tab.goto(&format!("{}/oauth/sign_up{lang}", fixture.server.url)).await;
+    show("sign-up").await;
+    tab.evaluate("document.querySelector('form').noValidate = true").await;
+    tab.fill("#username", "Carol").await;
+    tab.fill("#password", "short\u{e007}").await;
+    tab.find("#agreement-error").await;
+    show("sign-up-wrong").await;
     tab.goto(&format!("{}/oauth/account/nothing{lang}", fixture.server.url)).await;
     show("not-found").await;
 }
@@ -67,4 +74,28 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.goto(&account).await;
     tab.find(".cards").await;
     show("account").await;
+    visit_security(fixture, show).await;
+    tab.goto(&account).await;
+    tab.find(".cards").await;
+}
+
+/// Opens the security page in its states.
+async fn visit_security(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
+    let tab = &fixture.tab;
+    let security = format!("{}/oauth/account/security", fixture.server.url);
+    tab.goto(&security).await;
+    tab.find("#delete-password").await;
+    show("security").await;
+    tab.fill("#current-password", "wrong").await;
+    tab.fill("#new-password", "a new password").await;
+    tab.fill("#password-again", "a new password\u{e007}").await;
+    tab.find("#current-password-error").await;
+    show("security-wrong").await;
+    tab.goto(&security).await;
+    fixture.delete_account("alice").await;
+    tab.find("form[action='/oauth/account/security/keep']").await;
+    show("security-deletion").await;
+    tab.click("form[action='/oauth/account/security/keep'] button").await;
+    tab.find("#delete-password").await;
+    show("security-kept").await;
 }

@@ -139,11 +139,12 @@ async fn a_list_in_json_has_a_line_for_each_row(workspace: Workspace) {
     };
     let alice = json!({
         "name": "alice", "email": "alice@example.org", "email_verified": false, "role": "user",
-        "state": "active", "signed_in_at": null, "disabled_at": null,
+        "state": "active", "signed_in_at": null, "disabled_at": null, "delete_at": null,
     });
     let bob = json!({
         "name": "bob", "email": null, "email_verified": false, "role": "user",
         "state": "disabled", "signed_in_at": null, "disabled_at": listed[1]["disabled_at"],
+        "delete_at": null,
     });
     assert_eq!(listed, [expected(0, alice), expected(1, bob)]);
     assert!(listed[1]["disabled_at"].is_string());

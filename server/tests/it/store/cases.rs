@@ -118,7 +118,14 @@ pub(super) async fn with_alice(store: &Store) {
 /// A session that was last used at second 1 and expires at this second.
 pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
     let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
-    Session { account_id, created_at, seen_at, expires_at, lang: None, browser: UserAgent::default() }
+    Session {
+        account_id,
+        created_at,
+        seen_at,
+        expires_at,
+        lang: None,
+        browser: UserAgent::default(),
+    }
 }
 
 /// Adds a session with the password hash of every test account.

@@ -98,9 +98,13 @@ pub(in crate::store) async fn sessions_are_listed_with_their_browser_the_last_us
 ) {
     with_alice_and_bob(&store).await;
     let browser = UserAgent::from_text("Firefox/Linux");
-    for (name, id, seen_at, expires_at) in
-        [("a", 7, 10, 100), ("b", 7, 30, 100), ("c", 7, 20, 100), ("old", 7, 5, 50), ("d", 8, 9, 100)]
-    {
+    for (name, id, seen_at, expires_at) in [
+        ("a", 7, 10, 100),
+        ("b", 7, 30, 100),
+        ("c", 7, 20, 100),
+        ("old", 7, 5, 50),
+        ("d", 8, 9, 100),
+    ] {
         let new = Session { seen_at: at(seen_at), browser, ..session(id, expires_at) };
         add_session(&store, hashed(name), &new).await;
     }
@@ -171,16 +175,15 @@ pub(in crate::store) async fn tokens_are_listed_by_app_the_last_used_first(store
     store.revoke_token(hashed("revoked").lookup, at(NOW)).await.unwrap();
     use_token(&store, "a", NOW - 50).await;
     store.flush_uses().await.unwrap();
-    let expected = |name: &str, app_id, created_at, expires_at: Option<i64>, used: Option<i64>| {
-        AccountToken {
+    let expected =
+        |name: &str, app_id, created_at, expires_at: Option<i64>, used: Option<i64>| AccountToken {
             lookup: hashed(name).lookup,
             app_id,
             scopes: "read push".parse().unwrap(),
             created_at: at(created_at),
             expires_at: expires_at.map(at),
             last_used_at: used.map(at),
-        }
-    };
+        };
     let [a, c] =
         [expected("a", 1, 10, None, Some(NOW - 50)), expected("c", 1, 30, Some(NOW + DAY), None)];
     let [b, d] = [expected("b", 1, 20, None, None), expected("d", 2, 40, None, None)];
@@ -296,7 +299,9 @@ pub(in crate::store) async fn no_cancelled_deletion_is_carried_out(store: Store)
     let is_cancelled = outcomes.contains(&true);
     let found = store.account(7).await.unwrap();
     assert_eq!(found.is_some(), is_cancelled);
-    assert!(found.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none()));
+    assert!(
+        found.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none())
+    );
     let events = events(&store, 7).await;
     assert_eq!(events.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);
 }

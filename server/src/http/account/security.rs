@@ -1,0 +1,89 @@
+//! `/oauth/account/security`: password, sessions, data and deletion of the account.
+
+mod change_password;
+mod data;
+mod deletion;
+mod sessions;
+
+use axum::http::header;
+use axum::response::Response;
+use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
+use belfry_core::limits::header::whole_seconds;
+use belfry_core::secret::Secret;
+
+pub(crate) use self::change_password::change_password;
+pub(crate) use self::data::download_data;
+pub(crate) use self::deletion::{keep_account, request_deletion};
+pub(crate) use self::sessions::{end_other_sessions, end_session};
+use super::password::verify_password;
+use crate::http::error::{PageError, security_status};
+use crate::http::extract::session::BrowserSession;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
+use crate::http::paths::SIGN_OUT;
+use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_language};
+use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
+use crate::passwords::HashQueueFull;
+use crate::store::{Account, StoreError};
+
+/// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
+pub(crate) async fn security_page(session: BrowserSession) -> Response {
+    respond(&session, show(&session, None).await)
+}
+
+/// Shows the page, also after a form with an error.
+async fn show(
+    session: &BrowserSession,
+    failed: Option<SecurityError>,
+) -> Result<Response, PageError> {
+    let Some(account) = session.account() else {
+        return redirect_to_sign_in(session, AccountSection::Security, None);
+    };
+    let now = session.state.clock.now();
+    let more_than_shown = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
+    let sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
+    let csrf = session.csrf_token();
+    let sign_out = with_language(SIGN_OUT, session.lang);
+    let page = SecurityPage {
+        layout: session.layout(session.lang),
+        nav: session.nav(AccountSection::Security),
+        account: &account.name,
+        form: pages::Form { action: &sign_out, csrf: &csrf, request: None },
+        sessions: &sessions,
+        current: session.hashed_cookie().lookup,
+        now,
+        failed,
+    };
+    let mut response = show_page(session, security_status(failed), &page, None)?;
+    if let Some(wait) = failed.and_then(SecurityError::retry_after) {
+        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    }
+    Ok(response)
+}
+
+/// Verifies the password that a signed-in user enters again. The attempt counts as a sign-in, and
+/// for the account; a wrong password is an audit event of this kind.
+async fn confirm_password(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    account: &Account,
+    password: Secret,
+    kind: AuditKind,
+) -> Result<Result<Account, SignInError>, StoreError> {
+    if let Err(exceeded) = guard.password_confirmation(account).await {
+        return Ok(Err(SignInError::TooMany(exceeded.retry_after)));
+    }
+    let verified =
+        verify_password(&session.state, Some(account.clone()), password, guard.network()).await;
+    Ok(match verified {
+        Ok(Some(account)) => {
+            guard.refund_confirmation(&account).await;
+            Ok(account)
+        }
+        Ok(None) => {
+            let subject = Subject::new(kind, AuditOutcome::Failure);
+            guard.audit.count_failure(kind, Subject { account: Some(account.id), ..subject });
+            Err(SignInError::WrongPassword)
+        }
+        Err(HashQueueFull) => Err(SignInError::Busy),
+    })
+}

@@ -1,0 +1,141 @@
+//! Downloading the data of the account.
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::audit::AuditKind;
+use belfry_core::json::to_bytes;
+use belfry_core::matrix::user_id;
+use belfry_core::oauth::scope::{Scope, Scopes};
+use belfry_core::rules::{RulesetsResponse, User};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::http::error::{CommonError, PageError};
+use crate::http::extract::form::Form;
+use crate::http::extract::session::BrowserSession;
+use crate::http::respond::json::JsonBytes;
+use crate::http::respond::page::{redirect_to_sign_in, respond, with_security_headers};
+use crate::pages::AccountSection;
+use crate::store::{Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp};
+
+/// Maximum numbers of sessions, of tokens of each app and of audit events in a download.
+const MAX_SESSIONS: i64 = 1000;
+const MAX_TOKENS: i64 = 100;
+const MAX_EVENTS: i64 = 10_000;
+
+/// `POST /oauth/account/security/download`: the data of the account as a JSON file. Not a GET,
+/// because each download is recorded, and links on other sites can cause a GET.
+pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let Some(account) = session.account() else {
+            return redirect_to_sign_in(&session, AccountSection::Security, None);
+        };
+        session.check_form(&pairs)?;
+        let event = session.audit.success(AuditKind::DataDownload);
+        session.state.store.audited([event]).record_account_event(account.id).await?;
+        let data = to_bytes(&collect(&session, account).await?);
+        let data = session.state.unread_responses.count(account.id, data.into());
+        let mut response = JsonBytes(data.map_err(CommonError::from)?).into_response();
+        let date = session.state.clock.now().strftime("%Y-%m-%d");
+        let disposition = format!("attachment; filename=\"{}-{date}.json\"", account.name);
+        let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
+        response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
+        let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        Ok(with_security_headers(response))
+    };
+    respond(&session, result.await)
+}
+
+/// Everything that is stored about an account, without secrets.
+async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, PageError> {
+    let (store, now) = (&session.state.store, session.state.clock.now());
+    let apps = store.authorized_apps(account.id, now).await?;
+    let tokens = store.tokens_of(account.id, now, MAX_TOKENS).await?;
+    let sessions = store.sessions_of(account.id, now, MAX_SESSIONS).await?;
+    let rulesets = store.rulesets(account.id, now).await?;
+    let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
+    let events = store.audit_events(filter, MAX_EVENTS).await?;
+    let user_id = user_id(&account.name, session.state.server_name());
+    let this = session.hashed_cookie().lookup;
+    let Account { email, unverified_email, .. } = account;
+    Ok(json!({
+        "exported_at": now.to_string(),
+        "account": {
+            "id": account.id.to_string(),
+            "name": account.name,
+            "user_id": user_id,
+            "email": email.as_ref().or(unverified_email.as_ref()),
+            "email_verified": email.is_some(),
+            "role": account.role.as_str(),
+            "created_at": account.created_at.to_string(),
+            "signed_in_at": optional_time(account.signed_in_at),
+            "delete_at": optional_time(account.delete_at),
+        },
+        "apps": apps.iter().map(|app| app_to_json(app, &tokens)).collect::<Vec<_>>(),
+        "sessions": sessions
+            .iter()
+            .map(|session| session_to_json(session, session.lookup == this))
+            .collect::<Vec<_>>(),
+        "push_rules": RulesetsResponse::new(rulesets.documents(), User::new(&user_id)),
+        "audit_events": events.iter().map(event_to_json).collect::<Vec<_>>(),
+    }))
+}
+
+fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
+    let tokens = tokens.iter().filter(|token| token.app_id == app.app_id);
+    let tokens = tokens.map(|token| {
+        json!({
+            "scopes": scope_names(&token.scopes),
+            "issued_at": token.created_at.to_string(),
+            "expires_at": optional_time(token.expires_at),
+            "last_used_at": optional_time(token.last_used_at),
+        })
+    });
+    json!({
+        "client_id": app.client_id,
+        "name": app.name,
+        "website": app.website,
+        "scopes": scope_names(&app.scopes),
+        "since": app.since.to_string(),
+        "token_count": app.tokens,
+        "tokens": tokens.collect::<Vec<_>>(),
+    })
+}
+
+fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
+    json!({
+        "browser": session.browser.browser,
+        "system": session.browser.system,
+        "signed_in_at": session.created_at.to_string(),
+        "last_used_at": session.seen_at.to_string(),
+        "expires_at": session.expires_at.to_string(),
+        "this_session": is_this,
+    })
+}
+
+/// An event. What an admin or the operator did has the address and the notes of that person, which
+/// the owner of the account does not get.
+fn event_to_json(event: &AuditEvent) -> Value {
+    let mut value = json!({
+        "at": event.at.to_string(),
+        "last_at": event.last_at.to_string(),
+        "kind": event.kind,
+        "outcome": event.outcome,
+        "count": event.count,
+        "app": event.app,
+    });
+    if AuditKind::from_name(&event.kind).is_some_and(AuditKind::is_of_owner) {
+        value["address"] = event.address.clone().into();
+        value["detail"] = event.detail.clone().into();
+    }
+    value
+}
+
+fn optional_time(time: Option<Timestamp>) -> Option<String> {
+    time.map(|time| time.to_string())
+}
+
+fn scope_names(scopes: &Scopes) -> Vec<&'static str> {
+    scopes.iter().map(Scope::as_str).collect()
+}

@@ -1,0 +1,60 @@
+//! Ending sessions in other browsers.
+
+use axum::response::Response;
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::form::last_value;
+use belfry_core::secret::LookupKey;
+
+use crate::http::extract::form::Form;
+use crate::http::extract::session::BrowserSession;
+use crate::http::paths::{ACCOUNT_SECURITY, SIGN_OUT};
+use crate::http::respond::page::{
+    redirect, redirect_to_sign_in, redirect_with_notice, respond, with_language,
+};
+use crate::pages::{AccountSection, Notice};
+use crate::store::Store;
+
+/// `POST /oauth/account/security/end_session`: ends the session of the account in the field
+/// `session`, if it has not ended yet.
+pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let Some(account) = session.account() else {
+            let notice = Some(Notice::NotSaved);
+            return redirect_to_sign_in(&session, AccountSection::Security, notice);
+        };
+        session.check_form(&pairs)?;
+        if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
+            if lookup == session.hashed_cookie().lookup {
+                session.sign_out().await?;
+                return redirect(&session, &with_language(SIGN_OUT, session.lang));
+            }
+            audited(&session).end_session_of(account.id, lookup).await?;
+        }
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
+    };
+    let result = result.await;
+    respond(&session, result)
+}
+
+/// `POST /oauth/account/security/end_other_sessions`: ends all sessions of the account except the
+/// one of this browser.
+pub(crate) async fn end_other_sessions(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let Some(account) = session.account() else {
+            let notice = Some(Notice::NotSaved);
+            return redirect_to_sign_in(&session, AccountSection::Security, notice);
+        };
+        session.check_form(&pairs)?;
+        let (this, now) = (session.hashed_cookie().lookup, session.state.clock.now());
+        audited(&session).end_other_sessions(account.id, this, now).await?;
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
+    };
+    respond(&session, result.await)
+}
+
+/// The store, which records that the owner of the account ends a session elsewhere.
+fn audited(session: &BrowserSession) -> Store {
+    let detail = Some("another session".to_owned());
+    let event = AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) };
+    session.state.store.audited([event])
+}

@@ -1,0 +1,230 @@
+//! `/oauth/sign_up`: creating an account, if registration is open.
+
+use axum::http::{StatusCode, header};
+use axum::response::Response;
+use belfry_core::limits::header::whole_seconds;
+use belfry_core::oauth::account::FieldError;
+use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use jiff::SignedDuration;
+
+use super::password::verify_password;
+use super::registration::{RegistrationError, register, validate};
+use super::sign_in::{continue_signed_in, is_signed_in_as, resume_signed_in};
+use crate::config::RegistrationPolicy;
+use crate::http::error::{PageError, sign_in_status};
+use crate::http::extract::form::{Form, Query};
+use crate::http::extract::session::BrowserSession;
+use crate::http::layer::rate_limit::guard::AbuseGuard;
+use crate::http::oauth::pending::{PendingAuthorization, resume_path};
+use crate::http::paths::{SIGN_IN, SIGN_UP, with_language};
+use crate::http::respond::page::{respond, show_page};
+use crate::pages::{self, SignInError, SignUpPage};
+use crate::store::{Account, SignInOutcome, StoreError};
+
+/// Time after a sign-up in which the same form signs in to the new account: a double submit.
+const DOUBLE_SUBMIT: SignedDuration = SignedDuration::from_mins(1);
+
+/// `GET /oauth/sign_up`: redirects to the account if the browser is signed in.
+pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -> Response {
+    let result = async {
+        let handle = last_value(&query, "request");
+        if session.account().is_some() {
+            return resume_signed_in(&session, handle).await;
+        }
+        check_open(&session)?;
+        let pending = load_pending(&session, handle).await?;
+        show(&session, pending.as_ref(), &SignUp::from_pairs(&Pairs::new()), &Errors::default())
+    };
+    respond(&session, result.await)
+}
+
+/// `POST /oauth/sign_up`: creates an account and signs in to it, in the language of the page.
+pub(crate) async fn sign_up(
+    mut session: BrowserSession,
+    guard: AbuseGuard,
+    Form(pairs): Form,
+) -> Response {
+    let result = handle(&mut session, &guard, &pairs).await;
+    respond(&session, result)
+}
+
+/// What is wrong with a sign-up.
+#[derive(Default)]
+struct Errors {
+    fields: Vec<AccountError>,
+    is_repeated_wrongly: bool,
+    failed: Option<SignInError>,
+}
+
+impl Errors {
+    fn is_empty(&self) -> bool {
+        self.fields.is_empty() && !self.is_repeated_wrongly && self.failed.is_none()
+    }
+
+    fn of(fields: Vec<AccountError>) -> Self {
+        Self { fields, ..Self::default() }
+    }
+
+    fn failed(failed: SignInError) -> Self {
+        Self { failed: Some(failed), ..Self::default() }
+    }
+}
+
+async fn handle(
+    session: &mut BrowserSession,
+    guard: &AbuseGuard,
+    pairs: &Pairs,
+) -> Result<Response, PageError> {
+    let (handle, entered) = (last_value(pairs, "request"), SignUp::from_pairs(pairs));
+    if let Err(forged) = session.check_form(pairs) {
+        // A double submit: the first one replaced the cookie that the CSRF token is derived from.
+        return if is_signed_in_as(session, &entered.username) {
+            resume_signed_in(session, handle).await
+        } else {
+            Err(forged)
+        };
+    }
+    check_open(session)?;
+    let pending = load_pending(session, handle).await?;
+    let account = match create(session, guard, pairs, entered.clone()).await? {
+        Ok(account) => account,
+        Err(errors) => match find_double_submit(session, guard, &entered, &errors).await? {
+            Some(account) => account,
+            None => return show(session, pending.as_ref(), &entered, &errors),
+        },
+    };
+    let (before, id) = (session.hashed_cookie(), account.id);
+    let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
+    match session.sign_in(account, lang).await? {
+        SignInOutcome::SignedIn => {
+            session.state.metrics.authentication.page.success.inc();
+            continue_signed_in(session, handle, before, id).await
+        }
+        // Somebody else has just changed the password of the new account.
+        SignInOutcome::PasswordChanged => {
+            let errors = Errors::failed(SignInError::WrongPassword);
+            show(session, pending.as_ref(), &entered, &errors)
+        }
+    }
+}
+
+/// Creates the account. Nothing is said about the name before the sign-up counts for the limits, so
+/// that names cannot be tried out faster than with the API.
+async fn create(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    pairs: &Pairs,
+    entered: SignUp,
+) -> Result<Result<Account, Errors>, StoreError> {
+    let is_repeated_wrongly = last_value(pairs, "password_again") != entered.password.reveal();
+    let valid = match validate(&session.state, entered) {
+        Ok(valid) if !is_repeated_wrongly => valid,
+        Ok(_) => return Ok(Err(Errors { is_repeated_wrongly, ..Errors::default() })),
+        Err(invalid) => {
+            // Both fields are empty now; the error of the first one suffices.
+            let is_password = |error: &AccountError| error.field == Field::Password;
+            let is_repeated_wrongly = is_repeated_wrongly && !invalid.0.iter().any(is_password);
+            return Ok(Err(Errors { is_repeated_wrongly, ..Errors::of(invalid.0) }));
+        }
+    };
+    if let Err(exceeded) = guard.sign_up().await {
+        return Ok(Err(Errors::failed(SignInError::TooMany(exceeded.retry_after))));
+    }
+    match register(&session.state, &session.audit, valid).await {
+        Ok(account) => Ok(Ok(account)),
+        Err(RegistrationError::Rejected(error)) => Ok(Err(Errors::of(vec![error]))),
+        Err(RegistrationError::Busy(_)) => Ok(Err(Errors::failed(SignInError::Busy))),
+        Err(RegistrationError::Store(error)) => Err(error),
+    }
+}
+
+/// The account that the first of two equal forms has just created. The password must be right, and
+/// the attempt counts as a sign-in.
+async fn find_double_submit(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    entered: &SignUp,
+    errors: &Errors,
+) -> Result<Option<Account>, StoreError> {
+    let taken = AccountError { field: Field::Username, error: FieldError::Taken };
+    if errors.fields != [taken] {
+        return Ok(None);
+    }
+    let (state, name) = (&session.state, &*entered.username);
+    let found = state.store.account_by_name(name).await?;
+    let age = |account: &Account| state.clock.now().duration_since(account.created_at);
+    let found = found.filter(|account| age(account) < DOUBLE_SUBMIT);
+    let Some(found) = found.filter(|account| account.disabled_at.is_none()) else {
+        return Ok(None);
+    };
+    if guard.sign_in(name).await.is_err() {
+        return Ok(None);
+    }
+    let password = entered.password.clone();
+    let verified = verify_password(state, Some(found), password, guard.network()).await;
+    let verified = verified.ok().flatten();
+    if verified.is_some() {
+        guard.refund_sign_in(name).await;
+    }
+    Ok(verified)
+}
+
+fn check_open(session: &BrowserSession) -> Result<(), PageError> {
+    match session.state.config.registration {
+        RegistrationPolicy::Open => Ok(()),
+        RegistrationPolicy::Closed => Err(PageError::RegistrationClosed),
+    }
+}
+
+async fn load_pending(
+    session: &BrowserSession,
+    handle: &str,
+) -> Result<Option<PendingAuthorization>, PageError> {
+    match handle {
+        "" => Ok(None),
+        handle => PendingAuthorization::load(session, handle).await.map(Some),
+    }
+}
+
+fn show(
+    session: &BrowserSession,
+    pending: Option<&PendingAuthorization>,
+    entered: &SignUp,
+    errors: &Errors,
+) -> Result<Response, PageError> {
+    let lang = pending.map_or(session.lang, PendingAuthorization::lang);
+    let action = with_language(SIGN_UP, session.lang.filter(|_| pending.is_none()));
+    let sign_in = match pending.and_then(PendingAuthorization::handle) {
+        Some(handle) => resume_path(handle),
+        None => with_language(SIGN_IN, session.lang),
+    };
+    let csrf = session.csrf_token();
+    let page = SignUpPage {
+        layout: session.layout(lang),
+        form: pages::Form {
+            action: &action,
+            csrf: &csrf,
+            request: pending.and_then(PendingAuthorization::handle),
+        },
+        app: pending.map(|pending| pending.app.details.name.as_str()),
+        username: &entered.username,
+        email: &entered.email,
+        is_agreed: !entered.agreement.is_empty(),
+        errors: &errors.fields,
+        is_repeated_wrongly: errors.is_repeated_wrongly,
+        failed: errors.failed,
+        sign_in: &sign_in,
+    };
+    let status = match errors.failed {
+        Some(failed) => sign_in_status(failed),
+        None if errors.is_empty() => StatusCode::OK,
+        None => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    let app = pending.map(|pending| &pending.request.target.redirect_uri);
+    let mut response = show_page(session, status, &page, app)?;
+    if let Some(wait) = errors.failed.and_then(SignInError::retry_after) {
+        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    }
+    Ok(response)
+}

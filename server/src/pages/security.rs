@@ -1,0 +1,145 @@
+//! The security page: password, sessions, data and deletion of the account.
+
+use std::time::Duration;
+
+use askama::Template;
+use belfry_core::oauth::account::FieldError;
+use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::last_use::describe_last_use;
+use super::{AccountNav, Form, Layout, SignInError};
+use crate::http::paths::{
+    CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, END_SESSION, with_language,
+};
+use crate::language::Localize;
+use crate::store::AccountSession;
+
+/// The maximum number of sessions on the page.
+pub const MAX_SESSIONS: usize = 50;
+
+/// `templates/security.html`. Its forms post `current_password`, `new_password` and
+/// `password_again`; `session`, the lookup key of the session to be ended; and `password`, to delete
+/// the account.
+#[derive(Template)]
+#[template(path = "security.html")]
+pub struct SecurityPage<'a> {
+    /// Language and name of the server.
+    pub layout: Layout<'a>,
+    /// The navigation.
+    pub nav: AccountNav,
+    /// The name of the signed-in account, for password managers.
+    pub account: &'a str,
+    /// The form that signs out; the others have the same hidden fields.
+    pub form: Form<'a>,
+    /// The sessions of the account, the last used first.
+    pub sessions: &'a [AccountSession],
+    /// The session of this browser.
+    pub current: LookupKey,
+    /// The current time.
+    pub now: Timestamp,
+    /// Why the page is shown again.
+    pub failed: Option<SecurityError>,
+}
+
+/// Why a form of the page had no effect; the page is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecurityError {
+    /// The current password was not accepted, so it was not changed.
+    CurrentPassword(SignInError),
+    /// The new password is not allowed.
+    NewPassword(FieldError),
+    /// The new password was not repeated.
+    DifferentPasswords,
+    /// The password was not accepted, so the account is not deleted.
+    Deletion(SignInError),
+    /// No enabled admin would remain, so the account is not deleted.
+    LastAdmin,
+}
+
+impl SecurityError {
+    /// How long the user has to wait before the next attempt.
+    pub fn retry_after(self) -> Option<Duration> {
+        match self {
+            Self::CurrentPassword(error) | Self::Deletion(error) => error.retry_after(),
+            Self::NewPassword(_) | Self::DifferentPasswords | Self::LastAdmin => None,
+        }
+    }
+
+    /// The id of the field that it is shown at.
+    fn field(self) -> &'static str {
+        match self {
+            Self::CurrentPassword(_) => "current-password",
+            Self::NewPassword(_) => "new-password",
+            Self::DifferentPasswords => "password-again",
+            Self::Deletion(_) | Self::LastAdmin => "delete-password",
+        }
+    }
+
+    fn text(self, layout: &Layout<'_>) -> String {
+        match self {
+            Self::CurrentPassword(SignInError::WrongPassword)
+            | Self::Deletion(SignInError::WrongPassword) => {
+                layout.text("password-wrong").into_owned()
+            }
+            Self::CurrentPassword(error) | Self::Deletion(error) => error.text(layout),
+            Self::NewPassword(error) => {
+                AccountError { field: Field::Password, error }.localize(layout.language)
+            }
+            Self::DifferentPasswords => layout.text("password-different").into_owned(),
+            Self::LastAdmin => layout.text("delete-last-admin").into_owned(),
+        }
+    }
+}
+
+impl SecurityPage<'_> {
+    /// The error of the field with this id.
+    fn error(&self, field: &str) -> Option<String> {
+        self.failed.filter(|failed| failed.field() == field).map(|failed| failed.text(&self.layout))
+    }
+
+    /// The field with the focus: that of the error.
+    fn has_focus(&self, field: &str) -> bool {
+        self.failed.is_some_and(|failed| failed.field() == field)
+    }
+
+    fn action(&self, path: &str) -> String {
+        with_language(path, self.nav.lang)
+    }
+
+    fn shown_sessions(&self) -> &[AccountSession] {
+        self.sessions.get(..MAX_SESSIONS).unwrap_or(self.sessions)
+    }
+
+    /// A sentence about the sessions that are not shown.
+    fn more_sessions(&self) -> Option<String> {
+        let is_more = self.sessions.len() > MAX_SESSIONS;
+        is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_SESSIONS))
+    }
+
+    fn has_other_sessions(&self) -> bool {
+        self.sessions.iter().any(|session| session.lookup != self.current)
+    }
+
+    fn browser(&self, session: &AccountSession) -> String {
+        let names = session.browser;
+        match (names.browser, names.system) {
+            (Some(browser), Some(system)) => {
+                let names = [("browser", browser.into()), ("system", system.into())];
+                self.layout.language.text_with_all("sessions-browser", names)
+            }
+            (Some(name), None) | (None, Some(name)) => name.to_owned(),
+            (None, None) => self.layout.text("sessions-unknown").into_owned(),
+        }
+    }
+
+    fn since(&self, session: &AccountSession) -> String {
+        let date = session.created_at.strftime("%Y-%m-%d").to_string();
+        self.layout.language.text_with("sessions-since", "date", date.as_str())
+    }
+
+    fn last_use(&self, session: &AccountSession) -> String {
+        describe_last_use(&self.layout, Some(session.seen_at), self.now)
+    }
+}

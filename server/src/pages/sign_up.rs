@@ -1,0 +1,54 @@
+//! The sign-up page.
+
+use askama::Template;
+use belfry_core::oauth::sign_up::{AccountError, Field};
+
+use super::{Form, Layout, SignInError};
+use crate::language::Localize;
+
+/// `templates/sign_up.html`. Posts `username`, `email`, `password`, `password_again` and
+/// `agreement`.
+#[derive(Template)]
+#[template(path = "sign_up.html")]
+pub struct SignUpPage<'a> {
+    /// Language and name of the server.
+    pub layout: Layout<'a>,
+    /// The target of the form.
+    pub form: Form<'a>,
+    /// The name of the app that requests access, if there is one.
+    pub app: Option<&'a str>,
+    /// The name that was entered.
+    pub username: &'a str,
+    /// The e-mail address that was entered.
+    pub email: &'a str,
+    /// Whether the rules were accepted.
+    pub is_agreed: bool,
+    /// The errors of the fields.
+    pub errors: &'a [AccountError],
+    /// Whether the password was not repeated.
+    pub is_repeated_wrongly: bool,
+    /// Why no account was created, if it is not because of a field.
+    pub failed: Option<SignInError>,
+    /// The path of the sign-in page.
+    pub sign_in: &'a str,
+}
+
+impl SignUpPage<'_> {
+    /// The error of a field, or of the repeated password.
+    fn error(&self, name: &str) -> Option<String> {
+        if name == "password_again" {
+            let text = self.layout.text("password-different");
+            return self.is_repeated_wrongly.then(|| text.into_owned());
+        }
+        let field = Field::from_name(name)?;
+        let error = self.errors.iter().find(|error| error.field == field)?;
+        Some(error.localize(self.layout.language))
+    }
+
+    /// The field with the focus: the first one with an error, or else the first one.
+    fn has_focus(&self, name: &str) -> bool {
+        let fields = ["username", "email", "password", "password_again", "agreement"];
+        let first = fields.into_iter().find(|field| self.error(field).is_some());
+        first.unwrap_or("username") == name
+    }
+}

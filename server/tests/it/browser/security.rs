@@ -1,0 +1,78 @@
+//! Browser tests of the security page and the sign-up page.
+
+use super::fixture::{Fixture, with_browser};
+
+fn security(fixture: &Fixture) -> String {
+    format!("{}/oauth/account/security", fixture.server.url)
+}
+
+async fn open(fixture: &Fixture) {
+    fixture.tab.goto(&security(fixture)).await;
+    fixture.sign_in("alice").await;
+    fixture.tab.wait_for_text("Where you are signed in").await;
+}
+
+#[test]
+fn a_password_is_changed_and_this_browser_stays_signed_in() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        fixture.tab.wait_for_text("This browser").await;
+        fixture.tab.wait_for_text("Chrome on Linux").await;
+        fixture.change_password("alice", "a new password").await;
+        fixture.tab.wait_for_text("Your password is changed.").await;
+        assert_eq!(fixture.tab.url().await.path(), "/oauth/account/security");
+        fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
+        fixture.switch().await;
+        fixture.tab.click("a.button").await;
+        fixture.sign_in_with("alice", "a new password").await;
+        fixture.tab.wait_for_text("@alice:ring.example").await;
+    });
+}
+
+/// The focus is in the field with the error, which a screen reader then describes.
+#[test]
+fn a_wrong_password_is_reported_without_scripts() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        fixture.tab.disable_scripts().await;
+        fixture.tab.goto(&security(fixture)).await;
+        fixture.tab.fill("#current-password", "wrong").await;
+        fixture.tab.fill("#new-password", "a new password").await;
+        fixture.tab.fill("#password-again", "a new password\u{e007}").await;
+        let css =
+            "#current-password:focus[aria-invalid=true][aria-describedby=current-password-error]";
+        fixture.tab.find(css).await;
+        fixture.tab.find("#current-password-error").await;
+    });
+}
+
+#[test]
+fn an_account_is_deleted_and_kept_without_scripts() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        fixture.tab.disable_scripts().await;
+        fixture.tab.goto(&security(fixture)).await;
+        fixture.delete_account("alice").await;
+        fixture.tab.click("form[action='/oauth/account/security/keep'] button").await;
+        fixture.tab.find("#delete-password").await;
+        assert!(fixture.tab.url().await.as_str().ends_with("notice=account-kept"));
+    });
+}
+
+#[test]
+fn a_person_signs_up_on_the_way_to_an_app() {
+    with_browser(async |fixture| {
+        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.click("a[href^='/oauth/sign_up?request=']").await;
+        fixture.tab.fill("#username", "carol").await;
+        fixture.tab.fill("#email", "carol@example.org").await;
+        fixture.tab.fill("#password", "correct horse").await;
+        fixture.tab.fill("#password-again", "correct horse").await;
+        fixture.tab.click("label[for=agreement]").await;
+        fixture.tab.click("main button").await;
+        fixture.tab.wait_for_text("@carol:ring.example").await;
+        fixture.allow().await;
+        fixture.tab.find("#thanks").await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+    });
+}

@@ -1,0 +1,195 @@
+//! The security of an account on its pages: password, sessions, tokens, data, deletion and sign-up.
+
+mod data;
+mod deletion;
+mod password;
+mod sessions;
+mod sign_up;
+mod tokens;
+
+use belfry::config::Config;
+use belfry::store::AuditFilter;
+use belfry_core::secret::SplitToken;
+
+use crate::support::browser::form;
+use crate::support::{Browser, Service, TestDatabase, TestResponse};
+
+const SECURITY: &str = "/oauth/account/security";
+const PASSWORD: &str = "/oauth/account/security/password";
+
+/// Defines the tests `sqlite::case` and `postgres::case` for every case.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $case() {
+                    super::$case(crate::support::Service::start().await).await;
+                }
+            )*
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $case() {
+                    if let Some(service) = crate::security::start_on_postgres().await {
+                        super::$case(service).await;
+                    }
+                }
+            )*
+        }
+    };
+}
+use on_both_engines;
+
+async fn start_on_postgres() -> Option<Service> {
+    Some(Service::on(TestDatabase::postgres().await?, Config::default()).await)
+}
+
+/// A browser in which the account is signed in, with this `User-Agent`.
+async fn signed_in(service: &Service, name: &str, user_agent: &str) -> Browser {
+    let mut browser = Browser::new(service.anonymous().with("user-agent", user_agent));
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, name).await.page(200, &format!("@{name}:ring.example"));
+    browser
+}
+
+/// A server with the accounts of Alice and Bob, and a browser in which Alice is signed in.
+async fn alice(service: &Service) -> Browser {
+    for name in ["alice", "bob"] {
+        service.add_account(name).await;
+    }
+    signed_in(service, "alice", FIREFOX).await
+}
+
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const SAFARI: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 \
+                      (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
+
+/// The events of an account: kind, outcome, count and detail. Sorted, because events of the same
+/// millisecond have no order.
+async fn events(service: &Service, name: &str) -> Vec<String> {
+    service.state.audit.flush(service.store()).await.unwrap();
+    let account = service.store().account_by_name(name).await.unwrap().map(|account| account.id);
+    let filter = AuditFilter { account, ..AuditFilter::default() };
+    let events = service.store().audit_events(filter, 100).await.unwrap().into_iter();
+    let mut events: Vec<String> = events
+        .map(|event| {
+            let detail = event.detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            format!("{} {} {}{detail}", event.kind, event.outcome, event.count)
+        })
+        .collect();
+    events.sort();
+    events
+}
+
+/// The id of a session or token on the pages, from its secret.
+fn id_of(secret: &str) -> String {
+    SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
+}
+
+/// Whether a browser is signed in.
+async fn is_signed_in(browser: &mut Browser) -> bool {
+    browser.get(SECURITY).await.status == 200
+}
+
+/// Changes the password on a page.
+async fn change_password(
+    browser: &mut Browser,
+    page: &TestResponse,
+    current: &str,
+    new: &str,
+) -> TestResponse {
+    let fields = [("current_password", current), ("new_password", new), ("password_again", new)];
+    browser.submit(page, PASSWORD, &fields).await
+}
+
+/// The text of a page, without tags and bidirectional isolates.
+fn visible_text(page: &TestResponse) -> String {
+    let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+    let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
+    text.join("|").replace(['\u{2068}', '\u{2069}'], "")
+}
+
+/// Every form of the pages, and its fields besides the CSRF token.
+const FORMS: [(&str, &[(&str, &str)]); 7] = [
+    (
+        PASSWORD,
+        &[
+            ("current_password", "correct horse alice"),
+            ("new_password", "a new password"),
+            ("password_again", "a new password"),
+        ],
+    ),
+    ("/oauth/account/security/end_session", &[("session", "0")]),
+    ("/oauth/account/security/end_other_sessions", &[]),
+    ("/oauth/account/security/download", &[]),
+    ("/oauth/account/security/delete", &[("password", "correct horse alice")]),
+    ("/oauth/account/security/keep", &[]),
+    ("/oauth/account/revoke_token", &[("token", "0")]),
+];
+
+#[tokio::test]
+async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
+    for (action, fields) in FORMS {
+        let without = browser.post(action, fields).await;
+        without.page(403, "This form could not be checked");
+        let mut fields = fields.to_vec();
+        fields.push(("csrf", &csrf));
+        browser.fetch_site = Some("cross-site");
+        browser.post(action, &fields).await.page(403, "This form could not be checked");
+        browser.fetch_site = Some("same-origin");
+        let get = browser.get(action).await;
+        assert_eq!(get.status, 405, "{action}");
+    }
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
+    assert_eq!(account.delete_at, None);
+    assert_eq!(events(&service, "alice").await, ["sign_in success 1"]);
+}
+
+/// The user learns that nothing was changed, and returns to the page after signing in.
+#[tokio::test]
+async fn a_form_that_is_sent_after_the_session_ended_changes_nothing_and_says_so() {
+    let service = Service::start().await;
+    for (action, fields) in FORMS {
+        if service.store().account_by_name("alice").await.unwrap().is_none() {
+            service.add_account("alice").await;
+        }
+        let mut browser = signed_in(&service, "alice", FIREFOX).await;
+        let mut fields = fields.to_vec();
+        let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
+        fields.push(("csrf", &csrf));
+        service.clock.advance(15 * 86_400);
+        let response = browser.post(action, &fields).await;
+        assert_eq!(response.status, 303, "{action}");
+        let page = browser.follow(&response).await;
+        if action != "/oauth/account/security/download" {
+            page.page(200, "Nothing was saved, because you were no longer signed in.");
+        }
+        let back = browser.sign_in(&page, "alice").await;
+        let title = if action.contains("security") { "Security" } else { "Your account" };
+        back.page(200, &format!("<h1>{title}</h1>"));
+    }
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
+    assert_eq!(account.delete_at, None);
+    let changes = events(&service, "alice").await;
+    assert!(changes.iter().all(|event| event.starts_with("sign_in success")), "{changes:?}");
+}
+
+#[tokio::test]
+async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let response = browser.get(SECURITY).await;
+    let page = browser.follow(&response).await;
+    browser.sign_in(&page, "alice").await.page(200, "<h1>Security</h1>");
+}
+
+/// The fields as a body, for clients without a page.
+fn body(fields: &[(&str, &str)]) -> String {
+    form(fields)
+}

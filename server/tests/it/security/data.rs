@@ -1,0 +1,104 @@
+//! Downloading the data of the account.
+
+use axum::http::StatusCode;
+use belfry_core::audit::{AuditEntry, AuditKind};
+use serde_json::{Value, json};
+
+use super::{SAFARI, SECURITY, alice, events, on_both_engines, signed_in};
+use crate::support::Service;
+
+const DOWNLOAD: &str = "/oauth/account/security/download";
+
+async fn the_data_are_complete_and_have_no_secrets(service: Service) {
+    let mut browser = alice(&service).await;
+    service.clock.advance(3600);
+    signed_in(&service, "alice", SAFARI).await;
+    let (app, bob) = (service.user("alice").await, service.user("bob").await);
+    for (client, rule) in [(&app, "alices"), (&bob, "bobs")] {
+        for scope in ["global", "device/phone"] {
+            let request = format!("PUT /_matrix/client/v3/pushrules/{scope}/room/{rule}");
+            client
+                .send(&request, json!({ "actions": [] }).to_string())
+                .await
+                .expect(StatusCode::OK);
+        }
+    }
+    service.state.flush_uses().await;
+    let page = browser.get(SECURITY).await;
+    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    let data = response.expect(StatusCode::OK);
+    let attachment = "attachment; filename=\"alice-2027-01-15.json\"";
+    assert_eq!(response.header("content-disposition"), attachment);
+    for (name, value) in [
+        ("content-type", "application/json"),
+        ("cache-control", "no-store"),
+        ("referrer-policy", "no-referrer"),
+        ("x-frame-options", "DENY"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    ] {
+        assert_eq!(response.header(name), value, "{name}");
+    }
+    let account = &data["account"];
+    assert_eq!(account["name"], "alice");
+    assert_eq!(account["user_id"], "@alice:ring.example");
+    assert_eq!(
+        (&account["email"], &account["email_verified"]),
+        (&json!("alice@example.org"), &json!(true))
+    );
+    assert_eq!(account["delete_at"], Value::Null);
+    let apps = data["apps"].as_array().unwrap();
+    assert_eq!(apps.len(), 1);
+    assert_eq!((&apps[0]["name"], &apps[0]["token_count"]), (&json!("Tests"), &json!(1)));
+    let token = json!({
+        "scopes": ["read", "write", "push"],
+        "issued_at": "2027-01-15T09:00:00Z",
+        "expires_at": null,
+        "last_used_at": "2027-01-15T09:00:00Z",
+    });
+    assert_eq!(apps[0]["tokens"], json!([token]));
+    let sessions = data["sessions"].as_array().unwrap();
+    let browsers: Vec<_> =
+        sessions.iter().map(|session| (&session["browser"], &session["this_session"])).collect();
+    let expected = [(json!("Firefox"), json!(true)), (json!("Safari"), json!(false))];
+    assert_eq!(browsers.len(), 2);
+    for (browser, this) in &expected {
+        assert!(browsers.contains(&(browser, this)), "{sessions:?}");
+    }
+    let rules = data["push_rules"].to_string();
+    assert_eq!(rules.matches("\"alices\"").count(), 2, "{rules}");
+    assert_eq!(data["push_rules"]["global"]["room"][0]["rule_id"], "alices");
+    assert_eq!(data["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
+    let recorded = data["audit_events"].as_array().unwrap();
+    let mut kinds: Vec<_> = recorded.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["data_download", "sign_in", "sign_in"]);
+    assert!(recorded.iter().all(|event| event["address"] == "192.0.2.1"));
+
+    let text = &response.text;
+    let hash = service.store().account_by_name("alice").await.unwrap().unwrap().password;
+    for secret in [&*hash, "argon2", app.token(), browser.cookie(), "bobs", "@bob"] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    assert_eq!(events(&service, "alice").await[0], "data_download success 1");
+}
+
+on_both_engines![the_data_are_complete_and_have_no_secrets];
+
+/// An admin's address and notes are not data of the account.
+#[tokio::test]
+async fn what_admins_did_is_without_their_address_and_notes() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let detail = Some("by root: a private note".to_owned());
+    let event =
+        AuditEntry { detail, ..AuditEntry::of_command(service.now(), AuditKind::AccountNote) };
+    service.store().audited([event]).record_account_event(alice).await.unwrap();
+    let page = browser.get(SECURITY).await;
+    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    let data = response.expect(StatusCode::OK);
+    let note = data["audit_events"].as_array().unwrap().iter();
+    let note = note.clone().find(|event| event["kind"] == "account_note").unwrap();
+    assert_eq!((note.get("detail"), note.get("address")), (None, None));
+    assert!(!response.text.contains("private note"));
+}

@@ -1,0 +1,118 @@
+//! Deleting the account on the security page, after a day.
+
+use belfry::store::UpdateOutcome;
+use belfry_core::oauth::account::Role;
+
+use super::{FIREFOX, SECURITY, alice, events, is_signed_in, on_both_engines, signed_in};
+use crate::support::{Browser, Service, TestResponse};
+
+const DELETE: &str = "/oauth/account/security/delete";
+const KEEP: &str = "/oauth/account/security/keep";
+const PENDING: &str = "Your account will be deleted: \u{2068}2027-01-16 08:00 UTC\u{2069}.";
+
+async fn delete(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
+    let password = format!("correct horse {name}");
+    browser.submit(page, DELETE, &[("password", &password)]).await
+}
+
+/// Sweeps every five minutes for this time.
+async fn sweep_for(service: &Service, minutes: i64) {
+    for _ in 0..minutes / 5 {
+        service.clock.advance(300);
+        service.state.sweep().await;
+    }
+}
+
+async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
+    let mut browser = alice(&service).await;
+    let app = service.user("alice").await;
+    let page = browser.get(SECURITY).await;
+    page.page(200, "Your account is deleted after one day");
+    let requested = delete(&mut browser, &page, "alice").await;
+    assert_eq!((requested.status, requested.header("location")), (303, SECURITY));
+    let page = browser.follow(&requested).await;
+    page.page(200, PENDING);
+    assert!(!page.text.contains("Delete my account"), "{}", page.text);
+    // The banner is on every page of the account, and the account works as before.
+    browser.get("/oauth/account").await.page(200, PENDING);
+    signed_in(&service, "alice", FIREFOX).await;
+    assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 200);
+
+    sweep_for(&service, 24 * 60 - 10).await;
+    assert!(is_signed_in(&mut browser).await);
+    sweep_for(&service, 15).await;
+    assert_eq!(service.store().account_by_name("alice").await.unwrap(), None);
+    assert!(!is_signed_in(&mut browser).await);
+    assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 401);
+    assert!(service.store().account_by_name("bob").await.unwrap().is_some());
+    let metrics = service.metrics().await;
+    assert!(metrics.contains("belfry_deleted_rows_total{table=\"accounts\"} 1\n"), "{metrics}");
+}
+
+async fn a_deletion_is_cancelled_with_one_click(service: Service) {
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    // A double submit does not change the time.
+    for _ in 0..2 {
+        delete(&mut browser, &page, "alice").await;
+        service.clock.advance(1800);
+    }
+    // From any page of the account, and twice.
+    let page = browser.get("/oauth/account").await;
+    page.page(200, PENDING);
+    for _ in 0..2 {
+        let kept = browser.submit(&page, KEEP, &[]).await;
+        let kept = browser.follow(&kept).await;
+        kept.page(200, "Your account stays.");
+        assert!(!kept.text.contains("will be deleted:") && kept.text.contains("Delete my account"));
+    }
+    sweep_for(&service, 26 * 60).await;
+    assert!(service.store().account_by_name("alice").await.unwrap().is_some());
+    assert_eq!(
+        events(&service, "alice").await,
+        [
+            "account_delete_cancel success 1",
+            "account_delete_request success 1",
+            "sign_in success 1"
+        ]
+    );
+}
+
+on_both_engines![
+    an_account_is_deleted_a_day_after_the_request,
+    a_deletion_is_cancelled_with_one_click,
+];
+
+#[tokio::test]
+async fn a_wrong_password_deletes_nothing() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    for password in ["wrong", ""] {
+        let wrong = browser.submit(&page, DELETE, &[("password", password)]).await;
+        let text =
+            "<p class=\"field-error\" id=\"delete-password-error\">This is not your password.";
+        wrong.page(401, text);
+    }
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap();
+    assert_eq!(account.delete_at, None);
+    let failed = "account_delete_request failure 2";
+    assert_eq!(events(&service, "alice").await, [failed, "sign_in success 1"]);
+}
+
+#[tokio::test]
+async fn the_last_admin_cannot_be_deleted() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
+    service.store().set_account_role(id("alice").await, Role::Admin).await.unwrap();
+    let page = browser.get(SECURITY).await;
+    let rejected = delete(&mut browser, &page, "alice").await;
+    rejected.page(403, "You are the only administrator of this server.");
+    let alice = id("alice").await;
+    let cancelled = service.store().cancel_account_deletion(alice).await.unwrap();
+    assert_eq!(cancelled, UpdateOutcome::NotFound);
+    service.store().set_account_role(id("bob").await, Role::Admin).await.unwrap();
+    let requested = delete(&mut browser, &page, "alice").await;
+    browser.follow(&requested).await.page(200, PENDING);
+}

@@ -1,0 +1,177 @@
+//! Changing the password on the security page.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::{
+    FIREFOX, PASSWORD, SAFARI, SECURITY, alice, change_password, events, is_signed_in,
+    on_both_engines, signed_in,
+};
+use crate::support::client::address;
+use crate::support::service::config;
+use crate::support::{Browser, Service};
+
+const CHANGED: &str = "/oauth/account/security?notice=password-changed";
+const RULES: &str = "/_matrix/client/v3/pushrules/";
+
+async fn a_new_password_ends_all_other_sessions_and_tokens(service: Service) {
+    let mut here = alice(&service).await;
+    let mut elsewhere = signed_in(&service, "alice", SAFARI).await;
+    let mut bob = signed_in(&service, "bob", FIREFOX).await;
+    let (app, bobs_app) = (service.user("alice").await, service.user("bob").await);
+    app.get(RULES).await.expect(StatusCode::OK);
+
+    let page = here.get(SECURITY).await;
+    let response = change_password(&mut here, &page, "correct horse alice", "a new horse").await;
+    assert_eq!((response.status, response.header("location")), (303, CHANGED));
+    let page = here.follow(&response).await;
+    page.page(200, "Your password is changed. All other browsers and all apps are signed out.");
+
+    assert!(is_signed_in(&mut here).await && is_signed_in(&mut bob).await);
+    assert!(!is_signed_in(&mut elsewhere).await);
+    assert_eq!(app.get(RULES).await.errcode(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+    bobs_app.get(RULES).await.expect(StatusCode::OK);
+    for (password, status) in [("correct horse alice", 401), ("a new horse", 303)] {
+        let mut browser = service.browser();
+        let page = browser.get("/oauth/sign_in").await;
+        let fields = [("username", "alice"), ("password", password)];
+        let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!(signed_in.status, status, "{password}");
+    }
+    assert_eq!(
+        events(&service, "alice").await,
+        [
+            "password_change success 1",
+            "sign_in failure 1",
+            "sign_in success 1",
+            "sign_in success 1",
+            "sign_in success 1",
+        ]
+    );
+}
+
+async fn a_double_submit_changes_the_password_once_and_reports_success(service: Service) {
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    // The second form arrives after the first one is done.
+    for _ in 0..2 {
+        let again = change_password(&mut browser, &page, "correct horse alice", "new horse").await;
+        assert_eq!((again.status, again.header("location")), (303, CHANGED));
+    }
+    // Both forms arrive at the same time.
+    let cookies = browser.cookies.clone();
+    let mut tab = Browser::new(service.anonymous());
+    tab.cookies = cookies;
+    let (one, other) = tokio::join!(
+        change_password(&mut browser, &page, "new horse", "newer horse"),
+        change_password(&mut tab, &page, "new horse", "newer horse"),
+    );
+    for response in [one, other] {
+        assert_eq!((response.status, response.header("location")), (303, CHANGED));
+    }
+    let changes = events(&service, "alice").await;
+    let successes = changes.iter().filter(|event| *event == "password_change success 1").count();
+    assert_eq!(successes, 2, "{changes:?}");
+}
+
+on_both_engines![
+    a_new_password_ends_all_other_sessions_and_tokens,
+    a_double_submit_changes_the_password_once_and_reports_success,
+];
+
+#[tokio::test]
+async fn errors_are_shown_beside_their_field_and_change_nothing() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    let right = "correct horse alice";
+    for (current, new, again, status, field, text) in [
+        (
+            "wrong",
+            "a new horse",
+            "a new horse",
+            401,
+            "current-password",
+            "This is not your password.",
+        ),
+        ("", "a new horse", "a new horse", 401, "current-password", "This is not your password."),
+        (right, "short", "short", 422, "new-password", "Password is too short"),
+        (right, "", "", 422, "new-password", "Password can&#39;t be blank"),
+        (right, "password123", "password123", 422, "new-password", "Password is too common"),
+        (
+            right,
+            "a new horse",
+            "a new hose",
+            422,
+            "password-again",
+            "The two passwords are not the same.",
+        ),
+    ] {
+        let fields =
+            [("current_password", current), ("new_password", new), ("password_again", again)];
+        let response = browser.submit(&page, PASSWORD, &fields).await;
+        response.page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
+        let input = format!("id=\"{field}\"");
+        let input = response.text.split(&input).nth(1).unwrap().split('>').next().unwrap();
+        assert!(input.contains("aria-invalid=\"true\""), "{input}");
+        assert!(input.contains(&format!("aria-describedby=\"{field}-error\"")), "{input}");
+        assert!(input.contains("autofocus"), "{input}");
+        for secret in [current, new, again].into_iter().filter(|secret| !secret.is_empty()) {
+            assert!(!response.text.contains(&format!("value=\"{secret}\"")), "{secret}");
+        }
+    }
+    assert!(is_signed_in(&mut browser).await);
+    assert_eq!(events(&service, "alice").await, ["password_change failure 2", "sign_in success 1"]);
+}
+
+/// A form that nobody filled in is rejected without hashing.
+#[tokio::test]
+async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
+    let limits = json!({ "sign_in_name": { "requests": 4 } });
+    let service = Service::with(config(|config| {
+        config.limits.abuse = serde_json::from_value(limits).unwrap()
+    }))
+    .await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    // Each wrong attempt also checks whether a double submit has changed the password.
+    for _ in 0..2 {
+        let wrong = change_password(&mut browser, &page, "wrong", "a new horse").await;
+        assert_eq!(wrong.status, 401);
+    }
+    let right = change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
+    right.page(429, "Too many attempts. Please try again in 60 minutes.");
+    assert_eq!(right.header("retry-after"), "3600");
+    // The same limit applies to the form that deletes the account.
+    let delete = [("password", "correct horse alice")];
+    let rejected = browser.submit(&page, "/oauth/account/security/delete", &delete).await;
+    rejected.page(429, "Too many attempts.");
+    // A stolen session cannot be used to guess from another address.
+    let mut thief = Browser::new(service.anonymous().at(address(9)));
+    thief.cookies = browser.cookies.clone();
+    let moved = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;
+    moved.page(429, "Too many attempts.");
+    // The owner can still sign in elsewhere.
+    let mut owner = Browser::new(service.anonymous().at(address(7)));
+    let page = owner.get("/oauth/sign_in").await;
+    owner.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+}
+
+/// Otherwise the time would tell whether the current password is right.
+#[tokio::test]
+async fn a_wrong_and_a_right_password_cost_the_same() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    let hashes = async || {
+        let metrics = service.metrics().await;
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
+        line.unwrap().parse::<u32>().unwrap()
+    };
+    let before = hashes().await;
+    change_password(&mut browser, &page, "wrong", "a new horse").await;
+    let wrong = hashes().await;
+    change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
+    assert_eq!((wrong - before, hashes().await - wrong), (2, 2));
+}

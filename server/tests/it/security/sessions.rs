@@ -1,0 +1,160 @@
+//! The sessions of an account on the security page.
+
+use super::{
+    FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, on_both_engines, signed_in,
+    visible_text,
+};
+use crate::support::{Browser, Service, TestResponse};
+
+const END: &str = "/oauth/account/security/end_session";
+const END_OTHERS: &str = "/oauth/account/security/end_other_sessions";
+
+/// The ids of the sessions on a page, in order.
+fn ids(page: &TestResponse) -> Vec<String> {
+    let buttons = page.text.split("name=\"session\" value=\"").skip(1);
+    buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
+    let mut phone = {
+        service.add_account("alice").await;
+        service.add_account("bob").await;
+        signed_in(&service, "alice", SAFARI).await
+    };
+    service.clock.advance(5 * 3600);
+    let mut unknown = signed_in(&service, "alice", "<b>Evil</b>/1.0").await;
+    signed_in(&service, "bob", FIREFOX).await;
+    service.clock.advance(49 * 3600);
+    let mut here = signed_in(&service, "alice", FIREFOX).await;
+    let shown = visible_text(&here.get(SECURITY).await);
+    let expected = "Where you are signed in|\
+        Firefox on Linux|This browser|Signed in on 2027-01-17 · Used in the last hour|Sign out|\
+        Unknown browser|Signed in on 2027-01-15 · Last used 2 days ago|Sign out|\
+        Safari on iPhone|Signed in on 2027-01-15 · Last used 2 days ago|Sign out|\
+        Sign out everywhere else|Your data";
+    assert!(shown.contains(expected), "{shown}");
+    // Each browser is the current one of its own list.
+    assert!(is_signed_in(&mut unknown).await);
+    let shown = visible_text(&phone.get(SECURITY).await);
+    let expected = "Safari on iPhone|This browser|Signed in on 2027-01-15 · Used in the last hour";
+    assert!(shown.contains(expected), "{shown}");
+}
+
+async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
+    let mut here = alice(&service).await;
+    let mut bob = signed_in(&service, "bob", FIREFOX).await;
+    let mut others = Vec::new();
+    for _ in 0..3 {
+        service.clock.advance(60);
+        others.push(signed_in(&service, "alice", SAFARI).await);
+    }
+    service.clock.advance(60);
+    let page = here.get(SECURITY).await;
+    let listed = ids(&page);
+    assert_eq!(listed.len(), 4);
+    // The session of another account is not ended, whatever the form says.
+    let bobs = ids(&bob.get(SECURITY).await).remove(0);
+    here.submit(&page, END, &[("session", &bobs)]).await;
+    assert!(is_signed_in(&mut bob).await);
+
+    // The last used is the first one of the list, after that of this browser.
+    for _ in 0..2 {
+        let ended = here.submit(&page, END, &[("session", &listed[1])]).await;
+        let ended = here.follow(&ended).await;
+        ended.page(200, "That browser is signed out.");
+        assert_eq!(ids(&ended).len(), 3);
+    }
+    assert!(!is_signed_in(&mut others[2]).await && is_signed_in(&mut others[1]).await);
+
+    let ended = here.submit(&page, END_OTHERS, &[]).await;
+    let ended = here.follow(&ended).await;
+    ended.page(200, "All other browsers are signed out.");
+    assert_eq!(ids(&ended).len(), 1);
+    assert!(!ended.text.contains("Sign out everywhere else"));
+    for other in &mut others {
+        assert!(!is_signed_in(other).await);
+    }
+    assert!(is_signed_in(&mut here).await && is_signed_in(&mut bob).await);
+    let events = events(&service, "alice").await;
+    let ended = ["sign_out success 1 (another session)", "sign_out success 2 (another session)"];
+    assert_eq!(events[4..], ended, "{events:?}");
+}
+
+on_both_engines![
+    sessions_are_listed_with_browser_and_last_use,
+    sessions_are_ended_one_by_one_and_all_others,
+];
+
+#[tokio::test]
+async fn the_session_of_this_browser_is_ended_like_by_signing_out() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    let this = ids(&page).remove(0);
+    // The button of this session is in the form that signs out.
+    let response = browser.submit(&page, "/oauth/sign_out", &[("session", &this)]).await;
+    browser.follow(&response).await.page(200, "You are signed out");
+
+    let mut browser = signed_in(&service, "alice", FIREFOX).await;
+    let page = browser.get(SECURITY).await;
+    let this = ids(&page).remove(0);
+    let csrf = page.form("/oauth/account/security/password")[0].1.clone();
+    let response = browser.post(END, &[("csrf", &csrf), ("session", &this)]).await;
+    browser.follow(&response).await.page(200, "You are signed out");
+    assert!(!is_signed_in(&mut browser).await);
+}
+
+/// The page of another tab shows a session that has ended in the meantime.
+#[tokio::test]
+async fn a_stale_list_does_no_harm() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let mut other = signed_in(&service, "alice", SAFARI).await;
+    let stale = browser.get(SECURITY).await;
+    let id = id_of(other.cookie());
+    assert!(ids(&stale).contains(&id));
+    let page = other.get("/oauth/account").await;
+    other.submit(&page, "/oauth/sign_out", &[]).await;
+    for value in [&*id, "", "nonsense", &"f".repeat(1000)] {
+        let ended = browser.submit(&stale, END, &[("session", value)]).await;
+        browser.follow(&ended).await.page(200, "That browser is signed out.");
+    }
+    assert!(is_signed_in(&mut browser).await);
+}
+
+#[tokio::test]
+async fn a_bounded_number_of_sessions_is_listed() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    service.execute_sql(
+        "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) \
+         with recursive n (i) as (select 1 union all select i + 1 from n where i < 60) \
+         select substr('00000000000000000000000000000000' || i, -32), '-', \
+         (select id from accounts where name = 'alice'), 1, 1, 1900000000 from n",
+    );
+    let page = browser.get(SECURITY).await;
+    page.page(200, "Only the 50 used last are shown here.");
+    assert_eq!(ids(&page).len(), 50);
+    let ended = browser.submit(&page, END_OTHERS, &[]).await;
+    let page = browser.follow(&ended).await;
+    assert_eq!(ids(&page).len(), 1);
+}
+
+/// The time of the last use is stored once a minute, not with every request.
+#[tokio::test]
+async fn requests_within_a_minute_do_not_write() {
+    let service = Service::start().await;
+    let mut browser: Browser = alice(&service).await;
+    let writes = async || {
+        let metrics = service.metrics().await;
+        let name =
+            "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"write\"} ";
+        metrics.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+    };
+    let before = writes().await;
+    assert!(before.is_some());
+    for _ in 0..5 {
+        browser.get(SECURITY).await;
+    }
+    assert_eq!(writes().await, before);
+}

@@ -1,0 +1,214 @@
+//! The sign-up page.
+
+use axum::http::StatusCode;
+use belfry::config::RegistrationPolicy;
+use serde_json::json;
+
+use super::{body, events, on_both_engines};
+use crate::support::client::address;
+use crate::support::service::config;
+use crate::support::{Browser, Service, TestResponse};
+
+const SIGN_UP: &str = "/oauth/sign_up";
+
+/// The fields of a valid sign-up.
+fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
+    [
+        ("username", name),
+        ("email", "carol@example.org"),
+        ("password", password),
+        ("password_again", password),
+        ("agreement", "true"),
+    ]
+}
+
+async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
+    let page = browser.get(SIGN_UP).await;
+    browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await
+}
+
+async fn a_person_signs_up_and_is_signed_in(service: Service) {
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    page.page(200, "<a href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>");
+    let created = sign_up(&mut browser, "carol").await;
+    assert_eq!((created.status, created.header("location")), (303, "/oauth/account"));
+    browser.follow(&created).await.page(200, "@carol:ring.example");
+    let account = service.store().account_by_name("carol").await.unwrap().unwrap();
+    assert_eq!(account.unverified_email.as_deref(), Some("carol@example.org"));
+    assert_eq!(account.email, None);
+    assert_eq!(events(&service, "carol").await, ["sign_in success 1", "sign_up success 1"]);
+    // Who is signed in needs no account.
+    assert_eq!(browser.get(SIGN_UP).await.header("location"), "/oauth/account");
+}
+
+async fn a_sign_up_continues_the_authorization(service: Service) {
+    let (client, mut browser) = (service.client().await, service.browser());
+    let page = browser.get(&client.authorize(&[("lang", "de")])).await;
+    let link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap().split('"').next().unwrap();
+    let page = browser.get(&format!("{SIGN_UP}?{link}")).await;
+    page.page(200, "<html lang=\"de\"");
+    page.page(200, "Tusky");
+    // Errors do not lose the authorization.
+    let invalid = browser.submit(&page, SIGN_UP, &fields("carol", "short")).await;
+    invalid.page(422, "id=\"password-error\">Passwort");
+    let created = browser.submit(&invalid, SIGN_UP, &fields("carol", "correct horse")).await;
+    assert!(created.header("location").starts_with("/oauth/authorize/resume?"), "{created:?}");
+    let consent = browser.follow(&created).await;
+    consent.page(200, "@carol:ring.example");
+    let allowed = browser.decide(&consent, "allow").await;
+    let code = allowed.redirected(&client.redirect_uri)["code"].clone();
+    client.redeem(&code, &[]).await.expect(StatusCode::OK);
+}
+
+/// Both forms of a double click lead to the account that the first one created.
+async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    let mut tab = service.browser();
+    tab.cookies = browser.cookies.clone();
+    let fields = fields("carol", "correct horse");
+    // The browser shows the response to the second form, and ignores the first one.
+    let (first, second) =
+        tokio::join!(browser.submit(&page, SIGN_UP, &fields), tab.submit(&page, SIGN_UP, &fields));
+    for (browser, response) in [(&mut browser, first), (&mut tab, second)] {
+        assert_eq!(response.header("location"), "/oauth/account", "{response:?}");
+        browser.follow(&response).await.page(200, "@carol:ring.example");
+    }
+    // The second form arrives with the cookie of the session.
+    let again = browser.submit(&page, SIGN_UP, &fields).await;
+    assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
+    // Somebody else does not get the account, nor does anybody later.
+    let mut stranger = service.browser();
+    let other = stranger.get(SIGN_UP).await;
+    let rejected = stranger.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
+    rejected.page(422, "Username has already been taken");
+    service.clock.advance(60);
+    let rejected = stranger.submit(&other, SIGN_UP, &fields).await;
+    rejected.page(422, "Username has already been taken");
+}
+
+on_both_engines![
+    a_person_signs_up_and_is_signed_in,
+    a_sign_up_continues_the_authorization,
+    a_double_submit_creates_one_account_and_signs_in,
+];
+
+#[tokio::test]
+async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    let entered = [
+        ("username", "Ali<ce"),
+        ("email", "nowhere"),
+        ("password", "hunter2"),
+        ("password_again", "hunter2"),
+    ];
+    let response = browser.submit(&page, SIGN_UP, &entered).await;
+    for (field, text) in [
+        ("username", "Username must contain only small letters"),
+        ("email", "E-mail address is not a valid e-mail address"),
+        ("password", "Password is too short"),
+        ("agreement", "Service agreement must be accepted"),
+    ] {
+        response.page(422, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
+    }
+    for kept in ["value=\"Ali&#60;ce\"", "value=\"nowhere\""] {
+        assert!(response.text.contains(kept), "{kept}: {}", response.text);
+    }
+    assert!(!response.text.contains("hunter2"));
+    // The checked box stays checked, and a password that was repeated wrongly is reported.
+    let mut entered = fields("alice", "correct horse");
+    entered[3].1 = "correct hose";
+    let response = browser.submit(&page, SIGN_UP, &entered).await;
+    let text =
+        "<p class=\"field-error\" id=\"password-again-error\">The two passwords are not the same.";
+    response.page(422, text);
+    assert!(response.text.contains("value=\"true\" required checked"), "{}", response.text);
+    assert!(
+        !response.text.contains("has already been taken"),
+        "nothing is said about the name yet"
+    );
+    let response = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
+    response.page(
+        422,
+        "<p class=\"field-error\" id=\"username-error\">Username has already been taken",
+    );
+    assert!(response.text.contains("value=\"carol@example.org\""));
+}
+
+/// The page says no more about names than the API, and no faster.
+#[tokio::test]
+async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    // Invalid fields say nothing about other accounts and do not count.
+    for _ in 0..10 {
+        browser.submit(&page, SIGN_UP, &fields("alice", "short")).await.page(422, "too short");
+    }
+    for _ in 0..5 {
+        let taken = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
+        taken.page(422, "Username has already been taken");
+    }
+    for name in ["alice", "free"] {
+        let limited = browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await;
+        limited.page(429, "Too many attempts. Please try again in 30 minutes.");
+        assert_eq!(limited.header("retry-after"), "1800");
+        assert!(limited.text.contains(&format!("value=\"{name}\"")));
+    }
+    let client = service.client().await;
+    let token = client.app_token("write").await;
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let sign_up = body(&fields("free", "correct horse"));
+    let limited = http.with_token(&token).send("POST /api/v1/accounts", sign_up).await;
+    assert_eq!(limited.status, 429);
+    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
+    assert_eq!(super::sign_up::sign_up(&mut elsewhere, "free").await.status, 303);
+}
+
+#[tokio::test]
+async fn closed_registration_is_a_page_that_says_so() {
+    let closed = |change: Option<&str>| {
+        let url = change.map(|url| url.parse().unwrap());
+        config(|config| {
+            config.registration = RegistrationPolicy::Closed;
+            config.instance.sign_up_url = url;
+        })
+    };
+    let service = Service::with(closed(None)).await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    page.page(403, "This server does not accept new accounts.");
+    let sign_in = browser.get("/oauth/sign_in").await;
+    assert!(!sign_in.text.contains("Create an account"));
+    let csrf = sign_in.form("/oauth/sign_in")[0].1.clone();
+    let mut all = fields("carol", "correct horse").to_vec();
+    all.push(("csrf", &csrf));
+    browser.post(SIGN_UP, &all).await.page(403, "This server does not accept new accounts.");
+    assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
+    let json = service.anonymous().with("accept", "application/json").get(SIGN_UP).await;
+    let error = json.expect(StatusCode::FORBIDDEN)["error_description"].clone();
+    assert_eq!(error, json!("Registration is closed on this server"));
+
+    let service = Service::with(closed(Some("https://ring.example/join"))).await;
+    let link = "<a href=\"https://ring.example/join\" rel=\"noreferrer\">Create an account</a>";
+    service.browser().get("/oauth/sign_in").await.page(200, link);
+}
+
+#[tokio::test]
+async fn a_sign_up_from_another_site_is_rejected() {
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    browser.fetch_site = Some("cross-site");
+    let forged = browser.submit(&page, SIGN_UP, &fields("carol", "correct horse")).await;
+    forged.page(403, "This form could not be checked");
+    browser.fetch_site = Some("same-origin");
+    let forged = browser.post(SIGN_UP, &fields("carol", "correct horse")).await;
+    forged.page(403, "This form could not be checked");
+    assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
+}

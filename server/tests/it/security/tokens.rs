@@ -1,0 +1,104 @@
+//! The tokens of each app on the account page.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::{alice, events, id_of, on_both_engines, visible_text};
+use crate::support::{Service, TestResponse};
+
+const ACCOUNT: &str = "/oauth/account";
+const REVOKE: &str = "/oauth/account/revoke_token";
+const RULES: &str = "/_matrix/client/v3/pushrules/";
+
+/// The ids of the tokens on a page, in order.
+fn ids(page: &TestResponse) -> Vec<String> {
+    let buttons = page.text.split("name=\"token\" value=\"").skip(1);
+    buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+async fn a_token_is_revoked_and_the_others_stay(service: Service) {
+    let mut browser = alice(&service).await;
+    let login = json!({
+        "type": "m.login.password", "user": "alice", "password": "correct horse alice",
+    });
+    let mut devices = Vec::new();
+    for _ in 0..3 {
+        let request = "POST /_matrix/client/v3/login";
+        let response = service.anonymous().send(request, login.to_string()).await;
+        let token = response.expect(StatusCode::OK)["access_token"].as_str().unwrap().to_owned();
+        devices.push(service.anonymous().with_token(&token));
+    }
+    service.clock.advance(7200);
+    devices[1].get(RULES).await.expect(StatusCode::OK);
+    service.state.flush_uses().await;
+    service.clock.advance(3 * 3600);
+    let page = browser.get(ACCOUNT).await;
+    let text = visible_text(&page);
+    let shown = "Since 2027-01-15 · Last used 3 hours ago|Signed in 3 times|\
+                 Since 2027-01-15 · Last used 3 hours ago|Sign out|\
+                 Since 2027-01-15 · Not used yet|Sign out|\
+                 Since 2027-01-15 · Not used yet|Sign out|Remove access";
+    assert!(text.contains(shown), "{text}");
+
+    let used = ids(&page).remove(0);
+    // The second submit has no effect.
+    for _ in 0..2 {
+        let revoked = browser.submit(&page, REVOKE, &[("token", &used)]).await;
+        browser.follow(&revoked).await.page(200, "That app is signed out there.");
+    }
+    let mut is_valid = Vec::new();
+    for device in &devices {
+        is_valid.push(device.get(RULES).await.status == 200);
+    }
+    assert_eq!(is_valid, [true, false, true]);
+    // One click removes the others.
+    let page = browser.get(ACCOUNT).await;
+    let matrix = page.text.split("name=\"app\" value=\"").nth(1).unwrap();
+    let matrix = matrix.split('"').next().unwrap();
+    browser.submit(&page, "/oauth/account/remove_app", &[("app", matrix)]).await;
+    for device in &devices {
+        assert_eq!(device.get(RULES).await.status, 401);
+    }
+    let events = events(&service, "alice").await;
+    let revoked = ["token_revoke success 1", "token_revoke success 2"];
+    assert_eq!(events[events.len() - 2..], revoked, "{events:?}");
+}
+
+on_both_engines![a_token_is_revoked_and_the_others_stay];
+
+#[tokio::test]
+async fn the_token_of_another_account_is_not_revoked() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let bob = service.user("bob").await;
+    for _ in 0..2 {
+        service.user("alice").await;
+    }
+    let page = browser.get(ACCOUNT).await;
+    let bobs = id_of(bob.token());
+    for value in [&*bobs, "", "nonsense", &"f".repeat(1000)] {
+        let response = browser.submit(&page, REVOKE, &[("token", value)]).await;
+        assert_eq!(response.status, 303);
+    }
+    bob.get(RULES).await.expect(StatusCode::OK);
+    assert_eq!(ids(&browser.get(ACCOUNT).await).len(), 2);
+}
+
+/// A page with the secret of a token would let everybody who sees it use the token.
+#[tokio::test]
+async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let mut tokens = Vec::new();
+    for _ in 0..12 {
+        tokens.push(service.user("alice").await.token().to_owned());
+    }
+    let page = browser.get(ACCOUNT).await;
+    assert_eq!(ids(&page).len(), 10);
+    page.page(200, "Only the 10 used last are shown here.");
+    for token in tokens {
+        assert!(!page.text.contains(&token));
+        let secret = &token[token.len() - 43..];
+        assert!(!page.text.contains(secret));
+    }
+}
