@@ -34,6 +34,7 @@ mod patch;
 mod path;
 pub mod pattern;
 mod position;
+pub mod preferences;
 pub mod property_path;
 mod response;
 mod rule;

@@ -1,0 +1,184 @@
+//! Preferences: the rules of one scope in the terms of the notifications page.
+//!
+//! | preference | rules |
+//! |---|---|
+//! | pause | `.m.rule.master` is enabled |
+//! | keyword | a content rule |
+//! | person | a sender rule whose id is a user id |
+//! | room | a room rule, or an override rule whose only condition is the room |
+//! | switch | one or two built-in rules |
+//!
+//! Clients use the same rules: Element adds a keyword as a content rule, and mutes a room by an
+//! override rule.
+
+mod actions;
+mod change;
+mod error;
+mod form;
+mod subject;
+mod switch;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+
+pub use self::change::{KeywordTarget, PreferenceChange, SubjectChoice};
+pub use self::error::{MAX_WORD_BYTES, PreferenceError};
+pub use self::subject::Subject;
+pub use self::switch::{Switch, SwitchState};
+use super::pattern::lower;
+use super::{Document, Effect, Rule, RuleExpiry, RuleKind, RuleScope};
+
+/// The preferences that the rules of one scope express.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preferences<'d> {
+    /// The pause of all notifications.
+    pub pause: Option<Pause>,
+    /// Keywords, in alphabetical order.
+    pub keywords: Vec<Keyword<'d>>,
+    /// People, by user id.
+    pub people: Vec<SubjectPreference<'d>>,
+    /// Rooms, by room id.
+    pub rooms: Vec<SubjectPreference<'d>>,
+    /// The switches of built-in rules. A device has none.
+    pub switches: Vec<(Switch, SwitchState)>,
+    /// Number of the user's rules that are none of these.
+    pub other_rules: usize,
+}
+
+/// All notifications are paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// The end of the pause.
+    pub until: Option<Timestamp>,
+}
+
+/// A word that messages are searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyword<'d> {
+    /// The id of its rule.
+    pub id: &'d str,
+    /// The word, which may contain the wildcards `*` and `?`.
+    pub pattern: &'d str,
+    /// Its setting.
+    pub setting: Setting,
+}
+
+/// A person or room with a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubjectPreference<'d> {
+    /// The user id or room id.
+    pub id: &'d str,
+    /// Its setting.
+    pub setting: Setting,
+}
+
+/// What happens when a message has a keyword, or is of a person or in a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The effect.
+    pub effect: Effect,
+    /// Whether the effect is the same for messages that mention the user: the rule is an override
+    /// rule.
+    pub includes_mentions: bool,
+    /// Whether the rule is enabled.
+    pub enabled: bool,
+    /// When the rule ends.
+    pub until: Option<Timestamp>,
+}
+
+impl Setting {
+    fn of(rule: &Rule, kind: RuleKind) -> Self {
+        Self {
+            effect: Effect::of(&rule.actions),
+            includes_mentions: kind == RuleKind::Override,
+            enabled: rule.enabled,
+            until: rule.until.map(RuleExpiry::to_second),
+        }
+    }
+}
+
+/// A text that a form repeats, to detect that the setting was changed since it was shown.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.effect {
+            Effect::Silent if self.includes_mentions => "silent",
+            Effect::Silent => "muted",
+            Effect::Notify { sound: false, highlight: false } => "notify",
+            Effect::Notify { sound: true, highlight: false } => "sound",
+            Effect::Notify { sound: false, highlight: true } => "highlight",
+            Effect::Notify { sound: true, highlight: true } => "sound-highlight",
+        })?;
+        if !self.enabled {
+            f.write_str("-off")?;
+        }
+        self.until.map_or(Ok(()), |until| write!(f, "-{}", until.as_millisecond()))
+    }
+}
+
+impl<'d> Preferences<'d> {
+    /// Reads the preferences that a document expresses.
+    pub fn read(document: &'d Document) -> Self {
+        let rules = document.user_rules();
+        let mut keywords: Vec<Keyword<'d>> =
+            rules[RuleKind::Content].iter().filter_map(keyword).collect();
+        keywords.sort_by_cached_key(|keyword| (lower(keyword.pattern), keyword.id));
+        let people = subjects(document, &[RuleKind::Sender], Subject::is_person);
+        // The last kind decides if a room has rules of both: it is evaluated first.
+        let rooms = subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
+        let expressed =
+            keywords.len() + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
+        let without_count = |(preference, _)| preference;
+        Self {
+            pause: switch::pause(document),
+            keywords,
+            people: people.into_iter().map(without_count).collect(),
+            rooms: rooms.into_iter().map(without_count).collect(),
+            switches: match document.scope() {
+                RuleScope::Global => {
+                    Switch::ALL.iter().map(|&it| (it, it.state(document))).collect()
+                }
+                RuleScope::Device(_) => Vec::new(),
+            },
+            other_rules: document.len() - expressed,
+        }
+    }
+}
+
+fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
+    // A rule with conditions does not depend on the word alone.
+    if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
+        return None;
+    }
+    let setting = Setting::of(rule, RuleKind::Content);
+    Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
+}
+
+/// The people or rooms with rules of these kinds, each with the number of its rules.
+fn subjects<'d>(
+    document: &'d Document,
+    kinds: &[RuleKind],
+    is_listed: impl Fn(&str) -> bool,
+) -> Vec<(SubjectPreference<'d>, usize)> {
+    let mut found = BTreeMap::<&str, (Setting, usize)>::new();
+    for &kind in kinds {
+        // In reverse order, because the first rule decides.
+        for rule in document.user_rules()[kind].iter().rev() {
+            let Some(id) = subject::of_rule(kind, rule).filter(|id| is_listed(id)) else {
+                continue;
+            };
+            let setting = Setting::of(rule, kind);
+            let entry = found.entry(id).or_insert((setting, 0));
+            // A disabled rule has no effect, so it does not hide another one.
+            if setting.enabled || !entry.0.enabled {
+                entry.0 = setting;
+            }
+            entry.1 += 1;
+        }
+    }
+    let preference = |(id, (setting, rules))| (SubjectPreference { id, setting }, rules);
+    found.into_iter().map(preference).collect()
+}

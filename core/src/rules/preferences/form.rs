@@ -1,0 +1,133 @@
+//! Forms of the notifications page.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::error::{MAX_WORD_BYTES, PreferenceError};
+use super::{KeywordTarget, PreferenceChange, Subject, SubjectChoice, Switch};
+use crate::oauth::form::{Pairs, last_value};
+use crate::percent;
+
+const MINUTE: i64 = 60 * 1000;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// The hour at which a pause until tomorrow morning ends.
+const MORNING: i64 = 8 * HOUR;
+
+/// A pause until the morning takes at least this long. At three in the morning, it ends the same
+/// day; at seven, the next day.
+const SHORTEST_NIGHT: i64 = 4 * HOUR;
+
+impl PreferenceChange {
+    /// Reads the form that was submitted at this time.
+    ///
+    /// # Errors
+    /// If a field is invalid.
+    pub fn from_pairs(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
+        let value = |name: &str| last_value(pairs, name);
+        let is_checked = |name: &str| !value(name).is_empty();
+        let seen = || Some(value("seen").to_owned()).filter(|seen| !seen.is_empty());
+        let listed = listed_id(pairs)?;
+        let subject = || Subject::parse(listed.as_deref().unwrap_or_else(|| value("id")));
+        Ok(match value("change") {
+            "pause" => Self::Pause { until: read_pause(value("for"), value("morning"), now)? },
+            "resume" => Self::Resume,
+            "keyword" => Self::SetKeyword {
+                target: match listed {
+                    Some(id) => KeywordTarget::Rule { id, seen: value("seen").to_owned() },
+                    None => KeywordTarget::Word(read_word(value("word"))?),
+                },
+                sound: is_checked("sound"),
+                highlight: is_checked("highlight"),
+            },
+            "remove-keyword" => Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?),
+            "subject" => Self::SetSubject {
+                subject: subject()?,
+                choice: read_choice(value("choice"), now)?,
+                seen: seen(),
+            },
+            "remove-subject" => Self::RemoveSubject(subject()?),
+            "switch" => read_switch(value("switch")).ok_or(PreferenceError::UnknownChange)?,
+            _ => return Err(PreferenceError::UnknownChange),
+        })
+    }
+}
+
+/// The id of a rule in a list of the page. It is percent-encoded, because browsers change line
+/// breaks in the fields of a form.
+fn listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
+    let encoded = Some(last_value(pairs, "rule")).filter(|encoded| !encoded.is_empty());
+    let decode = |encoded| percent::decode_segment(encoded).map(Into::into);
+    encoded.map(decode).transpose().map_err(|_| PreferenceError::UnknownChange)
+}
+
+/// The value of the button of a switch, such as `call-off`.
+fn read_switch(button: &str) -> Option<PreferenceChange> {
+    let (name, state) = button.rsplit_once('-')?;
+    let on = match state {
+        "on" => true,
+        "off" => false,
+        _ => return None,
+    };
+    Some(PreferenceChange::SetSwitch(Switch::from_name(name)?, on))
+}
+
+fn read_word(text: &str) -> Result<String, PreferenceError> {
+    match text.trim() {
+        "" => Err(PreferenceError::WordBlank),
+        word if word.len() > MAX_WORD_BYTES => Err(PreferenceError::WordTooLong),
+        word => Ok(word.to_owned()),
+    }
+}
+
+/// The end of a pause. The browser may send the end of the morning in its time zone.
+fn read_pause(
+    length: &str,
+    morning: &str,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, PreferenceError> {
+    Ok(match length {
+        "hour" => Some(after(now, HOUR)),
+        "8-hours" => Some(after(now, 8 * HOUR)),
+        "morning" => Some(read_morning(morning, now).unwrap_or_else(|| next_morning(now))),
+        "open" => None,
+        _ => return Err(PreferenceError::UnknownChange),
+    })
+}
+
+fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, PreferenceError> {
+    let mute = |millis| SubjectChoice::Mute { until: Some(after(now, millis)) };
+    Ok(match choice {
+        "notify" => SubjectChoice::Notify,
+        "mute" => SubjectChoice::Mute { until: None },
+        "mute-hour" => mute(HOUR),
+        "mute-8-hours" => mute(8 * HOUR),
+        "mute-day" => mute(DAY),
+        "mute-week" => mute(7 * DAY),
+        _ => return Err(PreferenceError::UnknownChange),
+    })
+}
+
+/// A time after `now`, rounded up to the minute that the page shows.
+fn after(now: Timestamp, millis: i64) -> Timestamp {
+    let end = now.as_millisecond() + millis + MINUTE - 1;
+    Timestamp::from_millisecond(end - end.rem_euclid(MINUTE)).unwrap_or(Timestamp::MAX)
+}
+
+/// The morning that the browser computed, unless it is not the next one.
+fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
+    let morning = Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
+    let longest = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());
+    (morning > now && now.checked_add(longest).is_ok_and(|end| morning <= end)).then_some(morning)
+}
+
+/// The next morning in UTC.
+fn next_morning(now: Timestamp) -> Timestamp {
+    let now = now.as_millisecond();
+    let today = now - now.rem_euclid(DAY) + MORNING;
+    let wait = (today - now).rem_euclid(DAY);
+    let wait = if wait < SHORTEST_NIGHT { wait + DAY } else { wait };
+    Timestamp::from_millisecond(now + wait).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,106 @@
+//! People and rooms, by the id that a user enters.
+
+use super::error::PreferenceError;
+use crate::percent;
+use crate::rules::{ConditionKind, Effect, MAX_ID_BYTES, Rule, RuleKind};
+
+/// A person or a room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A person, by user id: `@alice:example.org`.
+    Person(String),
+    /// A room, by room id: `!abc:example.org`.
+    Room(String),
+}
+
+/// The prefix of links to people and rooms that clients copy.
+const LINK: &str = "https://matrix.to/#/";
+
+/// Length of a room id without a server, which is a hash (since room version 12).
+const HASH_CHARACTERS: usize = 43;
+
+impl Subject {
+    /// Reads a user id, a room id, or a link to either.
+    ///
+    /// # Errors
+    /// If the text is none of them.
+    pub fn parse(text: &str) -> Result<Self, PreferenceError> {
+        let text = text.trim();
+        let linked = text.strip_prefix(LINK).and_then(read_link);
+        let id = linked.as_deref().unwrap_or(text);
+        match id.chars().next() {
+            None => Err(PreferenceError::IdBlank),
+            Some('#') => Err(PreferenceError::RoomAlias),
+            Some(_) if id.len() > MAX_ID_BYTES => Err(PreferenceError::IdTooLong),
+            // A rule id cannot contain these, although old user ids can.
+            Some(_) if id.contains(['/', '\\']) => Err(PreferenceError::IdInvalid),
+            Some('@') if Self::is_person(id) => Ok(Self::Person(id.to_owned())),
+            Some('!') if Self::is_room(id) => Ok(Self::Room(id.to_owned())),
+            Some('@') if !id.contains(':') => Err(PreferenceError::PersonWithoutServer),
+            Some(_) => Err(PreferenceError::IdInvalid),
+        }
+    }
+
+    /// The user id or room id, which is also the id of its rule.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Person(id) | Self::Room(id) => id,
+        }
+    }
+
+    /// The kind of its rule.
+    pub(super) fn kind(&self) -> RuleKind {
+        match self {
+            Self::Person(_) => RuleKind::Sender,
+            Self::Room(_) => RuleKind::Room,
+        }
+    }
+
+    /// Whether an id is a user id.
+    pub(super) fn is_person(id: &str) -> bool {
+        id.strip_prefix('@').and_then(|id| id.split_once(':')).is_some_and(is_local_and_server)
+    }
+
+    /// Whether an id is a room id.
+    pub(super) fn is_room(id: &str) -> bool {
+        let Some(id) = id.strip_prefix('!') else { return false };
+        let is_hash = |id: &str| {
+            let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            id.len() == HASH_CHARACTERS && id.bytes().all(is_base64)
+        };
+        id.split_once(':').map_or_else(|| is_hash(id), is_local_and_server)
+    }
+}
+
+/// The user or room that a rule of this kind is about, if it is about nothing else. Element mutes a
+/// room with an override rule, whose condition is the room.
+pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
+    let conditions = rule.conditions.as_deref().unwrap_or_default();
+    match (kind, conditions) {
+        (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),
+        (RuleKind::Override, [condition]) if Effect::of(&rule.actions) == Effect::Silent => {
+            match &condition.kind {
+                ConditionKind::EventMatch { key, pattern }
+                    if key == "room_id" && !pattern.contains(['*', '?']) =>
+                {
+                    Some(pattern)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The id in a link: before the event and the servers to join through.
+fn read_link(rest: &str) -> Option<String> {
+    let id = rest.split(['/', '?']).next()?;
+    percent::decode_segment(id).ok().map(Into::into)
+}
+
+fn is_local_and_server((local, server): (&str, &str)) -> bool {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    let is_server = server.chars().all(is_host) && server.contains(|c: char| c != '.' && c != ':');
+    !local.is_empty() && local.chars().all(is_plain) && !server.is_empty() && is_server
+}

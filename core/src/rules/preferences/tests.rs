@@ -1,0 +1,46 @@
+//! Preferences, their changes and their forms, by examples.
+
+mod change;
+mod form;
+mod read;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A document with these rules of the user and changes of built-in rules.
+fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
+    let mut rules = rules.clone();
+    for list in rules.as_object_mut().unwrap().values_mut() {
+        for rule in list.as_array_mut().unwrap() {
+            rule.as_object_mut().unwrap().entry("enabled").or_insert(json!(true));
+        }
+    }
+    let text = json!({"rules": rules, "changes": changes}).to_string();
+    Document::from_text(scope.parse().unwrap(), &text).unwrap()
+}
+
+fn document(rules: Value) -> Document {
+    document_in("global", &rules, &json!({}))
+}
+
+/// The rules of the user, without the empty arrays.
+fn rules_of(document: &Document) -> Value {
+    let mut rules = json!(document.user_rules());
+    rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));
+    rules
+}
+
+fn notify(sound: bool, highlight: bool) -> Effect {
+    Effect::Notify { sound, highlight }
+}
+
+fn setting(effect: Effect) -> Setting {
+    Setting { effect, includes_mentions: false, enabled: true, until: None }
+}
+
+/// An override rule that silences a room, as Element creates it.
+fn override_mute(id: &str, room: &str) -> Value {
+    let condition = json!({"kind": "event_match", "key": "room_id", "pattern": room});
+    json!({"rule_id": id, "actions": ["dont_notify"], "conditions": [condition]})
+}

@@ -1,0 +1,237 @@
+//! Changes of preferences as changes of rules.
+
+use super::*;
+
+/// The rules after changes.
+#[track_caller]
+fn changed(document: &Document, changes: &[PreferenceChange]) -> Value {
+    let mut document = document.clone();
+    for change in changes {
+        change.apply(&mut document).unwrap();
+    }
+    rules_of(&document)
+}
+
+fn word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
+    let target = KeywordTarget::Word(word.to_owned());
+    PreferenceChange::SetKeyword { target, sound, highlight }
+}
+
+fn subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
+    PreferenceChange::SetSubject { subject: Subject::parse(id).unwrap(), choice, seen: None }
+}
+
+const MUTE: SubjectChoice = SubjectChoice::Mute { until: None };
+
+fn until(second: i64) -> SubjectChoice {
+    SubjectChoice::Mute { until: Timestamp::from_second(second).ok() }
+}
+
+#[test]
+fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
+    let empty = document(json!({}));
+    assert_eq!(
+        changed(&empty, &[word("cake", true, true), word("Tea time", false, false)]),
+        json!({"content": [
+            {"rule_id": "Tea time", "default": false, "enabled": true, "pattern": "Tea time",
+                "actions": ["notify"]},
+            {"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake", "actions":
+                ["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]},
+        ]})
+    );
+}
+
+#[test]
+fn a_word_that_is_no_valid_id_gets_a_similar_one() {
+    let empty = document(json!({}));
+    let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| word(text, false, false));
+    let rules = changed(&empty, &words);
+    let ids: Vec<(&str, &str)> = rules["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rev()
+        .map(|rule| (rule["pattern"].as_str().unwrap(), rule["rule_id"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        ids,
+        [("/a", "_a"), (".a", "_a 2"), ("_a", "_a 3"), ("a\\b", "a_b"), (".", "_"), ("//", "__")]
+    );
+}
+
+#[test]
+fn adding_a_keyword_again_in_any_case_changes_it() {
+    let document = document(json!({"content": [
+        {"rule_id": "x", "pattern": "Cake", "enabled": false, "org.x": 1, "until": 1_800_000_000_001_i64,
+            "actions": ["dont_notify", {"set_tweak": "color", "value": "red"}]},
+    ]}));
+    let expected = json!({"content": [
+        {"rule_id": "x", "default": false, "pattern": "Cake", "enabled": true, "org.x": 1,
+            "until": 1_800_000_000_001_i64,
+            "actions": ["notify", {"set_tweak": "color", "value": "red"},
+                {"set_tweak": "sound", "value": "default"}]},
+    ]});
+    let again = word("cAKE", true, false);
+    assert_eq!(changed(&document, std::slice::from_ref(&again)), expected);
+    assert_eq!(changed(&document, &[again.clone(), again]), expected);
+}
+
+#[test]
+fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
+    let document = document(json!({"content": [
+        {"rule_id": "x", "pattern": "cake", "actions": ["notify", {"set_tweak": "sound"}]},
+    ]}));
+    let change = |id: &str, seen: &str, sound, highlight| {
+        let target = KeywordTarget::Rule { id: id.to_owned(), seen: seen.to_owned() };
+        PreferenceChange::SetKeyword { target, sound, highlight }
+    };
+    let highlight = json!(["notify", {"set_tweak": "highlight"}]);
+    let done = changed(&document, &[change("x", "sound", false, true)]);
+    assert_eq!(done["content"][0]["actions"], highlight);
+    // The same form again.
+    let twice = [change("x", "sound", false, true), change("x", "sound", false, true)];
+    assert_eq!(changed(&document, &twice), done);
+    for (stale, error) in [
+        (
+            change("x", "notify", false, true),
+            "the content rule \"x\" has been changed in the meantime",
+        ),
+        (
+            change("x", "sound-off", false, true),
+            "the content rule \"x\" has been changed in the meantime",
+        ),
+        (change("y", "sound", false, true), "there is no content rule \"y\""),
+    ] {
+        let mut copy = document.clone();
+        assert_eq!(stale.apply(&mut copy).unwrap_err().to_string(), error);
+        assert_eq!(copy, document, "a rejected change has no effect");
+    }
+}
+
+#[test]
+fn people_and_rooms_are_notified_of_or_muted() {
+    let empty = document(json!({}));
+    let sound = json!(["notify", {"set_tweak": "sound", "value": "default"}]);
+    let changes = [
+        subject("@bob:x", SubjectChoice::Notify),
+        subject("@eve:x", until(1_800_000_000)),
+        subject("!a:x", MUTE),
+    ];
+    let rule = |id: &str, actions: &Value| json!({"rule_id": id, "default": false, "enabled": true, "actions": actions});
+    let mut eve = rule("@eve:x", &json!([]));
+    eve["until"] = 1_800_000_000_000_i64.into();
+    assert_eq!(
+        changed(&empty, &changes),
+        json!({
+            "sender": [eve, rule("@bob:x", &sound)],
+            "room": [rule("!a:x", &json!([]))],
+        })
+    );
+    // The last decision counts, and has no end if none was chosen.
+    let more = [subject("@bob:x", MUTE), subject("@eve:x", SubjectChoice::Notify)];
+    let last = changed(&empty, &[&changes[..], &more].concat());
+    assert_eq!(last["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
+}
+
+#[test]
+fn a_decision_about_a_room_replaces_its_override_rules() {
+    let other = override_mute("other", "!b:x");
+    let document = document(json!({
+        "override": [override_mute("!a:x", "!a:x"), other, override_mute("again", "!a:x")],
+        "room": [{"rule_id": "!a:x", "enabled": false, "actions": [], "org.x": 1}],
+    }));
+    let sound = json!({"set_tweak": "sound", "value": "default"});
+    let rules = changed(&document, &[subject("!a:x", SubjectChoice::Notify)]);
+    assert_eq!(rules["override"].as_array().unwrap().len(), 1);
+    assert_eq!(rules["override"][0]["rule_id"], "other");
+    assert_eq!(
+        rules["room"],
+        json!([{"rule_id": "!a:x", "default": false, "enabled": true, "org.x": 1,
+            "actions": ["notify", sound]}])
+    );
+    let removed =
+        changed(&document, &[PreferenceChange::RemoveSubject(Subject::parse("!a:x").unwrap())]);
+    assert_eq!(removed["override"].as_array().unwrap().len(), 1);
+    assert_eq!(removed["room"], Value::Null);
+}
+
+#[test]
+fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
+    let document = document(json!({
+        "sender": [{"rule_id": "@bob:x", "actions": [], "until": 1_800_000_000_000_i64}],
+        "override": [override_mute("m", "!a:x")],
+    }));
+    let change = |id: &str, seen: &str, choice| PreferenceChange::SetSubject {
+        subject: Subject::parse(id).unwrap(),
+        choice,
+        seen: Some(seen.to_owned()),
+    };
+    for (change, is_accepted) in [
+        (change("@bob:x", "muted-1800000000000", SubjectChoice::Notify), true),
+        (change("@bob:x", "muted", SubjectChoice::Notify), false),
+        (change("@bob:x", "sound", MUTE), false),
+        // Submitted twice: a minute later the end is a minute later.
+        (change("@bob:x", "sound", until(1_800_000_060)), true),
+        (change("@bob:x", "sound", until(1_800_003_600)), false),
+        (change("@eve:x", "sound", MUTE), false),
+        (change("!a:x", "silent", MUTE), true),
+        (change("!a:x", "muted", SubjectChoice::Notify), false),
+    ] {
+        let mut copy = document.clone();
+        assert_eq!(change.apply(&mut copy).is_ok(), is_accepted, "{change:?}");
+        assert!(is_accepted || copy == document, "a rejected change has no effect");
+    }
+}
+
+#[test]
+fn removing_twice_is_no_error() {
+    let document = document(json!({
+        "content": [{"rule_id": "a", "pattern": "x", "actions": []}],
+        "sender": [{"rule_id": "@bob:x", "actions": []}],
+    }));
+    let bob = PreferenceChange::RemoveSubject(Subject::parse("@bob:x").unwrap());
+    let word = PreferenceChange::RemoveKeyword("a".to_owned());
+    assert_eq!(changed(&document, &[bob.clone(), word.clone(), bob, word]), json!({}));
+}
+
+#[test]
+fn a_switch_sets_all_its_rules() {
+    let state = |document: &Document, switch: Switch| {
+        Preferences::read(document).switches.into_iter().find(|(it, _)| *it == switch).unwrap().1
+    };
+    for changes in [
+        json!({}),
+        json!({".m.rule.encrypted": {"enabled": false}}),
+        json!({".m.rule.encrypted": {"actions": []}, ".m.rule.reaction": {"actions": ["notify"]}}),
+    ] {
+        let mut document = document_in("global", &json!({}), &changes);
+        for &switch in Switch::ALL {
+            for (on, expected) in
+                [(false, SwitchState::Off), (true, SwitchState::On), (true, SwitchState::On)]
+            {
+                PreferenceChange::SetSwitch(switch, on).apply(&mut document).unwrap();
+                assert_eq!(state(&document, switch), expected, "{switch} {changes}");
+            }
+        }
+    }
+    // Actions that the user chose and that agree with the switch are preserved.
+    let quiet = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
+    let mut document = document_in("global", &json!({}), &quiet);
+    PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document).unwrap();
+    assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
+}
+
+#[test]
+fn a_pause_is_the_enabled_master_rule() {
+    // Also if a client gave the rule other actions.
+    let odd = json!({".m.rule.master": {"actions": ["notify"]}});
+    let mut document = document_in("global", &json!({}), &odd);
+    PreferenceChange::Pause { until: None }.apply(&mut document).unwrap();
+    assert_eq!(Preferences::read(&document).pause, Some(Pause { until: None }));
+    let until = Timestamp::from_second(1_800_000_000).ok();
+    PreferenceChange::Pause { until }.apply(&mut document).unwrap();
+    assert_eq!(Preferences::read(&document).pause, Some(Pause { until }));
+    PreferenceChange::Resume.apply(&mut document).unwrap();
+    assert_eq!(Preferences::read(&document).pause, None);
+    assert_eq!(document.patch(".m.rule.master").unwrap().until, None);
+}

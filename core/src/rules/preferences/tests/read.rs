@@ -1,0 +1,179 @@
+//! Reading preferences from rules.
+
+use super::*;
+use crate::rules::builtin;
+
+#[test]
+fn a_content_rule_is_a_keyword() {
+    let document = document(json!({"content": [
+        {"rule_id": "z", "pattern": "Über*", "actions": ["notify", {"set_tweak": "highlight"}]},
+        {"rule_id": "cake", "pattern": "cake", "enabled": false, "actions": ["dont_notify"]},
+        {"rule_id": "b", "pattern": "Apple", "actions": ["notify", {"set_tweak": "sound"}],
+            "until": 1_800_000_000_000_i64},
+    ]}));
+    let preferences = Preferences::read(&document);
+    let until = Timestamp::from_second(1_800_000_000).ok();
+    assert_eq!(
+        preferences.keywords,
+        [
+            Keyword {
+                id: "b",
+                pattern: "Apple",
+                setting: Setting { until, ..setting(notify(true, false)) },
+            },
+            Keyword {
+                id: "cake",
+                pattern: "cake",
+                setting: Setting { enabled: false, ..setting(Effect::Silent) },
+            },
+            Keyword { id: "z", pattern: "Über*", setting: setting(notify(false, true)) },
+        ]
+    );
+    assert_eq!(preferences.other_rules, 0);
+}
+
+#[test]
+fn people_and_rooms_are_read_from_their_rules() {
+    let document = document(json!({
+        "sender": [
+            {"rule_id": "@bob:x", "actions": ["notify", {"set_tweak": "sound"}]},
+            {"rule_id": "@al:x.org:8448", "actions": []},
+        ],
+        "room": [{"rule_id": "!b:x", "actions": ["dont_notify"]}],
+        "override": [override_mute("!a:x", "!a:x"), override_mute("any id", "!c:[::1]")],
+    }));
+    let preferences = Preferences::read(&document);
+    let silent = Setting { includes_mentions: true, ..setting(Effect::Silent) };
+    let muted = setting(Effect::Silent);
+    assert_eq!(
+        preferences.people,
+        [
+            SubjectPreference { id: "@al:x.org:8448", setting: muted },
+            SubjectPreference { id: "@bob:x", setting: setting(notify(true, false)) },
+        ]
+    );
+    assert_eq!(
+        preferences.rooms,
+        [
+            SubjectPreference { id: "!a:x", setting: silent },
+            SubjectPreference { id: "!b:x", setting: muted },
+            SubjectPreference { id: "!c:[::1]", setting: silent },
+        ]
+    );
+    assert_eq!(preferences.other_rules, 0);
+}
+
+#[test]
+fn the_rule_that_decides_is_shown_for_a_room_with_several() {
+    let loud = json!({"rule_id": "!a:x", "actions": ["notify"]});
+    let off = |mut rule: Value| {
+        rule["enabled"] = false.into();
+        rule
+    };
+    let mute = || override_mute("m", "!a:x");
+    let silent = Setting { includes_mentions: true, ..setting(Effect::Silent) };
+    for (rules, expected) in [
+        (json!({"room": [loud], "override": [mute()]}), silent),
+        (json!({"room": [loud], "override": [off(mute())]}), setting(notify(false, false))),
+        (json!({"room": [off(loud.clone())], "override": [mute()]}), silent),
+    ] {
+        let document = document(rules.clone());
+        let preferences = Preferences::read(&document);
+        assert_eq!(preferences.rooms, [SubjectPreference { id: "!a:x", setting: expected }]);
+        assert_eq!(preferences.other_rules, 0, "{rules}");
+    }
+}
+
+#[test]
+fn rules_that_are_no_preference_are_counted() {
+    let condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!a:x"});
+    let with = |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
+    for rules in [
+        json!({"override": [with(json!([]))]}),
+        json!({"override": [with(json!([condition, {"kind": "contains_display_name"}]))]}),
+        json!({"override": [override_mute("a", "!*:x")]}),
+        json!({"override": [override_mute("a", "#a:x")]}),
+        json!({"override": [{"rule_id": "a", "actions": ["notify"], "conditions": [condition]}]}),
+        json!({"underride": [with(json!([condition]))]}),
+        json!({"room": [{"rule_id": "#alias:x", "actions": []}]}),
+        json!({"room": [{"rule_id": "!a:x", "actions": [], "conditions": [condition]}]}),
+        json!({"sender": [{"rule_id": "bob", "actions": []}]}),
+        json!({"content": [{"rule_id": "a", "pattern": "a", "actions": [], "conditions": [condition]}]}),
+    ] {
+        let document = document(rules.clone());
+        let preferences = Preferences::read(&document);
+        assert_eq!(preferences.other_rules, 1, "{rules}");
+        assert!(preferences.keywords.is_empty() && preferences.people.is_empty(), "{rules}");
+        assert!(preferences.rooms.is_empty(), "{rules}");
+    }
+}
+
+#[test]
+fn every_builtin_rule_but_the_master_has_one_switch() {
+    let mut switched: Vec<&(RuleKind, &str)> =
+        Switch::ALL.iter().flat_map(|switch| switch.rules()).collect();
+    switched.sort_unstable();
+    let all = builtin::all().iter().map(|(kind, rule)| (kind, rule.rule_id.as_str()));
+    let mut all: Vec<(RuleKind, &str)> = all.filter(|(_, id)| *id != builtin::MASTER).collect();
+    all.sort_unstable();
+    assert_eq!(switched, all.iter().collect::<Vec<_>>());
+    // All are on by default, and only a silencer prevents notifications.
+    let document = document(json!({}));
+    for (switch, state) in Preferences::read(&document).switches {
+        assert_eq!(state, SwitchState::On, "{switch}");
+    }
+}
+
+#[test]
+fn a_switch_is_off_if_its_rules_are_disabled_or_have_other_actions() {
+    let state = |switch: Switch, changes: Value| {
+        let document = document_in("global", &json!({}), &changes);
+        let switches = Preferences::read(&document).switches;
+        switches.into_iter().find(|(it, _)| *it == switch).unwrap().1
+    };
+    for (switch, changes, expected) in [
+        (Switch::Call, json!({".m.rule.call": {"enabled": false}}), SwitchState::Off),
+        (Switch::Call, json!({".m.rule.call": {"actions": ["dont_notify"]}}), SwitchState::Off),
+        (Switch::Call, json!({".m.rule.call": {"actions": ["notify"]}}), SwitchState::On),
+        (Switch::Bots, json!({".m.rule.suppress_notices": {"enabled": false}}), SwitchState::Off),
+        (
+            Switch::Bots,
+            json!({".m.rule.suppress_notices": {"actions": ["notify"]}}),
+            SwitchState::Off,
+        ),
+        (Switch::Group, json!({".m.rule.encrypted": {"enabled": false}}), SwitchState::Partly),
+        (
+            Switch::Group,
+            json!({".m.rule.encrypted": {"enabled": false}, ".m.rule.message": {"actions": []}}),
+            SwitchState::Off,
+        ),
+    ] {
+        assert_eq!(state(switch, changes.clone()), expected, "{changes}");
+    }
+}
+
+#[test]
+fn everything_is_paused_while_the_master_rule_is_enabled() {
+    for (changes, expected) in [
+        (json!({}), None),
+        (json!({".m.rule.master": {"enabled": false}}), None),
+        (json!({".m.rule.master": {"enabled": true}}), Some(Pause { until: None })),
+        (
+            json!({".m.rule.master": {"enabled": true, "until": 1_800_000_000_000_i64}}),
+            Some(Pause { until: Timestamp::from_second(1_800_000_000).ok() }),
+        ),
+        (json!({".m.rule.master": {"enabled": true, "actions": ["notify"]}}), None),
+    ] {
+        let document = document_in("global", &json!({}), &changes);
+        assert_eq!(Preferences::read(&document).pause, expected, "{changes}");
+    }
+}
+
+#[test]
+fn a_device_has_keywords_people_and_rooms_alone() {
+    let rules = json!({"content": [{"rule_id": "a", "pattern": "a", "actions": []}]});
+    let document = document_in("device/phone", &rules, &json!({}));
+    let preferences = Preferences::read(&document);
+    assert_eq!((preferences.keywords.len(), preferences.switches.len()), (1, 0));
+    assert_eq!(preferences.pause, None);
+}
