@@ -8,6 +8,7 @@ mod error;
 mod front;
 mod last_use;
 mod logo;
+mod notifications;
 mod rule_edit;
 mod rules;
 mod security;
@@ -30,6 +31,10 @@ pub use self::consent::{Arrival, ConsentPage};
 pub use self::error::{ErrorCause, ErrorPage};
 pub use self::front::{FrontLinks, FrontPage};
 pub use self::logo::Logo;
+pub use self::notifications::{
+    NotificationsPage, NotificationsPart, NotificationsView, PreferenceList, RejectedForm,
+    RejectionReason,
+};
 pub use self::rule_edit::{EditProblem, EditTarget, RuleEditPage};
 pub(crate) use self::rules::rule_anchor;
 pub use self::rules::{RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields};

@@ -11,6 +11,7 @@ use belfry::pages::{
     RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError,
     SignInLinks, SignInPage, SignUpPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
 };
+use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 
 mod samples;
 

@@ -23,6 +23,8 @@ use super::{
     UndoFields, assets,
 };
 
+#[path = "samples/notifications.rs"]
+mod notifications;
 #[path = "samples/rules.rs"]
 mod rules;
 
@@ -55,6 +57,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     }
     pages.extend(security_pages(layout)?);
     pages.extend(sign_up_pages(layout, app)?);
+    pages.extend(notifications::all(layout, app)?);
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),

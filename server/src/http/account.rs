@@ -1,5 +1,6 @@
 //! Pages for users: sign-in, sign-out and the account.
 
+pub(super) mod notifications;
 pub(super) mod page;
 pub(super) mod password;
 pub(super) mod registration;

@@ -21,7 +21,7 @@ pub(crate) use self::api::ApiError;
 use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::OAuthApiError;
-pub(crate) use self::page::{PageError, security_status, sign_in_status};
+pub(crate) use self::page::{PageError, rejection_status, security_status, sign_in_status};
 use crate::config::LimitMode;
 use crate::evaluation_pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;

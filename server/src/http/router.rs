@@ -10,7 +10,9 @@ use axum::routing::{any, get, post};
 use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
-use super::account::{page, rules, security, sign_in, sign_out, sign_up, tokens, try_message};
+use super::account::{
+    notifications, page, rules, security, sign_in, sign_out, sign_up, tokens, try_message,
+};
 use super::api::admin::{self, actions, empty_list, empty_statistics};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
@@ -177,6 +179,10 @@ fn oauth_areas() -> [AreaRouter; 3] {
         .route(paths::SIGN_OUT, get(sign_out::sign_out_page).post(sign_out::sign_out))
         .route(paths::ACCOUNT, get(page::account_page))
         .route(paths::REMOVE_APP, post(page::remove_app))
+        .route(
+            paths::ACCOUNT_NOTIFICATIONS,
+            get(notifications::notifications_page).post(notifications::change_notifications),
+        )
         .route(paths::ACCOUNT_RULES, get(rules::rules_page).post(rules::change_rules))
         .route(paths::EDIT_RULE, get(rules::edit::edit_page).post(rules::edit::save_rule))
         .route(paths::ACCOUNT_TRY, get(try_message::try_page).post(try_message::try_message))

@@ -58,6 +58,8 @@ pub enum Notice {
     Saved,
     /// A form was sent after the session had ended, and changed nothing.
     NotSaved,
+    /// A setting was removed.
+    Removed,
     /// An app has no access any more.
     AppRemoved,
     /// A deleted rule was restored.

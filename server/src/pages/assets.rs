@@ -29,8 +29,12 @@ pub static SUBMIT: Asset = Asset::new("submit", "js", include_str!("../../static
 pub static CLICK_GUARD: Asset =
     Asset::new("click-guard", "js", include_str!("../../static/click-guard.js"));
 
+/// Shows times in the time zone of the browser.
+pub static NOTIFICATIONS: Asset =
+    Asset::new("notifications", "js", include_str!("../../static/notifications.js"));
+
 /// Every file.
-pub static ALL: [&Asset; 5] = [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD];
+pub static ALL: [&Asset; 6] = [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD, &NOTIFICATIONS];
 
 impl Asset {
     const fn new(name: &'static str, extension: &'static str, content: &'static str) -> Self {

@@ -7,6 +7,7 @@ mod fixture;
 mod flow;
 mod gallery;
 mod languages;
+mod notifications;
 mod plain;
 mod screenshots;
 mod security;

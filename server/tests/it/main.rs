@@ -20,6 +20,7 @@ mod interop;
 mod limits;
 mod matrix;
 mod metrics;
+mod notifications;
 mod oauth;
 mod openapi;
 #[cfg(target_os = "linux")]

@@ -271,7 +271,7 @@ fn many_rules() -> Result<Document, askama::Error> {
     document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 
-fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
+pub(super) fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
     let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
     Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)
 }

@@ -8,7 +8,7 @@ use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::evaluation_pool::EvaluationError;
-use crate::pages::{ErrorCause, SecurityError, SignInError};
+use crate::pages::{ErrorCause, RejectionReason, SecurityError, SignInError};
 use crate::store::{RuleWriteError, StoreError};
 use crate::unread_responses::TooManyUnread;
 
@@ -93,6 +93,11 @@ pub(crate) fn security_status(failed: Option<SecurityError>) -> StatusCode {
         }
         Some(SecurityError::LastAdmin) => StatusCode::FORBIDDEN,
     }
+}
+
+/// The status of the notifications page after a rejected form.
+pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
+    if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
 /// A rejected change is shown on its page instead.

@@ -19,7 +19,7 @@ use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The routes outside the Matrix area. A new route is added here with its area.
-const ROUTES: [(&str, Area); 65] = [
+const ROUTES: [(&str, Area); 66] = [
     ("/healthz", EXEMPT),
     ("/readyz", EXEMPT),
     ("/metrics", EXEMPT),
@@ -74,6 +74,7 @@ const ROUTES: [(&str, Area); 65] = [
     ("/oauth/authorize/native", PAGES),
     ("/oauth/authorize/resume", PAGES),
     ("/oauth/account/remove_app", PAGES),
+    ("/oauth/account/notifications", PAGES),
     ("/oauth/account/rules", PAGES),
     ("/oauth/account/rules/edit", PAGES),
     ("/oauth/account/try", PAGES),

@@ -42,17 +42,25 @@ impl Fixture {
         Self { tab, app, server, passwords, folder }
     }
 
+    /// Issues a token of Alice with these scopes and further arguments.
+    pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
+        let issue = ["token", "issue", "alice", "--scopes"];
+        run_successfully(self.folder.path(), &[&issue[..], arguments].concat())
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Puts a push rule, as an app does.
+    pub(super) async fn put_rule(&self, token: &str, rule: &str, body: &str) {
+        let url = format!("{}/_matrix/client/v3/pushrules/{rule}", self.server.url);
+        let put = reqwest::Client::new().put(url).bearer_auth(token).body(body.to_owned());
+        assert!(put.send().await.unwrap().status().is_success(), "{rule}");
+    }
+
     /// Adds apps and rules of every kind to the account of Alice.
     pub(super) async fn add_apps_and_rules(&self) {
-        let folder = self.folder.path();
-        let issue = ["token", "issue", "alice", "--scopes"];
-        let token = run_successfully(folder, &[&issue[..], &["read write push"]].concat());
-        run_successfully(
-            folder,
-            &[&issue[..], &["read:statuses", "--app", "The bell ringers’ bot"]].concat(),
-        );
-        let http = reqwest::Client::new();
-        let pushrules = format!("{}/_matrix/client/v3/pushrules", self.server.url);
+        let token = self.issue_token(&["read write push"]);
+        self.issue_token(&["read:statuses", "--app", "The bell ringers’ bot"]);
         let sound_and_highlight = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
         for (rule, body) in [
             (
@@ -65,11 +73,7 @@ impl Fixture {
             ("global/underride/.m.rule.message/enabled", "false"),
             ("device/phone/override/work", &*format!(r#"{{"actions":{sound_and_highlight}}}"#)),
         ] {
-            let put = http.put(format!("{pushrules}/{rule}")).bearer_auth(token.trim_end());
-            assert!(
-                put.body(body.to_owned()).send().await.unwrap().status().is_success(),
-                "{rule}"
-            );
+            self.put_rule(&token, rule, body).await;
         }
         self.tab.goto(&self.app.authorize(&[("scope", "read write:media push")])).await;
         self.allow().await;

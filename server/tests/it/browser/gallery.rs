@@ -71,6 +71,9 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.goto(&format!("{account}?notice=not-saved")).await;
     tab.find("[role=status]").await;
     show("account-not-saved").await;
+    tab.goto(&format!("{account}/notifications")).await;
+    tab.find("#switch-call").await;
+    show("notifications").await;
     tab.goto(&account).await;
     tab.find(".cards").await;
     show("account").await;

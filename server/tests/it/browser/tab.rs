@@ -170,6 +170,11 @@ impl Tab {
         self.devtools("Network.setExtraHTTPHeaders", headers).await;
     }
 
+    /// Sets the time zone of scripts, such as `Europe/Berlin`.
+    pub(super) async fn set_time_zone(&self, zone: &str) {
+        self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await;
+    }
+
     pub(super) async fn disable_scripts(&self) {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }

@@ -1,0 +1,88 @@
+//! A rejected form of the notifications page, which is shown again with what was entered.
+
+use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::percent;
+use belfry_core::rules::RuleError;
+use belfry_core::rules::preferences::PreferenceError;
+
+use super::NotificationsPart;
+use super::rows::show_name;
+use crate::language::{Argument, Language};
+
+/// A rejected form.
+pub struct RejectedForm {
+    /// The part of the page with the form.
+    pub(super) part: NotificationsPart,
+    /// Whether it adds an entry, and does not change one in a list.
+    pub(super) is_new: bool,
+    /// What is wrong, and what to do.
+    pub(super) text: String,
+    /// The fields as they were entered.
+    pub(super) word: String,
+    pub(super) id: String,
+    pub(super) choice: String,
+    pub(super) sound: bool,
+    pub(super) highlight: bool,
+}
+
+/// Why a form was rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RejectionReason {
+    /// A field is invalid.
+    Field(PreferenceError),
+    /// The rules do not allow the change.
+    Rules(RuleError),
+}
+
+impl RejectedForm {
+    /// The form with these fields. `None` if it is none of the page.
+    pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
+        let value = |name: &str| last_value(pairs, name).to_owned();
+        let rule = value("rule");
+        let name = show_name(&percent::decode_segment(&rule).unwrap_or_default());
+        let is_checked = |name: &str| !last_value(pairs, name).is_empty();
+        Some(Self {
+            part: NotificationsPart::of_change(last_value(pairs, "change"))?,
+            is_new: rule.is_empty(),
+            text: reason.text(Argument::Trusted(&name), language),
+            word: value("word"),
+            id: value("id"),
+            choice: value("choice"),
+            sound: is_checked("sound"),
+            highlight: is_checked("highlight"),
+        })
+    }
+}
+
+impl RejectionReason {
+    /// Whether the form was valid when its page was loaded.
+    pub fn is_conflict(&self) -> bool {
+        matches!(
+            self,
+            Self::Rules(RuleError::ChangedMeanwhile { .. } | RuleError::NoSuchRule { .. })
+        )
+    }
+
+    fn text(&self, name: Argument<'_>, language: Language) -> String {
+        match self {
+            Self::Field(error) => {
+                language.text(&format!("notifications-error-{}", <&str>::from(error))).into_owned()
+            }
+            Self::Rules(RuleError::TooManyRules(most)) => {
+                let most = most.to_string();
+                let count = Argument::Trusted(&most);
+                language.text_with("notifications-error-too-many", "count", count)
+            }
+            Self::Rules(RuleError::TooManyBytes(_)) => {
+                language.text("notifications-error-too-large").into_owned()
+            }
+            Self::Rules(RuleError::ChangedMeanwhile { .. }) => {
+                language.text_with("notifications-error-changed", "name", name)
+            }
+            Self::Rules(RuleError::NoSuchRule { .. }) => {
+                language.text_with("notifications-error-removed", "name", name)
+            }
+            Self::Rules(_) => language.text("notifications-error-other").into_owned(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Rows of the lists of keywords, people and rooms.
+
+use belfry_core::percent;
+use belfry_core::rules::Effect;
+use belfry_core::rules::preferences::{Keyword, Setting, SubjectPreference};
+use belfry_core::text::escape_invisible;
+use jiff::Timestamp;
+
+use super::super::Layout;
+use super::timed_text::TimedText;
+use crate::language::isolate;
+
+/// The maximum number of characters of a name that is shown. An account may have megabytes of
+/// rules.
+const MAX_SHOWN: usize = 200;
+
+/// A keyword.
+pub(super) struct KeywordRow {
+    pub(super) word: String,
+    /// The percent-encoded id of the rule.
+    pub(super) rule: String,
+    pub(super) seen: String,
+    pub(super) sound: bool,
+    pub(super) highlight: bool,
+    pub(super) marks: Vec<TimedText>,
+}
+
+/// A person or a room.
+pub(super) struct SubjectRow {
+    pub(super) name: String,
+    /// The percent-encoded id.
+    pub(super) rule: String,
+    pub(super) seen: String,
+    /// The name of the choice that it is set to, unless it has an end.
+    pub(super) choice: &'static str,
+    pub(super) marks: Vec<TimedText>,
+}
+
+pub(super) fn keyword_row(
+    layout: &Layout<'_>,
+    keyword: &Keyword<'_>,
+    now: Timestamp,
+) -> KeywordRow {
+    let setting = &keyword.setting;
+    let text = |key: &str| TimedText::plain(layout.text(key));
+    let (sound, highlight) = match setting.effect {
+        Effect::Silent => (false, false),
+        Effect::Notify { sound, highlight } => (sound, highlight),
+    };
+    let mut marks = Vec::new();
+    if !setting.enabled {
+        marks.push(text("notifications-off"));
+    }
+    if setting.effect == Effect::Silent {
+        marks.push(text("notifications-muted"));
+    }
+    for (is_set, key) in [(sound, "notifications-sound"), (highlight, "notifications-highlight")] {
+        if is_set {
+            marks.push(text(key));
+        }
+    }
+    marks.extend(end(layout, setting, now));
+    KeywordRow {
+        word: show_name(keyword.pattern),
+        rule: percent::encode(keyword.id),
+        seen: setting.to_string(),
+        sound,
+        highlight,
+        marks,
+    }
+}
+
+pub(super) fn subject_row(
+    layout: &Layout<'_>,
+    subject: &SubjectPreference<'_>,
+    now: Timestamp,
+) -> SubjectRow {
+    let setting = &subject.setting;
+    let (key, choice) = match setting.effect {
+        Effect::Notify { .. } => ("notifications-notifies", "notify"),
+        Effect::Silent if setting.includes_mentions => ("notifications-silent", "mute"),
+        Effect::Silent => ("notifications-muted", "mute"),
+    };
+    let mut marks = vec![TimedText::plain(layout.text(key))];
+    if !setting.enabled {
+        marks.insert(0, TimedText::plain(layout.text("notifications-off")));
+    }
+    marks.extend(end(layout, setting, now));
+    SubjectRow {
+        name: show_name(subject.id),
+        rule: percent::encode(subject.id),
+        seen: setting.to_string(),
+        choice: if setting.until.is_none() { choice } else { "" },
+        marks,
+    }
+}
+
+/// When the setting ends.
+fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
+    let until = setting.until?;
+    Some(TimedText::new(layout, "notifications-until", until, now))
+}
+
+/// A name of a user, which may be long and contain invisible characters.
+pub(super) fn show_name(name: &str) -> String {
+    let shortened = match name.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    };
+    isolate(&escape_invisible(&shortened))
+}

@@ -1,0 +1,167 @@
+//! Browser tests of the notifications page.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::access::{HORIZONTAL_OVERFLOW, RUN, axe};
+use super::fixture::{Fixture, with_browser};
+use crate::support::report_skipped;
+
+const ENTER: &str = "\u{e007}";
+const SPACE: &str = "\u{e00d}";
+
+/// Opens the page; Alice signs in.
+async fn open(fixture: &Fixture) -> String {
+    let page = format!("{}/oauth/account/notifications", fixture.server.url);
+    fixture.tab.goto(&page).await;
+    fixture.sign_in("alice").await;
+    fixture.tab.find("#switch-call").await;
+    page
+}
+
+/// Whether a switch is on.
+async fn is_on(fixture: &Fixture, switch: &str) -> bool {
+    fixture.tab.has(&format!("#switch-{switch}[aria-checked=true]")).await
+}
+
+#[test]
+fn notifications_are_changed_with_the_keyboard_alone() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        let tab = &fixture.tab;
+        tab.tab_to("#word").await;
+        tab.press(&format!("cake{ENTER}")).await;
+        tab.find("#keywords .notice").await;
+        tab.wait_for_text("cake").await;
+        // The entry unfolds, and its first check box is the sound.
+        tab.tab_to("#keywords summary").await;
+        tab.press(ENTER).await;
+        tab.tab_to("#sound-1").await;
+        tab.press(SPACE).await;
+        tab.tab_to("#keywords .entries button[value=keyword]").await;
+        tab.press(ENTER).await;
+        tab.find("#keywords .entries input[name=seen][value=highlight]").await;
+        // A switch has the focus again after it was turned off.
+        tab.tab_to("#switch-call").await;
+        tab.press(SPACE).await;
+        tab.find("#switch-call[aria-checked=false]:focus").await;
+        tab.press(SPACE).await;
+        tab.find("#switch-call[aria-checked=true]").await;
+    });
+}
+
+#[test]
+fn notifications_are_changed_without_scripts() {
+    with_browser(async |fixture| {
+        fixture.tab.disable_scripts().await;
+        open(fixture).await;
+        let tab = &fixture.tab;
+        assert!(tab.find(".utc").await.is_displayed().await.unwrap());
+        tab.click("button[value=hour]").await;
+        tab.find("button[value=resume]").await;
+        tab.wait_for_text(" UTC.").await;
+        tab.click("button[value=resume]").await;
+        tab.find("button[value=hour]").await;
+
+        tab.fill("#id", "#tea:ring.example").await;
+        tab.click("form:has(#id) button").await;
+        tab.find("#id[aria-invalid=true]:focus").await;
+        tab.wait_for_text("This is the address of a room, not its id.").await;
+        tab.fill("#id", "!tea:ring.example").await;
+        tab.click("form:has(#id) button").await;
+        tab.find("#rooms + ul summary").await;
+        tab.click("#rooms + ul summary").await;
+        tab.click("#rooms + ul button[value=remove-subject]").await;
+        tab.find("#subjects:not(:has(#rooms)) .notice").await;
+
+        tab.click("#switch-bots").await;
+        tab.find("#switch-bots[aria-checked=false]").await;
+        assert!(is_on(fixture, "edits").await);
+    });
+}
+
+#[test]
+fn times_are_those_of_the_browser() {
+    with_browser(async |fixture| {
+        fixture.tab.set_time_zone("America/St_Johns").await;
+        open(fixture).await;
+        let tab = &fixture.tab;
+        assert!(!tab.find(".utc").await.is_displayed().await.unwrap());
+        tab.click("button[value=morning]").await;
+        tab.find("button[value=resume]").await;
+        let end = "(() => {
+            const end = new Date(document.querySelector('time').dateTime);
+            const hours = (end - Date.now()) / 3600000;
+            return [end.getHours(), end.getMinutes(), hours > 3 && hours < 29];
+        })()";
+        assert_eq!(tab.evaluate(end).await, json!([8, 0, true]));
+        let text = tab.evaluate("document.querySelector('time').innerText").await;
+        let text = text.as_str().unwrap().to_owned();
+        assert!(text.contains("8:00") && !text.contains("UTC"), "{text}");
+    });
+}
+
+/// An app changes the entry that the page shows.
+#[test]
+fn a_stale_page_says_what_happened_and_overwrites_nothing() {
+    with_browser(async |fixture| {
+        let page = open(fixture).await;
+        let tab = &fixture.tab;
+        tab.fill("#word", &format!("cake{ENTER}")).await;
+        tab.find("#keywords .entries").await;
+        // Meanwhile the keyword is changed in an app.
+        let token = fixture.issue_token(&["push"]);
+        let quiet = r#"{"pattern":"cake","actions":["notify"]}"#;
+        fixture.put_rule(&token, "global/content/cake", quiet).await;
+        tab.click("#keywords summary").await;
+        tab.click("#highlight-1").await;
+        tab.click("#keywords .entries button[value=keyword]").await;
+        tab.find("#keywords [role=alert]:focus").await;
+        tab.wait_for_text("cake was changed in the meantime").await;
+        tab.goto(&page).await;
+        tab.find("#keywords .entries input[name=seen][value=notify]").await;
+    });
+}
+
+/// The states that the walk over all pages does not visit, in both directions and colour schemes,
+/// on a phone and on a desk.
+#[test]
+fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
+    let axe = match axe() {
+        Ok(axe) => axe,
+        Err(reason) => return report_skipped("axe-core", &reason),
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    with_browser(async |fixture| {
+        let page = open(fixture).await;
+        fixture.add_apps_and_rules().await;
+        let tab = &fixture.tab;
+        for (lang, schemes) in [("en", ["light", "dark"]), ("ar", ["dark", "light"])] {
+            for state in ["error", "paused"] {
+                tab.goto(&format!("{page}?lang={lang}")).await;
+                if state == "error" {
+                    tab.fill("#id", &format!("bob{ENTER}")).await;
+                    tab.find("#id-problem").await;
+                } else {
+                    tab.click("button[value=hour]").await;
+                    tab.find("button[value=resume]").await;
+                }
+                let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
+                tab.evaluate(unfold).await;
+                for (width, scheme) in [320, 1280].into_iter().zip(schemes) {
+                    let name = format!("notifications-{state}-{lang}-{scheme}-{width}");
+                    tab.prefer_color_scheme(scheme).await;
+                    tab.resize(width, 800).await;
+                    assert_eq!(tab.run(&axe, RUN).await, json!([true, []]), "{name}");
+                    assert_eq!(tab.evaluate(HORIZONTAL_OVERFLOW).await, json!([]), "{name}");
+                    let image = tab.screenshot(width).await;
+                    std::fs::write(folder.join(format!("{name}.png")), image).unwrap();
+                }
+            }
+            tab.click("button[value=resume]").await;
+            tab.find("button[value=hour]").await;
+        }
+    });
+}

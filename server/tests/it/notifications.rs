@@ -1,0 +1,95 @@
+//! The notifications page over HTTP.
+
+mod changes;
+mod conflicts;
+mod lists;
+mod names;
+mod profiles;
+mod session;
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use belfry::config::Config;
+use serde_json::Value;
+
+use crate::support::service::unlimited;
+use crate::support::{Browser, Service, TestClient, TestResponse};
+
+pub(crate) const PAGE: &str = "/oauth/account/notifications";
+
+/// Alice in a browser, and with an app that uses the API.
+struct Alice {
+    service: Arc<Service>,
+    browser: Browser,
+    app: TestClient,
+}
+
+impl Alice {
+    async fn new() -> Self {
+        Self::with(unlimited()).await
+    }
+
+    async fn with(config: Config) -> Self {
+        let service = Arc::new(Service::with(config).await);
+        service.add_account("alice").await;
+        let browser = sign_in(&service).await;
+        let app = service.user("alice").await;
+        Self { service, browser, app }
+    }
+
+    async fn page(&mut self) -> TestResponse {
+        self.browser.get(PAGE).await
+    }
+
+    /// Submits a form of the page without following the redirect.
+    async fn post(&mut self, fields: &[(&str, &str)]) -> TestResponse {
+        self.post_to(PAGE, fields).await
+    }
+
+    /// Submits a form of a page with a query.
+    async fn post_to(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
+        let csrf = csrf(&self.page().await);
+        let all: Vec<(&str, &str)> =
+            [("csrf", &*csrf)].into_iter().chain(fields.iter().copied()).collect();
+        self.browser.post(path, &all).await
+    }
+
+    /// Submits a form, which must be accepted, and returns the page after it.
+    async fn change(&mut self, fields: &[(&str, &str)]) -> TestResponse {
+        let response = self.post(fields).await;
+        self.browser.follow(&response).await
+    }
+
+    /// The rules of the user as a client sees them, by kind: id, enabled, actions.
+    async fn rules(&self, path: &str) -> Value {
+        self.app.get_rules(path).await
+    }
+
+    async fn put_rule(&self, path: &str, body: Value) {
+        let path = format!("PUT /_matrix/client/v3/pushrules/{path}");
+        self.app.send(&path, body.to_string()).await.expect(StatusCode::OK);
+    }
+}
+
+/// A browser in which Alice is signed in.
+async fn sign_in(service: &Service) -> Browser {
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser
+}
+
+fn csrf(page: &TestResponse) -> String {
+    let field = page.text.split("name=\"csrf\" value=\"").nth(1).unwrap();
+    field.split('"').next().unwrap().to_owned()
+}
+
+/// The hidden field `seen` of the entry with this percent-encoded rule.
+#[track_caller]
+fn seen(page: &TestResponse, rule: &str) -> String {
+    let entry = page.text.split(&format!("name=\"rule\" value=\"{rule}\">")).nth(1);
+    let entry = entry.unwrap_or_else(|| panic!("{rule}: {}", page.text));
+    let value = entry.split("name=\"seen\" value=\"").nth(1).unwrap();
+    value.split('"').next().unwrap().to_owned()
+}

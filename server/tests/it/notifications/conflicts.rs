@@ -1,0 +1,208 @@
+//! Rejected forms: invalid fields, two tabs, stale pages, double submits and limits. Nothing that
+//! was entered or stored is lost, and the page says what happened.
+
+use serde_json::{Value, json};
+
+use super::{Alice, csrf, seen};
+use crate::oauth::visible_text;
+use crate::support::TestResponse;
+use crate::support::service::{config, unlimited};
+
+/// Asserts that a field is marked as invalid, with this text beside it and this value.
+#[track_caller]
+fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
+    page.page(status, &format!("<p class=\"field-error\" id=\"{field}-problem\">{text}"));
+    let input = page.text.split(&format!("<input id=\"{field}\"")).nth(1).unwrap();
+    let input = input.split('>').next().unwrap();
+    for attribute in [
+        &*format!(" value=\"{value}\""),
+        " aria-invalid=\"true\"",
+        &*format!(" aria-describedby=\"{field}-problem"),
+        " autofocus",
+    ] {
+        assert!(input.contains(attribute), "{attribute}: {input}");
+    }
+    assert!(!page.text.contains("Saved."));
+}
+
+#[tokio::test]
+async fn an_invalid_field_is_shown_again_with_what_was_entered() {
+    let mut alice = Alice::new().await;
+    for (id, shown, text) in [
+        ("", "", "Please enter the id of a person or a room."),
+        ("#tea:x", "#tea:x", "This is the address of a room, not its id."),
+        ("@bob", "@bob", "The server is missing."),
+        ("bob", "bob", "This is not an id."),
+        ("!tea", "!tea", "This is not an id."),
+        ("\"><b>", "&#34;&#62;&#60;b&#62;", "This is not an id."),
+        (
+            &*format!("@{}:x", "b".repeat(300)),
+            &*format!("@{}:x", "b".repeat(300)),
+            "This is too long",
+        ),
+    ] {
+        let fields = [("change", "subject"), ("id", id), ("choice", "mute-day")];
+        let page = alice.post(&fields).await;
+        assert_invalid(&page, 422, "id", shown, text);
+        page.page(422, "<option value=\"mute-day\" selected>");
+    }
+    let long = "x".repeat(241);
+    for (word, text) in [(" ", "Please enter a word."), (&*long, "This is too long for a keyword.")]
+    {
+        let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
+        assert_invalid(&page, 422, "word", word, text);
+        page.page(422, "id=\"highlight\" name=\"highlight\" checked>");
+        page.page(422, "id=\"sound\" name=\"sound\">");
+    }
+    assert!(alice.page().await.text.contains("You have no keywords."));
+}
+
+#[tokio::test]
+async fn an_unknown_change_is_malformed() {
+    let mut alice = Alice::new().await;
+    for fields in [&[][..], &[("change", "x")], &[("change", "switch"), ("switch", "x-on")]] {
+        alice.post(fields).await.page(400, "This server could not read what was sent.");
+    }
+}
+
+/// Two tabs show the same keyword; what the first one saved is not overwritten by the second.
+#[tokio::test]
+async fn a_form_of_a_stale_page_changes_nothing() {
+    let mut alice = Alice::new().await;
+    alice.change(&[("change", "keyword"), ("word", "cake"), ("sound", "on")]).await;
+    alice.change(&[("change", "subject"), ("id", "@bob:x"), ("choice", "notify")]).await;
+    let stale = alice.page().await;
+    let [cake, bob] = ["cake", "%40bob%3Ax"].map(|rule| seen(&stale, rule));
+    alice
+        .change(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake), ("highlight", "on")])
+        .await;
+    alice
+        .change(&[
+            ("change", "subject"),
+            ("rule", "%40bob%3Ax"),
+            ("seen", &bob),
+            ("choice", "mute"),
+        ])
+        .await;
+    let before = alice.rules("").await;
+
+    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
+    page.page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
+    let text = visible_text(&page);
+    assert!(text.contains("Keywords|cake was changed in the meantime"), "{text}");
+    assert!(text.contains("|cake|Highlight|"), "the page shows the present state: {text}");
+    let fields =
+        [("change", "subject"), ("rule", "%40bob%3Ax"), ("seen", &*bob), ("choice", "mute-week")];
+    let page = alice.post(&fields).await;
+    assert!(visible_text(&page).contains("People and rooms|@bob:x was changed in the meantime"));
+    assert_eq!(alice.rules("").await, before);
+
+    // Removed meanwhile, by an app.
+    alice.app.delete("global/content/cake").await;
+    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
+    page.page(409, "was removed in the meantime");
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_form_may_be_submitted_twice() {
+    let mut alice = Alice::new().await;
+    let csrf = csrf(&alice.page().await);
+    for fields in [
+        &[("change", "keyword"), ("word", "cake"), ("sound", "on")][..],
+        &[("change", "keyword"), ("rule", "cake"), ("seen", "sound"), ("highlight", "on")],
+        &[("change", "subject"), ("id", "@bob:x"), ("choice", "notify")],
+        &[
+            ("change", "subject"),
+            ("rule", "%40bob%3Ax"),
+            ("seen", "sound"),
+            ("choice", "mute-hour"),
+        ],
+        &[("change", "pause"), ("for", "hour")],
+        &[("change", "resume")],
+        &[("change", "switch"), ("switch", "call-off")],
+        &[("change", "remove-keyword"), ("rule", "cake")],
+        &[("change", "remove-subject"), ("rule", "%40bob%3Ax")],
+    ] {
+        let fields: Vec<(&str, &str)> =
+            [("csrf", &*csrf)].into_iter().chain(fields.iter().copied()).collect();
+        let first = alice.browser.post(super::PAGE, &fields).await;
+        assert_eq!(first.status, 303, "{fields:?}: {first:?}");
+        let rules = alice.rules("").await;
+        // The second click comes in the next minute.
+        alice.service.clock.advance(1);
+        let second = alice.browser.post(super::PAGE, &fields).await;
+        assert_eq!(second.header("location"), first.header("location"), "{fields:?}");
+        // A timed setting ends a minute later then.
+        assert_eq!(without_ends(alice.rules("").await), without_ends(rules), "{fields:?}");
+    }
+}
+
+/// The rulesets without the ends of timed rules.
+fn without_ends(mut rulesets: Value) -> Value {
+    let kinds = rulesets["global"].as_object_mut().unwrap().values_mut();
+    for rule in kinds.flat_map(|rules| rules.as_array_mut().unwrap()) {
+        rule.as_object_mut().unwrap().remove("until");
+    }
+    rulesets
+}
+
+/// A double click sends both requests at once.
+#[tokio::test]
+async fn simultaneous_submits_of_two_tabs_are_all_saved() {
+    let mut alice = Alice::new().await;
+    let csrf = csrf(&alice.page().await);
+    let cookies = alice.browser.cookies.clone();
+    let mut tabs = Vec::new();
+    for number in 0..8 {
+        let mut browser = alice.service.browser();
+        browser.cookies.clone_from(&cookies);
+        let csrf = csrf.clone();
+        tabs.push(tokio::spawn(async move {
+            let word = format!("word {}", number / 2);
+            let fields = [("csrf", &*csrf), ("change", "keyword"), ("word", &*word)];
+            browser.post(super::PAGE, &fields).await.status
+        }));
+    }
+    for tab in tabs {
+        assert_eq!(tab.await.unwrap(), 303);
+    }
+    let mut ids = alice.app.user_rule_ids("global/content/").await;
+    ids.sort_unstable();
+    assert_eq!(ids, ["word 0", "word 1", "word 2", "word 3"]);
+}
+
+#[tokio::test]
+async fn the_limits_of_the_api_apply_and_are_explained_at_the_field() {
+    let config = || {
+        config(|config| {
+            *config = unlimited();
+            config.rules.max_rules = 2;
+        })
+    };
+    let mut alice = Alice::with(config()).await;
+    for word in ["one", "two"] {
+        alice.change(&[("change", "keyword"), ("word", word)]).await;
+    }
+    let page = alice.post(&[("change", "keyword"), ("word", "three"), ("sound", "on")]).await;
+    let text = "You have as many rules as this server allows (2).";
+    assert_invalid(&page, 422, "word", "three", text);
+    let page = alice.post(&[("change", "subject"), ("id", "@bob:x"), ("choice", "mute")]).await;
+    assert_invalid(&page, 422, "id", "@bob:x", text);
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, ["two", "one"]);
+    // Changes that add no rule are possible.
+    alice
+        .change(&[("change", "keyword"), ("word", "ONE"), ("sound", "on")])
+        .await
+        .page(200, "Saved.");
+
+    let mut alice = Alice::with(crate::support::service::config(|config| {
+        *config = unlimited();
+        config.rules.max_bytes = 400;
+    }))
+    .await;
+    let word = "w".repeat(200);
+    alice.put_rule("global/content/a", json!({"pattern": "a", "actions": []})).await;
+    let page = alice.post(&[("change", "keyword"), ("word", &word)]).await;
+    assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
+}

@@ -1,0 +1,76 @@
+//! Hostile names of rules on the page.
+
+use belfry_core::percent;
+use serde_json::json;
+
+use super::{Alice, seen};
+use crate::oauth::{assert_security_headers, visible_text};
+
+const HOSTILE: [&str; 6] = [
+    "<script>alert(1)<script>",
+    "\"><img src=x onerror=alert(1)>",
+    "\u{202e}gnp.exe\u{2069}\u{2066}",
+    "a\r\nb\tc\u{7}",
+    "{{7*7}} & %20 + {$x}",
+    " ",
+];
+
+#[tokio::test]
+async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
+    let mut alice = Alice::new().await;
+    let long = "\u{202e}<b>é".repeat(31) + "1234567";
+    assert_eq!(long.len(), 255);
+    let names: Vec<&str> = HOSTILE.into_iter().chain([&*long]).collect();
+    for name in &names {
+        let id = percent::encode(name);
+        alice
+            .put_rule(&format!("global/content/{id}"), json!({"pattern": name, "actions": []}))
+            .await;
+        alice
+            .put_rule(&format!("device/{id}/content/x"), json!({"pattern": "x", "actions": []}))
+            .await;
+        let user = percent::encode(&format!("@{}:x", name.trim()).replace('/', ""));
+        if user.len() < 250 {
+            alice.put_rule(&format!("global/sender/{user}"), json!({"actions": []})).await;
+        }
+    }
+    let page = alice.page().await;
+    assert_security_headers(&page, "'self'");
+    for tag in ["<script>alert", "<img", "<b>", "onerror=alert(1)>"] {
+        assert!(!page.text.contains(tag), "{tag}: {}", page.text);
+    }
+    for control in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
+        assert!(!page.text.contains(control));
+    }
+    assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
+    assert!(page.text.contains("\u{2068}\\u202egnp.exe\\u2069\\u2066\u{2069}"));
+
+    for name in &names {
+        let rule = percent::encode(name);
+        let seen = seen(&alice.page().await, &rule);
+        let fields = [("change", "keyword"), ("rule", &*rule), ("seen", &*seen), ("sound", "on")];
+        let page = alice.change(&fields).await;
+        assert!(visible_text(&page).contains("Keywords|Saved.|"), "{name:?}");
+        let actions = alice.rules(&format!("global/content/{rule}/actions")).await;
+        assert_eq!(actions["actions"][0], "notify", "{name:?}");
+        // A stale form about it.
+        let page = alice.post(&[("change", "keyword"), ("rule", &rule), ("seen", &seen)]).await;
+        assert_eq!(page.status, 409, "{name:?}");
+        assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
+        alice.change(&[("change", "remove-keyword"), ("rule", &rule)]).await;
+    }
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn hostile_words_are_added_as_they_were_entered() {
+    let mut alice = Alice::new().await;
+    for word in
+        [HOSTILE[0], HOSTILE[1], HOSTILE[2], HOSTILE[4], "/path", "\\n", ".hidden", "..", "*"]
+    {
+        let page = alice.change(&[("change", "keyword"), ("word", word), ("sound", "on")]).await;
+        assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
+        let rules = alice.rules("global/content/").await;
+        assert_eq!(rules[0]["pattern"], word, "{rules}");
+    }
+}

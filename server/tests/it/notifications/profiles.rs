@@ -1,0 +1,75 @@
+//! The rules of device profiles on the page.
+
+use serde_json::json;
+
+use super::{Alice, PAGE, seen};
+use crate::oauth::visible_text;
+
+#[tokio::test]
+async fn profiles_are_offered_where_they_exist() {
+    let mut alice = Alice::new().await;
+    assert!(!alice.page().await.text.contains("All devices"));
+    alice.put_rule("device/phone/sender/@bob:x", json!({"actions": []})).await;
+    alice.put_rule("device/a%20b%26c/sender/@eve:x", json!({"actions": []})).await;
+    let page = alice.page().await;
+    let text = visible_text(&page);
+    assert!(text.contains("Devices|All devices|a b&#38;c|phone|"), "{text}");
+    page.page(200, &format!("<a href=\"{PAGE}\" aria-current=\"true\">All devices</a>"));
+    assert!(!text.contains("@bob:x"));
+
+    let path = format!("{PAGE}?profile=a%20b%26c");
+    page.page(200, &format!("<a href=\"{path}\">"));
+    let page = alice.browser.get(&path).await;
+    let text = visible_text(&page);
+    assert!(text.contains("|@eve:x|Muted|") && !text.contains("@bob:x"), "{text}");
+    assert!(text.contains("These settings are for devices with the profile a b&#38;c."), "{text}");
+    // The pause and the built-in rules apply to all devices.
+    assert!(!text.contains("Pause everything") && !page.text.contains("role=\"switch\""));
+}
+
+#[tokio::test]
+async fn a_change_applies_to_the_profile_that_is_shown() {
+    let mut alice = Alice::new().await;
+    alice.put_rule("device/phone/sender/@bob:x", json!({"actions": []})).await;
+    let path = format!("{PAGE}?profile=phone");
+    let fields = [("change", "keyword"), ("word", "cake"), ("sound", "on")];
+    let response = alice.post_to(&path, &fields).await;
+    let location = format!("{path}&part=keywords&notice=saved#keywords");
+    assert_eq!(response.header("location"), location);
+    let page = alice.browser.follow(&response).await;
+    assert!(visible_text(&page).contains("|cake|Sound|"));
+    assert_eq!(alice.app.user_rule_ids("device/phone/content/").await, ["cake"]);
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+    let seen = seen(&page, "cake");
+    let fields = [("change", "keyword"), ("rule", "cake"), ("seen", &*seen)];
+    assert_eq!(alice.post_to(&path, &fields).await.status, 303);
+    // The page of a profile whose last rule was removed is empty.
+    for fields in [("remove-keyword", "cake"), ("remove-subject", "%40bob%3Ax")] {
+        let fields = [("change", fields.0), ("rule", fields.1)];
+        assert_eq!(alice.post_to(&path, &fields).await.status, 303);
+    }
+    let text = visible_text(&alice.browser.get(&path).await);
+    assert!(text.contains("Devices|All devices|phone|"), "{text}");
+    assert!(text.contains("You have no keywords."), "{text}");
+    assert_eq!(alice.rules("").await["device"], json!({}));
+    // A pause is for all devices, wherever it is sent from.
+    alice.post_to(&path, &[("change", "pause"), ("for", "open")]).await;
+    alice.page().await.page(200, "Everything is paused");
+}
+
+#[tokio::test]
+async fn many_profiles_are_not_all_linked_and_invalid_ones_are_ignored() {
+    let mut alice = Alice::new().await;
+    for number in 0..40 {
+        let path = format!("device/tv{number:02}/sender/@bob:x");
+        alice.put_rule(&path, json!({"actions": []})).await;
+    }
+    let page = alice.browser.get(&format!("{PAGE}?profile=tv39")).await;
+    let text = visible_text(&page);
+    assert!(text.contains("All devices|tv39|tv00|") && !text.contains("|tv30|"), "{text}");
+    assert!(text.contains("More device profiles, which are not shown here: 10."), "{text}");
+    for invalid in ["a/b", "", &"x".repeat(256)] {
+        let page = alice.browser.get(&format!("{PAGE}?profile={invalid}")).await;
+        page.page(200, "Pause everything");
+    }
+}

@@ -1,0 +1,53 @@
+//! Access to the page, and sessions that end while it is open.
+
+use super::{Alice, PAGE, csrf};
+use crate::support::Service;
+
+#[tokio::test]
+async fn a_signed_out_user_signs_in_and_returns() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let response = browser.get(&format!("{PAGE}?lang=de&keywords=2")).await;
+    let location = "/oauth/sign_in?lang=de&return_to=notifications";
+    assert_eq!((response.status, response.header("location")), (303, location));
+    let page = browser.follow(&response).await;
+    browser.sign_in(&page, "alice").await.page(200, "<h1>Benachrichtigungen</h1>");
+}
+
+#[tokio::test]
+async fn a_form_after_the_end_of_the_session_changes_nothing_and_says_so() {
+    let mut alice = Alice::new().await;
+    let csrf = csrf(&alice.page().await);
+    alice.service.execute_sql("delete from sessions");
+    let fields = [("csrf", &*csrf), ("change", "keyword"), ("word", "cake")];
+    let response = alice.browser.post(PAGE, &fields).await;
+    let page = alice.browser.follow(&response).await;
+    let page = alice.browser.sign_in(&page, "alice").await;
+    page.page(200, "Nothing was saved, because you were no longer signed in.");
+    page.page(200, "You have no keywords.");
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_form_of_another_site_is_rejected() {
+    let mut alice = Alice::new().await;
+    let csrf = csrf(&alice.page().await);
+    for (csrf, site) in [("", "same-origin"), ("x", "same-origin"), (&*csrf, "cross-site")] {
+        alice.browser.fetch_site = Some(site);
+        let fields = [("csrf", csrf), ("change", "pause"), ("for", "open")];
+        alice.browser.post(PAGE, &fields).await.page(403, "could not be checked");
+    }
+    alice.page().await.page(200, "Notifications are on.");
+}
+
+#[tokio::test]
+async fn other_accounts_have_preferences_of_their_own() {
+    let mut alice = Alice::new().await;
+    alice.change(&[("change", "keyword"), ("word", "cake")]).await.page(200, "cake");
+    alice.service.add_account("bob").await;
+    let mut bob = alice.service.browser();
+    let page = bob.get("/oauth/sign_in").await;
+    bob.sign_in(&page, "bob").await;
+    bob.get(PAGE).await.page(200, "You have no keywords.");
+}
