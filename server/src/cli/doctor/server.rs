@@ -9,6 +9,7 @@ use url::Url;
 use super::report::Report;
 use super::response::{json, redirect, summary};
 use super::running;
+use crate::cli::lock::lock_holder;
 use crate::config::Config;
 use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
 use crate::http::paths::{HEALTHZ, READYZ};
@@ -27,7 +28,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             report.skip("server", "listen has no fixed port, so a server cannot be found");
             None
         }
-        Some(url) => check_local(&url, report).await,
+        Some(url) => check_local(config, &url, report).await,
     };
     let settings = running.as_ref().and_then(|running| running.diagnostics.as_ref());
     if let Some(settings) = settings.and_then(|diagnostics| diagnostics.settings.as_ref()) {
@@ -52,11 +53,18 @@ impl Running {
 }
 
 /// Finds the server on this machine.
-async fn check_local(url: &Url, report: &mut Report) -> Option<Running> {
+async fn check_local(config: &Config, url: &Url, report: &mut Report) -> Option<Running> {
     let shown = url.as_str().trim_end_matches('/');
     let address = url.socket_addrs(|| None).unwrap_or_default();
     if TcpStream::connect(&*address).await.is_err() {
-        report.skip("server", format!("not running: nothing listens on {shown}"));
+        match lock_holder(&config.database()) {
+            Some(process) => report.warn(
+                "server",
+                format!("process {process} uses the data, but nothing listens on {shown}"),
+                "restart the server, if you changed listen; otherwise wait until it has started",
+            ),
+            None => report.skip("server", format!("not running: nothing listens on {shown}")),
+        }
         return None;
     }
     let not_belfry = format!("what listens on {shown} does not respond as belfry");

@@ -269,6 +269,22 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     checks.assert("base_url", "ok", "leads to this server");
 }
 
+/// A server that listens on the address that the file had before.
+#[test]
+fn a_server_with_another_address_than_the_file_is_reported() {
+    let (workspace, _) = with_port("");
+    let server = start(&workspace);
+    workspace.configure("listen = '127.0.0.1:1'");
+    let process = server.pid();
+    let text = format!(
+        "process {process} uses the data, but nothing listens on http://127.0.0.1:1 restart the \
+         server, if you changed listen"
+    );
+    doctor(&workspace, &[]).assert("server", "warning", &text);
+    drop(server);
+    doctor(&workspace, &[]).assert("server", "skipped", "not running");
+}
+
 #[test]
 fn other_flags_and_another_file_than_the_servers_are_reported() {
     let (workspace, port) = with_port("");
