@@ -2,6 +2,7 @@
 //! the server itself, and by `belfry doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Sha256Digest;
@@ -148,7 +149,7 @@ fn read_services(sources: &[RegistrationSource]) -> (String, Option<Sha256Digest
     for source in sources {
         match source.read() {
             Ok(service) => {
-                content.push_str(&format!("{service:?}"));
+                let _infallible = write!(content, "{service:?}");
                 tokens.push_str(&service.token.to_text());
             }
             Err(error) => content.push_str(&error.to_string()),
