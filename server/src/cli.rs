@@ -126,7 +126,7 @@ pub fn run() -> ExitCode {
     let matches = parser().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let warnings = ineffective_variables(std::env::vars_os());
-    match run_command(cli, Overrides::from_matches(&matches), warnings) {
+    match run_command(cli, Overrides::from_matches(&matches), &warnings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -138,9 +138,9 @@ pub fn run() -> ExitCode {
 
 /// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be JSON,
 /// and `doctor` reports them.
-fn run_command(cli: Cli, overrides: Overrides, warnings: Vec<String>) -> Result<(), CliError> {
+fn run_command(cli: Cli, overrides: Overrides, warnings: &[String]) -> Result<(), CliError> {
     let print_warnings = || {
-        for warning in &warnings {
+        for warning in warnings {
             print_message(format_args!("belfry: warning: {warning}"));
         }
     };
@@ -156,7 +156,7 @@ fn run_command(cli: Cli, overrides: Overrides, warnings: Vec<String>) -> Result<
         Some(Command::Health(health::Command { url: Some(url), ready })) => {
             return health::check(&url, ready, CertificateCheck::Authorities);
         }
-        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides), &warnings),
+        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides), warnings),
         _ => {}
     }
     // The log is not started yet.
@@ -171,7 +171,7 @@ fn run_command(cli: Cli, overrides: Overrides, warnings: Vec<String>) -> Result<
         print_message(format_args!("belfry: warning: {warning}"));
     }
     match cli.command {
-        None | Some(Command::Serve) => serve::run(config, overrides, &warnings),
+        None | Some(Command::Serve) => serve::run(config, overrides, warnings),
         Some(
             Command::Completions(_)
             | Command::Man
