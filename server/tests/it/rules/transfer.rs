@@ -183,6 +183,38 @@ async fn the_response_with_all_rulesets_is_imported() {
 }
 
 #[tokio::test]
+async fn timed_rules_end_in_exports_and_are_omitted_by_imports_after_their_end() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let until = (START + 60) * 1000;
+    let timed = json!({ "op": "put", "kind": "room", "rule_id": "timed",
+        "rule": { "actions": [], "until": until } });
+    let pause = json!({ "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master",
+        "enabled": true, "until": until });
+    let permanent = json!({ "op": "put", "kind": "room", "rule_id": "permanent",
+        "rule": { "actions": [] } });
+    alice.change_rules(&json!([permanent, timed, pause])).await;
+    let before = alice.export().await;
+    assert_eq!(ids(&before["global"]["room"], false), ["timed", "permanent"]);
+    assert_eq!(before["global"]["room"][0]["until"], until);
+    let master = json!({ ".m.rule.master": { "enabled": true, "until": until } });
+    assert_eq!(before["builtin_changes"], master);
+    bob.import(&before).await;
+    assert_eq!(bob.export().await, before);
+
+    service.clock.advance(60);
+    let after = alice.export().await;
+    assert_eq!(ids(&after["global"]["room"], false), ["permanent"]);
+    assert_eq!(after["builtin_changes"], json!({}));
+    assert_eq!(bob.export().await, after);
+    let carol = service.user("carol").await;
+    carol.import(&before).await;
+    assert_eq!(carol.export().await, after);
+    let response = carol.post_rules("bulk", &json!({ "changes": [timed] })).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+}
+
+#[tokio::test]
 async fn a_thousand_rules_are_exported_and_imported() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
