@@ -58,16 +58,16 @@ fn check_changes(changes: &RuleChanges) {
     if changes.apply(&mut documents).is_err() {
         return;
     }
-    let changed: Vec<Document> = documents.into_changed().filter(|it| !it.is_empty()).collect();
-    for document in &changed {
+    let stored: Vec<Document> = documents.into_changed().filter(|it| !it.is_empty()).collect();
+    for document in &stored {
         let read = Document::from_text(document.scope().clone(), &document.to_text());
         assert_eq!(read.ok().as_ref(), Some(document), "a stored document is read back");
     }
-    let exported = json::to_bytes(&RulesetsExport::new(&changed, Timestamp::UNIX_EPOCH));
+    let exported = json::to_bytes(&RulesetsExport::new(&stored, Timestamp::UNIX_EPOCH));
     let imported = read_import(&exported, LIMITS, Timestamp::MIN).expect("an export is valid");
-    let mut replaced = Documents::new(&changed);
+    let mut replaced = Documents::new(&stored);
     replaced.replace_all(&imported);
-    assert!(replaced.into_changed().eq(changed.clone()), "an imported export changes nothing");
+    assert!(replaced.into_changed().eq(stored.clone()), "an imported export changes nothing");
 }
 
 fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRule) {

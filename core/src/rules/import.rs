@@ -76,8 +76,8 @@ fn read_scopes(
     if let Some(changes) = members.remove("builtin_changes") {
         let path = join(path, "builtin_changes");
         for (id, change) in object(&path, changes)? {
-            let patch = read_patch(&id, change).map_err(|error| error.at(&join(&path, &id)))?;
-            global.merge_patch(id, patch);
+            let change = read_patch(&id, change).map_err(|error| error.at(&join(&path, &id)))?;
+            global.merge_patch(id, change);
         }
     }
     documents.push(global);

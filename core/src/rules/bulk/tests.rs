@@ -17,12 +17,12 @@ fn read(body: &Value) -> Result<RuleChanges, RuleError> {
     RuleChanges::read(body.to_string().as_bytes(), LIMITS, now())
 }
 
-fn changes(list: Value) -> RuleChanges {
+fn changes(list: &Value) -> RuleChanges {
     read(&json!({"changes": list})).unwrap()
 }
 
 /// Makes changes to documents, and returns the documents to save.
-fn apply(list: Value, stored: &[Document]) -> Result<Vec<Document>, RuleError> {
+fn apply(list: &Value, stored: &[Document]) -> Result<Vec<Document>, RuleError> {
     let mut documents = Documents::new(stored);
     changes(list).apply(&mut documents)?;
     Ok(documents.into_changed().collect())
@@ -52,7 +52,7 @@ fn changes_are_made_in_order_in_several_scopes() {
         {"op": "set_enabled", "scope": "global", "kind": "override", "rule_id": ".m.rule.master",
          "enabled": true},
     ]);
-    let changed = apply(list, &[]).unwrap();
+    let changed = apply(&list, &[]).unwrap();
     let [global, phone] = changed.as_slice() else { panic!("{changed:?}") };
     assert_eq!(room_ids(global), ["a", "d", "c"]);
     let first = &global.user_rules()[RuleKind::Room][0];
@@ -69,19 +69,19 @@ fn changes_may_have_an_end() {
         {"op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true,
          "until": until},
     ]);
-    let changed = apply(list, &[]).unwrap();
+    let changed = apply(&list, &[]).unwrap();
     let expiry = RuleExpiry::try_from(until).ok();
     assert_eq!(changed[0].user_rules()[RuleKind::Room][0].until, expiry);
     assert_eq!(changed[0].patch(builtin::MASTER).unwrap().until, expiry);
     let own = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
         "enabled": true, "until": until}]);
-    let error = apply(own, &[]).unwrap_err();
+    let error = apply(&own, &[]).unwrap_err();
     assert_eq!((error.code(), error.change_index()), (InvalidParam, Some(1)));
 }
 
 #[test]
 fn an_empty_list_changes_nothing() {
-    assert_eq!(apply(json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
+    assert_eq!(apply(&json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_change_that_cannot_be_made_is_named_by_its_index() {
             r#"changes[1]: there is no room rule "y" to place the rule next to"#,
         ),
     ] {
-        let error = apply(list.clone(), &[]).unwrap_err();
+        let error = apply(&list, &[]).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, text), "{list}");
         assert_eq!(error.change_index(), text[8..9].parse().ok(), "{list}");
     }
@@ -194,13 +194,25 @@ fn an_invalid_change_is_named_by_its_index() {
             BadJson,
             "changes[1]: unknown field rule; write op, scope, kind and rule_id",
         ),
+    ] {
+        let error = read(&body).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+        assert_eq!(error.change_index(), Some(1), "{body}");
+    }
+}
+
+#[test]
+fn an_invalid_change_of_an_attribute_is_named_by_its_index() {
+    let with = |change: Value| json!({"changes": [put("a"), change]});
+    for (body, code, text) in [
         (
             with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a"})),
             MissingParam,
             "changes[1]: enabled is missing",
         ),
         (
-            put_with("rule", json!({"actions": [], "until": 1_799_999_999_999_i64})),
+            with(json!({"op": "put", "kind": "room", "rule_id": "b",
+                "rule": {"actions": [], "until": 1_799_999_999_999_i64}})),
             InvalidParam,
             "changes[1]: rule: until must be in the future: it is 1799999999999, and the server's \
              clock is at 1800000000000 (milliseconds since 1970)",
@@ -313,12 +325,12 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {
-        let mut changed = documents.clone();
+        let mut next = documents.clone();
         let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
         let body = json!({"changes": [change]}).to_string();
         let read = RuleChanges::read(body.as_bytes(), limits, now());
-        if read.and_then(|read| read.apply(&mut changed)).is_ok() {
-            documents = changed;
+        if read.and_then(|read| read.apply(&mut next)).is_ok() {
+            documents = next;
         }
     }
     documents.into_changed().filter(|document| !document.is_empty()).collect()
