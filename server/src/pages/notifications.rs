@@ -8,6 +8,7 @@ mod view;
 use std::borrow::Cow;
 
 use askama::Template;
+use belfry_core::rules::ProfileTag;
 use belfry_core::rules::preferences::{Preferences, Switch, SwitchState};
 use jiff::Timestamp;
 
@@ -173,7 +174,7 @@ impl NotificationsPage<'_> {
 
     /// Links to the profiles; none if there are no profiles.
     fn profile_links(&self) -> Vec<ProfileLink> {
-        let current = self.view.profile.as_ref().map(|tag| tag.as_str());
+        let current = self.view.profile.as_ref().map(ProfileTag::as_str);
         if self.profiles.is_empty() && current.is_none() {
             return Vec::new();
         }
@@ -256,14 +257,5 @@ impl NotificationsPage<'_> {
     /// The rejected change of an entry of this part.
     fn rejected_change(&self, part: NotificationsPart) -> Option<&RejectedForm> {
         self.rejected_in(part).filter(|rejected| !rejected.is_new)
-    }
-}
-
-impl Layout<'_> {
-    fn page_number(&self, number: &usize, count: &usize) -> String {
-        let [number, count] = [number, count].map(ToString::to_string);
-        let arguments =
-            [("number", Argument::Trusted(&number)), ("count", Argument::Trusted(&count))];
-        self.language.text_with_all("notifications-page", arguments)
     }
 }

@@ -66,7 +66,7 @@ impl Alice {
         self.app.get_rules(path).await
     }
 
-    async fn put_rule(&self, path: &str, body: Value) {
+    async fn put_rule(&self, path: &str, body: &Value) {
         let path = format!("PUT /_matrix/client/v3/pushrules/{path}");
         self.app.send(&path, body.to_string()).await.expect(StatusCode::OK);
     }

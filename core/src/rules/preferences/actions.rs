@@ -32,7 +32,7 @@ fn tweak(name: &str, value: Option<TweakValue>) -> Action {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -65,9 +65,7 @@ mod tests {
             // Tweaks without `notify` have no effect, so they do not count as set.
             (json!([highlight]), (false, true), json!(["notify", highlight])),
         ] {
-            let read: Vec<Action> = serde_json::from_value::<Value>(actions.clone())
-                .and_then(serde_json::from_value)
-                .unwrap();
+            let read: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
             let changed = with_effect(&read, with_sound, with_highlight);
             assert_eq!(json!(changed), expected, "{actions}");
             let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };

@@ -1,5 +1,7 @@
 //! The built-in rules as switches.
 
+use std::borrow::Cow;
+
 use super::super::{Document, Effect, Rule, RuleError, RuleExpiry, RuleKind, User, builtin};
 use super::Pause;
 use crate::wire_enum::wire_enum;
@@ -102,7 +104,7 @@ impl Switch {
 /// A built-in rule with the changes of the user.
 fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
     // Placeholders of the user are in conditions and patterns, which are not used here.
-    document.rule(kind, id, User::new("")).ok().map(|rule| rule.into_owned())
+    document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
 /// The pause of all notifications: the rule that precedes all others is enabled.

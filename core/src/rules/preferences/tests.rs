@@ -20,8 +20,8 @@ fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
     Document::from_text(scope.parse().unwrap(), &text).unwrap()
 }
 
-fn document(rules: Value) -> Document {
-    document_in("global", &rules, &json!({}))
+fn document(rules: &Value) -> Document {
+    document_in("global", rules, &json!({}))
 }
 
 /// The rules of the user, without the empty arrays.

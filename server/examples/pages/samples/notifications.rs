@@ -42,38 +42,38 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         json!({"rules": {}, "changes": {".m.rule.master": master}})
     };
     let mut pages = vec![
-        ("notifications-bare", render(layout, State::default())?),
+        ("notifications-bare", render(layout, &State::default())?),
         (
             "notifications",
-            render(layout, State { stored: rules(word), profiles: 2, ..State::default() })?,
+            render(layout, &State { stored: rules(word), profiles: 2, ..State::default() })?,
         ),
         (
             "notifications-paused",
-            render(layout, State { stored: paused(Value::Null), ..State::default() })?,
+            render(layout, &State { stored: paused(Value::Null), ..State::default() })?,
         ),
         (
             "notifications-paused-until",
             render(
                 layout,
-                State { stored: paused(json!((NOW + 3600) * 1000)), ..State::default() },
+                &State { stored: paused(json!((NOW + 3600) * 1000)), ..State::default() },
             )?,
         ),
         (
             "notifications-device",
-            render(layout, State { query: "profile=phone", profiles: 40, ..State::default() })?,
+            render(layout, &State { query: "profile=phone", profiles: 40, ..State::default() })?,
         ),
         (
             "notifications-many",
             render(
                 layout,
-                State { query: "keywords=2&people=9&rooms=4", stored: many(), ..State::default() },
+                &State { query: "keywords=2&people=9&rooms=4", stored: many(), ..State::default() },
             )?,
         ),
     ];
     for part in ["keywords", "subjects", "switches"] {
         let query = format!("part={part}");
         let state = State { query: &query, stored: rules("cake"), ..State::default() };
-        pages.push(("notifications-saved", render(layout, state)?));
+        pages.push(("notifications-saved", render(layout, &state)?));
     }
     let field = |error| RejectionReason::Field(error);
     let (kind, id) = (RuleKind::Content, "cake");
@@ -100,13 +100,13 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         let rejected = Some((fields, reason));
         pages.push((
             "notifications-rejected",
-            render(layout, State { rejected, stored: rules("cake"), ..State::default() })?,
+            render(layout, &State { rejected, stored: rules("cake"), ..State::default() })?,
         ));
     }
     Ok(pages)
 }
 
-fn render(layout: Layout<'_>, state: State<'_>) -> Result<String, askama::Error> {
+fn render(layout: Layout<'_>, state: &State<'_>) -> Result<String, askama::Error> {
     let parse = |text: &str| form::parse(text.as_bytes()).map_err(|_| askama::Error::Fmt);
     let view = NotificationsView::from_query(&parse(state.query)?, None);
     let document: Document = document(&view.scope().to_string(), &state.stored)?;

@@ -6,8 +6,9 @@ use belfry_core::rules::preferences::{KeywordTarget, PreferenceChange, Preferenc
 use belfry_core::rules::{ProfileTag, RuleScope, pattern};
 use strum::{EnumString, IntoStaticStr};
 
+use super::super::Layout;
 use crate::http::paths::ACCOUNT_NOTIFICATIONS;
-use crate::language::Language;
+use crate::language::{Argument, Language};
 
 /// The number of entries on a page of a list.
 const PAGE_LENGTH: usize = 25;
@@ -84,11 +85,21 @@ impl NotificationsPart {
 pub(super) struct ListPage<R> {
     pub(super) rows: Vec<R>,
     /// The number of this page, beginning with 1, and of all pages.
-    pub(super) number: usize,
+    number: usize,
     pub(super) count: usize,
     /// The paths of the pages before and after it.
     pub(super) previous: Option<String>,
     pub(super) next: Option<String>,
+}
+
+impl<R> ListPage<R> {
+    /// The number of this page and of all pages.
+    pub(super) fn position(&self, layout: &Layout<'_>) -> String {
+        let [number, count] = [self.number, self.count].map(|number| number.to_string());
+        let arguments =
+            [("number", Argument::Trusted(&number)), ("count", Argument::Trusted(&count))];
+        layout.language.text_with_all("notifications-page", arguments)
+    }
 }
 
 impl NotificationsView {

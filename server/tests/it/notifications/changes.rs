@@ -75,8 +75,8 @@ async fn a_room_that_element_muted_is_recognised_and_can_be_changed() {
     let mut alice = Alice::new().await;
     let room = json!({"kind": "event_match", "key": "room_id", "pattern": "!tea:x"});
     let mute = json!({"actions": ["dont_notify"], "conditions": [room]});
-    alice.put_rule("global/override/!tea:x", mute).await;
-    alice.put_rule("global/room/!cake:x", json!({"actions": ["dont_notify"]})).await;
+    alice.put_rule("global/override/!tea:x", &mute).await;
+    alice.put_rule("global/room/!cake:x", &json!({"actions": ["dont_notify"]})).await;
     let page = alice.page().await;
     let text = visible_text(&page);
     assert!(text.contains("!cake:x|Muted|"), "{text}");
@@ -202,8 +202,8 @@ async fn every_switch_turns_its_rules_off_and_on() {
 async fn a_switch_shows_what_clients_changed() {
     let mut alice = Alice::new().await;
     let silent = json!({"actions": ["dont_notify"]});
-    alice.put_rule("global/underride/.m.rule.call/actions", silent).await;
-    alice.put_rule("global/underride/.m.rule.encrypted/enabled", json!(false)).await;
+    alice.put_rule("global/underride/.m.rule.call/actions", &silent).await;
+    alice.put_rule("global/underride/.m.rule.encrypted/enabled", &json!(false)).await;
     let page = alice.page().await;
     page.page(200, "id=\"switch-call\" role=\"switch\" aria-checked=\"false\"");
     page.page(200, "id=\"switch-group\" role=\"switch\" aria-checked=\"false\"");

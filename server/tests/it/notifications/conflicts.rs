@@ -202,7 +202,7 @@ async fn the_limits_of_the_api_apply_and_are_explained_at_the_field() {
     }))
     .await;
     let word = "w".repeat(200);
-    alice.put_rule("global/content/a", json!({"pattern": "a", "actions": []})).await;
+    alice.put_rule("global/content/a", &json!({"pattern": "a", "actions": []})).await;
     let page = alice.post(&[("change", "keyword"), ("word", &word)]).await;
     assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
 }

@@ -24,14 +24,14 @@ async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
     for name in &names {
         let id = percent::encode(name);
         alice
-            .put_rule(&format!("global/content/{id}"), json!({"pattern": name, "actions": []}))
+            .put_rule(&format!("global/content/{id}"), &json!({"pattern": name, "actions": []}))
             .await;
         alice
-            .put_rule(&format!("device/{id}/content/x"), json!({"pattern": "x", "actions": []}))
+            .put_rule(&format!("device/{id}/content/x"), &json!({"pattern": "x", "actions": []}))
             .await;
         let user = percent::encode(&format!("@{}:x", name.trim()).replace('/', ""));
         if user.len() < 250 {
-            alice.put_rule(&format!("global/sender/{user}"), json!({"actions": []})).await;
+            alice.put_rule(&format!("global/sender/{user}"), &json!({"actions": []})).await;
         }
     }
     let page = alice.page().await;

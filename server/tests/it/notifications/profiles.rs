@@ -9,8 +9,8 @@ use crate::oauth::visible_text;
 async fn profiles_are_offered_where_they_exist() {
     let mut alice = Alice::new().await;
     assert!(!alice.page().await.text.contains("All devices"));
-    alice.put_rule("device/phone/sender/@bob:x", json!({"actions": []})).await;
-    alice.put_rule("device/a%20b%26c/sender/@eve:x", json!({"actions": []})).await;
+    alice.put_rule("device/phone/sender/@bob:x", &json!({"actions": []})).await;
+    alice.put_rule("device/a%20b%26c/sender/@eve:x", &json!({"actions": []})).await;
     let page = alice.page().await;
     let text = visible_text(&page);
     assert!(text.contains("Devices|All devices|a b&#38;c|phone|"), "{text}");
@@ -30,7 +30,7 @@ async fn profiles_are_offered_where_they_exist() {
 #[tokio::test]
 async fn a_change_applies_to_the_profile_that_is_shown() {
     let mut alice = Alice::new().await;
-    alice.put_rule("device/phone/sender/@bob:x", json!({"actions": []})).await;
+    alice.put_rule("device/phone/sender/@bob:x", &json!({"actions": []})).await;
     let path = format!("{PAGE}?profile=phone");
     let fields = [("change", "keyword"), ("word", "cake"), ("sound", "on")];
     let response = alice.post_to(&path, &fields).await;
@@ -62,7 +62,7 @@ async fn many_profiles_are_not_all_linked_and_invalid_ones_are_ignored() {
     let mut alice = Alice::new().await;
     for number in 0..40 {
         let path = format!("device/tv{number:02}/sender/@bob:x");
-        alice.put_rule(&path, json!({"actions": []})).await;
+        alice.put_rule(&path, &json!({"actions": []})).await;
     }
     let page = alice.browser.get(&format!("{PAGE}?profile=tv39")).await;
     let text = visible_text(&page);

@@ -29,7 +29,7 @@ fn until(second: i64) -> SubjectChoice {
 
 #[test]
 fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
-    let empty = document(json!({}));
+    let empty = document(&json!({}));
     assert_eq!(
         changed(&empty, &[word("cake", true, true), word("Tea time", false, false)]),
         json!({"content": [
@@ -43,7 +43,7 @@ fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
 
 #[test]
 fn a_word_that_is_no_valid_id_gets_a_similar_one() {
-    let empty = document(json!({}));
+    let empty = document(&json!({}));
     let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| word(text, false, false));
     let rules = changed(&empty, &words);
     let ids: Vec<(&str, &str)> = rules["content"]
@@ -61,7 +61,7 @@ fn a_word_that_is_no_valid_id_gets_a_similar_one() {
 
 #[test]
 fn adding_a_keyword_again_in_any_case_changes_it() {
-    let document = document(json!({"content": [
+    let document = document(&json!({"content": [
         {"rule_id": "x", "pattern": "Cake", "enabled": false, "org.x": 1, "until": 1_800_000_000_001_i64,
             "actions": ["dont_notify", {"set_tweak": "color", "value": "red"}]},
     ]}));
@@ -78,7 +78,7 @@ fn adding_a_keyword_again_in_any_case_changes_it() {
 
 #[test]
 fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
-    let document = document(json!({"content": [
+    let document = document(&json!({"content": [
         {"rule_id": "x", "pattern": "cake", "actions": ["notify", {"set_tweak": "sound"}]},
     ]}));
     let change = |id: &str, seen: &str, sound, highlight| {
@@ -110,7 +110,7 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
 
 #[test]
 fn people_and_rooms_are_notified_of_or_muted() {
-    let empty = document(json!({}));
+    let empty = document(&json!({}));
     let sound = json!(["notify", {"set_tweak": "sound", "value": "default"}]);
     let changes = [
         subject("@bob:x", SubjectChoice::Notify),
@@ -136,7 +136,7 @@ fn people_and_rooms_are_notified_of_or_muted() {
 #[test]
 fn a_decision_about_a_room_replaces_its_override_rules() {
     let other = override_mute("other", "!b:x");
-    let document = document(json!({
+    let document = document(&json!({
         "override": [override_mute("!a:x", "!a:x"), other, override_mute("again", "!a:x")],
         "room": [{"rule_id": "!a:x", "enabled": false, "actions": [], "org.x": 1}],
     }));
@@ -157,7 +157,7 @@ fn a_decision_about_a_room_replaces_its_override_rules() {
 
 #[test]
 fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
-    let document = document(json!({
+    let document = document(&json!({
         "sender": [{"rule_id": "@bob:x", "actions": [], "until": 1_800_000_000_000_i64}],
         "override": [override_mute("m", "!a:x")],
     }));
@@ -185,7 +185,7 @@ fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
 
 #[test]
 fn removing_twice_is_no_error() {
-    let document = document(json!({
+    let document = document(&json!({
         "content": [{"rule_id": "a", "pattern": "x", "actions": []}],
         "sender": [{"rule_id": "@bob:x", "actions": []}],
     }));

@@ -5,7 +5,7 @@ use crate::rules::builtin;
 
 #[test]
 fn a_content_rule_is_a_keyword() {
-    let document = document(json!({"content": [
+    let document = document(&json!({"content": [
         {"rule_id": "z", "pattern": "Über*", "actions": ["notify", {"set_tweak": "highlight"}]},
         {"rule_id": "cake", "pattern": "cake", "enabled": false, "actions": ["dont_notify"]},
         {"rule_id": "b", "pattern": "Apple", "actions": ["notify", {"set_tweak": "sound"}],
@@ -34,7 +34,7 @@ fn a_content_rule_is_a_keyword() {
 
 #[test]
 fn people_and_rooms_are_read_from_their_rules() {
-    let document = document(json!({
+    let document = document(&json!({
         "sender": [
             {"rule_id": "@bob:x", "actions": ["notify", {"set_tweak": "sound"}]},
             {"rule_id": "@al:x.org:8448", "actions": []},
@@ -77,7 +77,7 @@ fn the_rule_that_decides_is_shown_for_a_room_with_several() {
         (json!({"room": [loud], "override": [off(mute())]}), setting(notify(false, false))),
         (json!({"room": [off(loud.clone())], "override": [mute()]}), silent),
     ] {
-        let document = document(rules.clone());
+        let document = document(&rules);
         let preferences = Preferences::read(&document);
         assert_eq!(preferences.rooms, [SubjectPreference { id: "!a:x", setting: expected }]);
         assert_eq!(preferences.other_rules, 0, "{rules}");
@@ -100,7 +100,7 @@ fn rules_that_are_no_preference_are_counted() {
         json!({"sender": [{"rule_id": "bob", "actions": []}]}),
         json!({"content": [{"rule_id": "a", "pattern": "a", "actions": [], "conditions": [condition]}]}),
     ] {
-        let document = document(rules.clone());
+        let document = document(&rules);
         let preferences = Preferences::read(&document);
         assert_eq!(preferences.other_rules, 1, "{rules}");
         assert!(preferences.keywords.is_empty() && preferences.people.is_empty(), "{rules}");
@@ -118,7 +118,7 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
     all.sort_unstable();
     assert_eq!(switched, all.iter().collect::<Vec<_>>());
     // All are on by default, and only a silencer prevents notifications.
-    let document = document(json!({}));
+    let document = document(&json!({}));
     for (switch, state) in Preferences::read(&document).switches {
         assert_eq!(state, SwitchState::On, "{switch}");
     }
