@@ -226,6 +226,7 @@ notifications-error-other = تعذّر الحفظ. يرجى التحقق مما 
 
 rules-order = تُفحص القواعد من الأعلى إلى الأسفل، وتُطبَّق أول قاعدة تنطبق.
 rules-first = قبل كل شيء
+rules-master = ما دامت هذه القاعدة مفعّلة، لن يصلك أي إشعار.
 rules-builtin = مدمجة
 rules-until = حتى { $time }
 rules-everywhere = على جميع الأجهزة

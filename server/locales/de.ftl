@@ -224,6 +224,7 @@ notifications-error-other = Das konnte nicht gespeichert werden. Bitte prüfe de
 
 rules-order = Die erste Regel, die passt, entscheidet. Geprüft wird von oben nach unten.
 rules-first = Vor allem anderen
+rules-master = Solange diese Regel an ist, benachrichtigt dich nichts.
 rules-builtin = Eingebaut
 rules-until = Bis { $time }
 rules-everywhere = Auf allen Geräten

@@ -224,6 +224,7 @@ notifications-error-other = This could not be saved. Please check what you enter
 
 rules-order = The first rule that fits decides. Rules are checked from top to bottom.
 rules-first = Before everything else
+rules-master = While this rule is on, nothing notifies you.
 rules-builtin = Built-in
 rules-until = Until { $time }
 rules-everywhere = On all devices

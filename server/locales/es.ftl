@@ -224,6 +224,7 @@ notifications-error-other = No se ha podido guardar. Comprueba lo que has escrit
 
 rules-order = Decide la primera regla que se cumple. Las reglas se comprueban de arriba abajo.
 rules-first = Antes que todo lo demás
+rules-master = Mientras esta regla está activa, no recibes ninguna notificación.
 rules-builtin = Incorporada
 rules-until = Hasta { $time }
 rules-everywhere = En todos los dispositivos

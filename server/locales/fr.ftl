@@ -224,6 +224,7 @@ notifications-error-other = Enregistrement impossible. Veuillez vérifier votre 
 
 rules-order = La première règle qui convient décide. Les règles sont vérifiées de haut en bas.
 rules-first = Avant tout le reste
+rules-master = Tant que cette règle est active, rien ne vous est notifié.
 rules-builtin = Intégrée
 rules-until = Jusqu’au { $time }
 rules-everywhere = Sur tous les appareils

@@ -224,6 +224,7 @@ notifications-error-other = Non è stato possibile salvare. Controlla ciò che h
 
 rules-order = Decide la prima regola che corrisponde. Le regole vengono controllate dall’alto in basso.
 rules-first = Prima di tutto il resto
+rules-master = Finché questa regola è attiva, non ricevi nessuna notifica.
 rules-builtin = Predefinita
 rules-until = Fino a { $time }
 rules-everywhere = Su tutti i dispositivi

@@ -220,6 +220,7 @@ notifications-error-other = 保存できませんでした。入力内容を確�
 
 rules-order = 上から順に調べ、最初に当てはまるルールが適用されます。
 rules-first = いちばん最初
+rules-master = このルールがオンの間は、何も通知されません。
 rules-builtin = 組み込み
 rules-until = { $time } まで
 rules-everywhere = すべての端末

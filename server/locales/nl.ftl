@@ -224,6 +224,7 @@ notifications-error-other = Dit kon niet worden opgeslagen. Controleer wat je he
 
 rules-order = De eerste regel die past, beslist. Regels worden van boven naar beneden bekeken.
 rules-first = Vóór al het andere
+rules-master = Zolang deze regel aan staat, krijg je geen enkele melding.
 rules-builtin = Ingebouwd
 rules-until = Tot { $time }
 rules-everywhere = Op alle apparaten

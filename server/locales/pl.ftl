@@ -226,6 +226,7 @@ notifications-error-other = Nie udało się zapisać. Sprawdź, co wpisano.
 
 rules-order = Decyduje pierwsza pasująca reguła. Reguły są sprawdzane od góry do dołu.
 rules-first = Przed całą resztą
+rules-master = Dopóki ta reguła jest włączona, nie dostajesz żadnych powiadomień.
 rules-builtin = Wbudowana
 rules-until = Do { $time }
 rules-everywhere = Na wszystkich urządzeniach

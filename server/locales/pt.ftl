@@ -224,6 +224,7 @@ notifications-error-other = Não foi possível salvar. Confira o que você digit
 
 rules-order = Vale a primeira regra que se aplica. As regras são verificadas de cima para baixo.
 rules-first = Antes de tudo
+rules-master = Enquanto esta regra está ativa, você não recebe nenhuma notificação.
 rules-builtin = Interna
 rules-until = Até { $time }
 rules-everywhere = Em todos os dispositivos

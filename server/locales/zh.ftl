@@ -220,6 +220,7 @@ notifications-error-other = 无法保存。请检查你输入的内容。
 
 rules-order = 规则从上到下依次检查，最先符合的规则生效。
 rules-first = 最先检查
+rules-master = 启用此规则期间，你不会收到任何通知。
 rules-builtin = 内置
 rules-until = 直到 { $time }
 rules-everywhere = 所有设备

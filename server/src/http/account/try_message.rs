@@ -17,7 +17,7 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT_TRY, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page};
-use crate::pages::{self, AccountSection, TryFields, TryPage};
+use crate::pages::{self, AccountSection, Notice, TryFields, TryPage};
 use crate::store::{Account, StoredRulesets};
 
 /// `GET /oauth/account/try`
@@ -45,7 +45,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
 pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
         let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Try, None);
+            return redirect_to_sign_in(&session, AccountSection::Try, Some(Notice::NotSaved));
         };
         session.check_form(&pairs)?;
         let fields = read_fields(&pairs);

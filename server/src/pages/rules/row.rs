@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use belfry_core::percent::encode;
+use belfry_core::rules::preferences::Switch;
 use belfry_core::rules::{Effect, ListedRule, Rule, RuleExpiry, RuleKind, RuleRef, RuleScope};
 use belfry_core::text::escape_invisible;
 
@@ -15,6 +16,8 @@ use crate::pages::Layout;
 pub(super) struct RuleRow {
     pub(super) anchor: String,
     pub(super) name: String,
+    /// What a built-in rule does.
+    pub(super) sentence: Option<Cow<'static, str>>,
     /// Its pattern, unless it equals the id.
     pub(super) pattern: Option<String>,
     pub(super) enabled: bool,
@@ -56,6 +59,7 @@ impl RuleRow {
         let pattern = pattern.filter(|_| !is_builtin);
         Self {
             anchor: anchor(&name),
+            sentence: sentence(kind, rule, layout),
             pattern: pattern.map(|pattern| {
                 let pattern = truncate(pattern, MAX_PATTERN);
                 layout.language.text_with("rules-pattern", "pattern", &*escape_invisible(&pattern))
@@ -84,6 +88,13 @@ impl RuleRow {
         let listed = ListedRule { rule: Cow::Borrowed(rule), above: None, below: None };
         Self::new(&RuleScope::Global, RuleKind::Override, &listed, layout, links)
     }
+}
+
+/// The sentence of a built-in rule on the notifications page.
+fn sentence(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> Option<Cow<'static, str>> {
+    let is_of_rule = |switch: &&Switch| switch.rules().contains(&(kind, rule.rule_id.as_str()));
+    let switch = Switch::ALL.iter().find(is_of_rule)?;
+    Some(layout.text(&format!("notifications-switch-{switch}")))
 }
 
 fn effects(rule: &Rule, layout: &Layout<'_>) -> Vec<Cow<'static, str>> {

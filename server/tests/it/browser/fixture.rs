@@ -1,7 +1,9 @@
 //! The environment of a browser test: a server with Alice and Bob, an app, and a tab.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::app::App;
@@ -15,6 +17,7 @@ pub(super) struct Fixture {
     pub(super) app: App,
     pub(super) server: Process,
     passwords: BTreeMap<&'static str, String>,
+    token: OnceLock<String>,
     folder: TempDir,
 }
 
@@ -39,7 +42,25 @@ impl Fixture {
         let passwords = passwords.collect();
         let server = Process::start(folder.path(), &["--limits", "off"]);
         let app = App::register(&server.url).await;
-        Self { tab, app, server, passwords, folder }
+        Self { tab, app, server, passwords, token: OnceLock::new(), folder }
+    }
+
+    /// A token of Alice.
+    pub(super) fn token(&self) -> &str {
+        self.token.get_or_init(|| self.issue_token(&["read write push"]))
+    }
+
+    /// Gets a rule of Alice.
+    pub(super) async fn get_rule(&self, path: &str) -> Value {
+        let url = format!("{}/_matrix/client/v3/pushrules/{path}", self.server.url);
+        let get = reqwest::Client::new().get(url).bearer_auth(self.token());
+        get.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Ends all sessions, as another process would.
+    pub(super) fn end_sessions(&self) {
+        let database = rusqlite::Connection::open(self.folder.path().join("data/belfry.db"));
+        database.unwrap().execute_batch("delete from sessions").unwrap();
     }
 
     /// Issues a token of Alice with these scopes and further arguments.

@@ -1,6 +1,7 @@
 //! Opens every page, for tests that check all of them.
 
 use super::fixture::Fixture;
+use super::rules;
 
 const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 /// A redirect URI that is only displayed.
@@ -77,6 +78,7 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.goto(&account).await;
     tab.find(".cards").await;
     show("account").await;
+    rules::visit(fixture, show).await;
     visit_security(fixture, show).await;
     tab.goto(&account).await;
     tab.find(".cards").await;

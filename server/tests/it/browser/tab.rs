@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use axum::http::Method;
+use fantoccini::actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::Element;
-use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::wd::{WebDriverCompatibleCommand, WindowHandle};
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -80,6 +81,37 @@ impl Tab {
 
     pub(super) async fn click(&self, css: &str) {
         self.find(css).await.click().await.unwrap();
+    }
+
+    /// Clicks twice in quick succession.
+    pub(super) async fn double_click(&self, css: &str) {
+        let element = self.find(css).await;
+        let (button, duration) = (MOUSE_BUTTON_LEFT, None);
+        let mut mouse = MouseActions::new("mouse".to_owned());
+        mouse = mouse.then(PointerAction::MoveToElement { element, duration, x: 0., y: 0. });
+        for _ in 0..2 {
+            mouse = mouse.then(PointerAction::Down { button }).then(PointerAction::Up { button });
+        }
+        self.client.perform_actions(mouse).await.unwrap();
+    }
+
+    /// The tab of the browser that is used.
+    pub(super) async fn window(&self) -> WindowHandle {
+        self.client.window().await.unwrap()
+    }
+
+    /// Opens another tab of the browser and uses it.
+    pub(super) async fn open_window(&self, url: &str) -> WindowHandle {
+        let new = self.client.new_window(true).await.unwrap().handle;
+        self.switch_to(&new).await;
+        self.goto(url).await;
+        new
+    }
+
+    /// Uses another tab.
+    pub(super) async fn switch_to(&self, window: &WindowHandle) {
+        self.client.switch_to_window(window.clone()).await.unwrap();
+        self.devtools("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
     }
 
     /// Replaces the text of a field.

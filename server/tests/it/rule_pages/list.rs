@@ -29,14 +29,16 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let text = visible_text(&page);
     let mut rest = text.as_str();
     for part in [
-        "Before everything else|.m.rule.master|Off|Silent|Built-in|Turn on|Edit|",
+        "Before everything else|While this rule is on, nothing notifies you.|.m.rule.master|Off|\
+         Silent|Built-in|Turn on|Edit|",
         "On devices with the profile phone|People|1|@bob:x|On|Silent|Turn off|Edit|Delete|",
-        "On all devices|Above all others|11|.m.rule.suppress_notices|On|Silent|Built-in|",
+        "On all devices|Above all others|11|.m.rule.suppress_notices|\
+         Stay silent for messages from bots.|On|Silent|Built-in|",
         "Words|2|sweets|Looks for cake|On|Notifies|Sound|Highlight|Turn off|Edit|Delete|\
          .m.rule.contains_user_name|",
         "Rooms|2|!quiet:x|Off|Silent|↓|Turn on|Edit|Delete|!loud:x|On|Notifies|↑|Turn off|",
-        "When nothing else fits|5|.m.rule.call|",
-        ".m.rule.message|Off|Notifies|Built-in|Turn on|Edit|",
+        "When nothing else fits|5|.m.rule.call|Notify me when somebody calls me.|",
+        ".m.rule.message|Notify me of messages in all other rooms.|Off|Notifies|Built-in|Turn on|",
     ] {
         let Some((_, after)) = rest.split_once(part) else { panic!("{part}: {rest}") };
         rest = after;
