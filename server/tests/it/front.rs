@@ -15,6 +15,7 @@ async fn a_browser_gets_the_front_page_and_a_program_not() {
     page.page(200, "<a class=\"button\" href=\"/oauth/sign_in\">Sign in</a>");
     for text in [
         "<title>Welcome · Belfry</title>",
+        "href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>",
         "Here you decide which apps may use your account",
         "<a href=\"/openapi.json\">",
         "<a href=\"https://docs.joinmastodon.org/api/\" rel=\"noreferrer\">Documentation</a>",
@@ -45,6 +46,14 @@ async fn the_front_page_leads_a_signed_in_user_to_the_account() {
     let page = browser.get("/").await;
     page.page(200, "<a class=\"button\" href=\"/oauth/account\">Zu deinem Konto</a>");
     assert!(page.text.contains("\u{2068}alice\u{2069}") && !page.text.contains("/oauth/sign_in"));
+}
+
+#[tokio::test]
+async fn the_front_page_offers_no_account_if_registration_is_closed() {
+    let closed = toml::from_str::<Config>("registration = 'closed'").unwrap();
+    let page = Service::with(closed).await.browser().get("/").await;
+    page.page(200, "href=\"/oauth/sign_in\"");
+    assert!(!page.text.contains("Create an account"), "{page:?}");
 }
 
 #[tokio::test]

@@ -75,6 +75,7 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.goto(&format!("{account}/notifications")).await;
     tab.find("#switch-call").await;
     show("notifications").await;
+    visit_changed_notifications(fixture, show).await;
     tab.goto(&account).await;
     tab.find(".cards").await;
     show("account").await;
@@ -82,6 +83,21 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     visit_security(fixture, show).await;
     tab.goto(&account).await;
     tab.find(".cards").await;
+}
+
+/// Opens the notifications page after changes.
+async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
+    let tab = &fixture.tab;
+    tab.click("#keywords summary").await;
+    show("notifications-entry").await;
+    tab.fill("#id", "nonsense\u{e007}").await;
+    tab.find("#id-problem").await;
+    show("notifications-invalid").await;
+    tab.click("button[name=for]").await;
+    tab.find("button[value=resume]").await;
+    show("notifications-paused").await;
+    tab.click("button[value=resume]").await;
+    tab.find("button[name=for]").await;
 }
 
 /// Opens the security page in its states.

@@ -2,32 +2,52 @@
 //!
 //! ```console
 //! $ BELFRY_SCREENSHOTS=docs/screenshots cargo test -p belfry --test it browser::screenshots
-//! $ pngquant --force --ext .png docs/screenshots/*.png
+//! $ pngquant 32 --force --ext .png docs/screenshots/*.png
 //! ```
 //!
-//! By default they are written below `target/`.
+//! By default those of all pages in all states are written below `target/`.
 
 use std::path::Path;
 
 use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_all;
 
-async fn save(fixture: &Fixture, folder: &Path, name: &str, width: u32, scheme: &str) {
-    fixture.tab.prefer_color_scheme(scheme).await;
-    let image = fixture.tab.screenshot(width).await;
-    std::fs::write(folder.join(format!("{name}.png")), image).unwrap();
-}
+/// The pages in `docs/screenshots`.
+const DOCUMENTED: [&str; 17] = [
+    "account",
+    "account-bare",
+    "code",
+    "consent",
+    "denied",
+    "error",
+    "form-post",
+    "front",
+    "notifications",
+    "rule-edit",
+    "rules",
+    "security",
+    "sign-in",
+    "sign-in-wrong",
+    "sign-up",
+    "signed-out",
+    "try-result",
+];
 
+/// The pages of the account have a navigation, which a wide screen shows beside them.
 #[test]
 fn screenshots_of_every_page_in_light_and_dark() {
-    let folder = match std::env::var_os("BELFRY_SCREENSHOTS") {
+    let chosen = std::env::var_os("BELFRY_SCREENSHOTS");
+    let folder = match &chosen {
         Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),
         None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"),
     };
     std::fs::create_dir_all(&folder).unwrap();
+    let is_saved = |page: &str| chosen.is_none() || DOCUMENTED.contains(&page);
     with_browser(async |fixture| {
         visit_all(fixture, "en", async |page| {
-            // The pages of the account have a navigation, which a wide screen shows beside them.
+            if !is_saved(page) {
+                return;
+            }
             let has_nav = fixture.tab.has("nav").await;
             let width = if has_nav { 1280 } else { 720 };
             for scheme in ["light", "dark"] {
@@ -41,10 +61,16 @@ fn screenshots_of_every_page_in_light_and_dark() {
     });
     with_browser(async |fixture| {
         visit_all(fixture, "ar", async |page| {
-            if fixture.tab.has("nav").await {
+            if is_saved(page) && fixture.tab.has("nav").await {
                 save(fixture, &folder, &format!("{page}-arabic"), 320, "dark").await;
             }
         })
         .await;
     });
+}
+
+async fn save(fixture: &Fixture, folder: &Path, name: &str, width: u32, scheme: &str) {
+    fixture.tab.prefer_color_scheme(scheme).await;
+    let image = fixture.tab.screenshot(width).await;
+    std::fs::write(folder.join(format!("{name}.png")), image).unwrap();
 }
