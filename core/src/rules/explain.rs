@@ -125,7 +125,7 @@ impl<'a> UserRules<'a> {
     pub(super) fn find(&self, name: MatchedRule<'_>) -> Option<&Rule> {
         let rules = match name.scope {
             RuleScope::Global => &self.global,
-            device => {
+            device @ RuleScope::Device(_) => {
                 self.devices.iter().find(|(scope, _)| *scope == device).map(|(_, rules)| rules)?
             }
         };

@@ -38,7 +38,7 @@ impl<'a> RuleListing<'a> {
     /// The rules of these documents of a user.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (global, mut devices) = split_scopes(documents);
-        devices.retain(|document| document.len() > 0);
+        devices.retain(|document| document.user_rules().iter().next().is_some());
         devices.sort_by_key(|document| document.scope());
         let global = global.unwrap_or(Document::without_rules());
         let mut overrides = global.rules(RuleKind::Override, user);
@@ -68,9 +68,11 @@ impl<'a> ScopeListing<'a> {
             let neighbours: Vec<_> = rules
                 .iter()
                 .enumerate()
-                .map(|(index, rule)| match rule.is_builtin() {
-                    true => (None, None),
-                    false => (id_at(index.checked_sub(1)), id_at(index.checked_add(1))),
+                .map(|(index, rule)| {
+                    if rule.is_builtin() {
+                        return (None, None);
+                    }
+                    (id_at(index.checked_sub(1)), id_at(index.checked_add(1)))
                 })
                 .collect();
             let listed = rules.into_iter().zip(neighbours);

@@ -73,10 +73,6 @@ impl AccountPage<'_> {
         tokens.take(usize::try_from(MAX_TOKENS).unwrap_or_default()).collect()
     }
 
-    fn has_several_tokens(&self, app: &AuthorizedApp) -> bool {
-        app.tokens > 1
-    }
-
     fn token_count(&self, app: &AuthorizedApp) -> String {
         let count = usize::try_from(app.tokens).unwrap_or_default();
         self.layout.language.text_with("tokens-count", "count", count)

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::rules::{RuleKind, RuleRef};
-use belfry_core::text::escape_invisible;
 
 use super::rules::scope_title;
 use super::{AccountNav, Form, Layout};
@@ -88,11 +87,7 @@ impl RuleEditPage<'_> {
         scope_title(&rule.scope, &self.layout)
     }
 
-    fn name<'r>(&self, rule: &'r RuleRef) -> Cow<'r, str> {
-        escape_invisible(&rule.id)
-    }
-
-    fn id_label(&self, kind: &RuleKind) -> Cow<'static, str> {
+    fn id_label(&self, kind: RuleKind) -> Cow<'static, str> {
         self.layout.text(match kind {
             RuleKind::Room => "rule-edit-room",
             RuleKind::Sender => "rule-edit-sender",

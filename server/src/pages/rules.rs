@@ -126,9 +126,10 @@ impl RulesPage<'_> {
     fn group(&self, scope: &ScopeListing<'_>, kind: RuleKind, may_open: bool) -> Group {
         let rules = &scope.rules[kind];
         let is_alone = self.view.group.is_some();
-        let (first, rows) = match is_alone {
-            true => (self.view.page_within(rules.len()) * PAGE_ROWS, PAGE_ROWS),
-            false => (0, OVERVIEW_ROWS),
+        let (first, rows) = if is_alone {
+            (self.view.page_within(rules.len()) * PAGE_ROWS, PAGE_ROWS)
+        } else {
+            (0, OVERVIEW_ROWS)
         };
         let shown = rules.iter().skip(first).take(rows);
         let row = |listed| RuleRow::new(scope.scope, kind, listed, &self.layout, self.links());

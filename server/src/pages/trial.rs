@@ -181,10 +181,11 @@ impl TryPage<'_> {
         };
         match (condition, &found) {
             (ConditionKind::EventMatch { key, pattern }, _) => compare(key, shown(pattern)),
-            (ConditionKind::EventPropertyIs { key, value }, _)
-            | (ConditionKind::EventPropertyContains { key, value }, _) => {
-                compare(key, shown(value))
-            }
+            (
+                ConditionKind::EventPropertyIs { key, value }
+                | ConditionKind::EventPropertyContains { key, value },
+                _,
+            ) => compare(key, shown(value)),
             (ConditionKind::ContainsDisplayName, Some(name)) => {
                 with("try-trace-name", &[("name", name)])
             }

@@ -45,11 +45,11 @@ pub(crate) async fn register(
     // Another account may have the same unverified address. An error would reveal that it exists.
     let email = Some(Email::Unverified(email));
     let created = store.create_account(state.clock.now(), username, email, hash, Role::User).await;
-    created.map_err(|error| match error {
-        AddAccountError::Store(error) => RegistrationError::Store(error),
-        _ => {
-            let (field, error) = (Field::Username, FieldError::Taken);
-            RegistrationError::Rejected(AccountError { field, error })
+    created.map_err(|error| {
+        if let AddAccountError::Store(error) = error {
+            return RegistrationError::Store(error);
         }
+        let (field, error) = (Field::Username, FieldError::Taken);
+        RegistrationError::Rejected(AccountError { field, error })
     })
 }

@@ -135,7 +135,7 @@ fn show(
 ) -> Result<Response, PageError> {
     let mut profiles: Vec<&str> = rulesets
         .documents()
-        .filter(|document| document.len() > 0)
+        .filter(|document| document.user_rules().iter().next().is_some())
         .filter_map(|document| match document.scope() {
             RuleScope::Global => None,
             RuleScope::Device(tag) => Some(tag.as_str()),

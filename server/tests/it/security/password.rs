@@ -129,7 +129,7 @@ async fn errors_are_shown_beside_their_field_and_change_nothing() {
 async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
     let limits = json!({ "sign_in_name": { "requests": 4 } });
     let service = Service::with(config(|config| {
-        config.limits.abuse = serde_json::from_value(limits).unwrap()
+        config.limits.abuse = serde_json::from_value(limits).unwrap();
     }))
     .await;
     let mut browser = alice(&service).await;

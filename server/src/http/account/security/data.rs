@@ -36,8 +36,8 @@ pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) ->
         let data = to_bytes(&collect(&session, account).await?);
         let data = session.state.unread_responses.count(account.id, data.into());
         let mut response = JsonBytes(data.map_err(CommonError::from)?).into_response();
-        let date = session.state.clock.now().strftime("%Y-%m-%d");
-        let disposition = format!("attachment; filename=\"{}-{date}.json\"", account.name);
+        let today = session.state.clock.now().strftime("%Y-%m-%d");
+        let disposition = format!("attachment; filename=\"{}-{today}.json\"", account.name);
         let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
         response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
         let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
