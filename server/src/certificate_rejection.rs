@@ -19,8 +19,7 @@ pub(crate) fn describe(reason: &CertificateError) -> String {
             let (before, now) = (to_timestamp(*not_before), to_timestamp(*time));
             format!("is not valid before {before}; the clock of this machine says {now}")
         }
-        // A wrong signature: another authority with the name of one that is trusted.
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+        reason if is_untrusted(reason) => {
             "was issued by an authority that this machine does not trust, or the server does not \
              send the certificates between"
                 .to_owned()
@@ -35,6 +34,17 @@ pub(crate) fn describe(reason: &CertificateError) -> String {
         CertificateError::BadEncoding => "cannot be parsed".to_owned(),
         other => describe_other(other),
     }
+}
+
+/// Whether the authority of the certificate is not trusted. A wrong signature, or one for another
+/// kind of key, is that of an authority with the name of a trusted one.
+pub(crate) fn is_untrusted(reason: &CertificateError) -> bool {
+    matches!(
+        reason,
+        CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. }
+    )
 }
 
 /// Problems that rustls does not name itself.
@@ -101,6 +111,14 @@ mod tests {
             presented: presented.iter().map(|&name| name.to_owned()).collect(),
         };
         for (reason, text) in [
+            (
+                CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+                    signature_algorithm_id: vec![1],
+                    public_key_algorithm_id: vec![2],
+                },
+                "was issued by an authority that this machine does not trust, or the server does \
+                 not send the certificates between",
+            ),
             (
                 CertificateError::ExpiredContext { time: at(86_400), not_after: at(0) },
                 "expired at 1970-01-01T00:00:00Z",

@@ -13,19 +13,16 @@ use crate::store::{Database, create_private_directory, must_be_writable};
 pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = lock_file(path);
-    let failed = |error: io::Error| {
-        format!(
-            "cannot open the database {}: cannot lock {}: {error}; {}",
-            path.display(),
-            lock.display(),
-            must_be_writable()
-        )
+    let failed = |task: &str, target: &Path, error: io::Error| {
+        let (path, target, advice) = (path.display(), target.display(), must_be_writable());
+        format!("cannot open the database {path}: cannot {task} {target}: {error}; {advice}")
     };
     if let Some(directory) = path.parent() {
-        create_private_directory(directory).map_err(failed)?;
+        create_private_directory(directory)
+            .map_err(|error| failed("create the directory", directory, error))?;
     }
     let file = File::options().create(true).truncate(false).write(true).open(&lock);
-    let file = file.map_err(failed)?;
+    let file = file.map_err(|error| failed("lock", &lock, error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(format!(
@@ -34,7 +31,7 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
             lock.display()
         )
         .into()),
-        Err(TryLockError::Error(error)) => Err(failed(error).into()),
+        Err(TryLockError::Error(error)) => Err(failed("lock", &lock, error).into()),
     }
 }
 

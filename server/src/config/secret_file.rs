@@ -52,8 +52,11 @@ impl std::fmt::Display for UrlSource {
 }
 
 /// The secret in a file, without newlines at its end. An error names the file and never shows its
-/// content.
+/// content, nor a URL that was given in place of a path.
 pub(super) fn read(path: &Path) -> Result<Secret, String> {
+    if path.to_string_lossy().contains("://") {
+        return Err("this is a URL, but must be the path of a file that contains it".to_owned());
+    }
     let failed = |reason: String| format!("cannot read {}: {reason}", path.display());
     let mut bytes = Vec::new();
     File::open(path)
@@ -116,6 +119,12 @@ mod tests {
         }
         fs::write(&path, " a \nb\n").unwrap();
         assert_eq!(read(&path).unwrap().reveal(), " a \nb");
+    }
+
+    #[test]
+    fn a_url_in_place_of_a_path_is_not_shown() {
+        let error = read(Path::new(CONTENT)).unwrap_err();
+        assert_eq!(error, "this is a URL, but must be the path of a file that contains it");
     }
 
     #[test]

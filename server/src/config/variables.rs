@@ -43,6 +43,10 @@ fn warning(name: &str, value: &str) -> Option<String> {
             None => format!("{name} has no effect: {}", write_in_file(key)),
         });
     }
+    let without_url = name.strip_suffix("_URL");
+    if let Some(meant) = without_url.filter(|meant| known.iter().any(|known| known == meant)) {
+        return Some(format!("unknown variable {name}; did you mean {meant}?"));
+    }
     if name == "BELFRY_PORT" {
         return Some(format!("{name} has no effect: the port is part of BELFRY_LISTEN"));
     }
@@ -129,6 +133,10 @@ mod tests {
             (
                 "BELFRY_DATABSE",
                 "unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?".to_owned(),
+            ),
+            (
+                "BELFRY_REDIS_URL",
+                "unknown variable BELFRY_REDIS_URL; did you mean BELFRY_REDIS?".to_owned(),
             ),
             (
                 "BELFRY_LIMITS_MODE",

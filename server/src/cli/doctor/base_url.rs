@@ -9,6 +9,7 @@ use super::report::Report;
 use super::response::{json, redirect, summary};
 use super::running::RESTART;
 use super::server::{Running, diagnostics, get, is_healthy};
+use crate::certificate_rejection;
 use crate::config::{BaseUrl, Config};
 use crate::http::diagnostics::DIAGNOSTICS_KEY;
 use crate::http::paths::{HEALTHZ, METADATA};
@@ -88,7 +89,7 @@ fn describe_rejection(
     base_url: &BaseUrl,
 ) -> (String, String) {
     let fix = match reason {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+        reason if certificate_rejection::is_untrusted(reason) => {
             "use a certificate of a public authority, with its whole chain (fullchain.pem); for a \
              private authority, name its certificate in the variable SSL_CERT_FILE of this command"
                 .to_owned()
@@ -99,7 +100,10 @@ fn describe_rejection(
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "set the clock of this machine, by NTP".to_owned()
         }
-        _ => "renew the certificate, and reload the proxy".to_owned(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "renew the certificate, and reload the proxy".to_owned()
+        }
+        _ => "replace the certificate, and reload the proxy".to_owned(),
     };
     (format!("clients reject {base_url}: {error}"), fix)
 }
