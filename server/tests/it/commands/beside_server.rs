@@ -15,10 +15,10 @@ fn all_commands_work(workspace: &Workspace) {
     let listed = workspace.run(&["account", "list"]);
     let fields: Vec<&str> = listed.trim_end().split('\t').collect();
     assert_eq!((fields[0], fields[2]), ("alice", "alice@example.org"));
-    assert_eq!(fields[4..], ["active", "user"]);
+    assert_eq!(fields[4..], ["active", "user", "-"]);
 
     assert_eq!(workspace.run(&["account", "disable", "alice"]), "account alice disabled\n");
-    assert!(workspace.run(&["account", "list"]).ends_with("\tdisabled\tuser\n"));
+    assert!(workspace.run(&["account", "list"]).ends_with("\tdisabled\tuser\t-\n"));
     assert_eq!(workspace.run(&["account", "enable", "alice"]), "account alice enabled\n");
     let changed = workspace.run(&["account", "password", "alice"]);
     assert!(changed.contains("\npassword: ") && !changed.contains(password), "{changed}");
