@@ -1,0 +1,84 @@
+//! Statements with the values of their parameters, and batches of them.
+
+use std::ops::Range;
+
+use super::{Rows, Value};
+use crate::store::invalidation::Invalidation;
+
+/// Statements that are written in one transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) invalidations: Vec<Invalidation>,
+    /// The statements that insert audit events.
+    pub(crate) events: Range<usize>,
+    pub(crate) on_missing_rows: OnMissingRows,
+}
+
+/// What happens when a statement of a batch returns no rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnMissingRows {
+    /// The batch is committed.
+    #[default]
+    Commit,
+    /// The batch is rolled back, and the rows of its statements are returned nevertheless.
+    RollBack,
+}
+
+impl Batch {
+    /// Adds a statement.
+    pub(crate) fn and(mut self, statement: Statement) -> Self {
+        self.statements.push(statement);
+        self
+    }
+
+    /// Whether it is rolled back, because statements returned these rows.
+    pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
+        self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
+    }
+
+    /// Adds cache entries to invalidate after the commit.
+    pub(crate) fn invalidating(mut self, invalidation: Invalidation) -> Self {
+        self.invalidations.push(invalidation);
+        self
+    }
+}
+
+impl From<Statement> for Batch {
+    fn from(statement: Statement) -> Self {
+        Self { statements: vec![statement], ..Self::default() }
+    }
+}
+
+/// One SQL statement and the values of its parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) sql: &'static str,
+    pub(crate) values: Vec<Value>,
+    /// Whether it returns an empty row for each row that it changes.
+    pub(crate) counts_changes: bool,
+}
+
+impl Statement {
+    /// The statement `sql` with the values of `$1`, `$2` and so on.
+    pub(crate) fn new(sql: &'static str, values: Vec<Value>) -> Self {
+        Self { sql, values, counts_changes: false }
+    }
+
+    /// Returns an empty row for each row that the statement changes. SQLite creates two temporary
+    /// tables for `returning`, a sixth of the cost of issuing a token.
+    pub(crate) fn counting_changes(mut self) -> Self {
+        self.counts_changes = true;
+        self
+    }
+
+    pub(super) fn has_nul(&self) -> bool {
+        let has_nul = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
+        self.values.iter().any(has_nul)
+    }
+}
+
+/// The statement `sql` with the values of `$1`, `$2` and so on.
+pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
+    Statement::new(sql, values.into())
+}
