@@ -63,8 +63,8 @@ impl Serialize for Cidr {
 }
 
 impl Cidr {
-    /// Whether the range contains so many addresses that they cannot all belong to the operator:
-    /// more than a /8 of IPv4, or than the private range `fc00::/7` of IPv6.
+    /// Whether the range is too large to belong to one operator: larger than a /8 of IPv4, or than
+    /// the private range `fc00::/7` of IPv6.
     pub fn is_unbounded(&self) -> bool {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }

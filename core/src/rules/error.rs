@@ -70,10 +70,10 @@ pub enum RuleError {
     /// The stored rules of the account would exceed their size.
     #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
     TooManyBytes(usize),
-    /// A rule to be moved is no longer next to the rule that it should pass.
+    /// A rule to be moved is not next to the rule that it should pass.
     #[error("the order of the rules has changed")]
     OrderChanged,
-    /// A rule is no longer the one that was shown.
+    /// A rule differs from the one that was shown.
     #[error("the {kind} rule {id:?} has been changed in the meantime")]
     ChangedMeanwhile {
         /// The kind of the rule.

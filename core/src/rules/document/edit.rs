@@ -29,7 +29,7 @@ impl Document {
     /// been moved there already.
     ///
     /// # Errors
-    /// If the rule does not exist, or is no longer next to that rule.
+    /// If the rule does not exist, or is not next to that rule any more.
     pub fn move_rule(
         &mut self,
         kind: RuleKind,
@@ -59,8 +59,7 @@ impl Document {
     /// built-in rule. Does nothing if the rule is the edited one already.
     ///
     /// # Errors
-    /// If the rule is no longer the one with the digest `shown`, or exists although nothing was
-    /// shown.
+    /// If the digest of the rule differs from `shown`, or the rule exists although `shown` is `None`.
     pub fn edit(
         &mut self,
         kind: RuleKind,
