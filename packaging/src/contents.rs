@@ -40,6 +40,8 @@ impl Contents {
         let belfry = |arguments: &[&str]| programs::output(Command::new(binary).args(arguments));
         let version = belfry(&["--version"])?;
         let version = version.trim().strip_prefix("belfry ").ok_or("not a belfry binary")?;
+        // The id of the commit may follow.
+        let version = version.split(' ').next().unwrap_or(version);
         let summary = fs::read_to_string(root.join("server/Cargo.toml"))?;
         let summary = summary.lines().find_map(|line| line.strip_prefix("description = \""));
         let date = ["-u", "-d", &format!("@{time}"), "+%Y-%m-%dT%H:%M:%SZ"];

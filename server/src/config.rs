@@ -21,7 +21,8 @@ use std::path::PathBuf;
 use axum::http::HeaderName;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use smart_default::SmartDefault;
 use url::Url;
 
@@ -59,6 +60,7 @@ pub struct Config {
     pub database_file: Option<PathBuf>,
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
     /// when unset.
+    #[serde(deserialize_with = "redis_url")]
     pub redis: Option<SecretUrl>,
     /// A file that contains this URL instead.
     pub redis_file: Option<PathBuf>,
@@ -199,4 +201,10 @@ impl Config {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority(port))
     }
+}
+
+/// Deserialises the URL of a Redis server, so that errors are about Redis.
+fn redis_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretUrl>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    SecretUrl::parse_redis(&text).map(Some).map_err(D::Error::custom)
 }

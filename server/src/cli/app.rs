@@ -55,7 +55,7 @@ pub(super) struct Add {
 
 #[derive(Args)]
 pub(super) struct Selector {
-    /// App id or client id
+    /// Id, client id or name of the app
     id: String,
 }
 
@@ -137,12 +137,26 @@ fn title(app: &App) -> String {
     format!("{} ({})", app.id, escape(&app.details.name))
 }
 
-async fn find(store: &Store, id: &str) -> Result<StoredApp, CliError> {
-    if let Ok(number) = id.parse()
+/// The maximum number of ids in an error.
+const MAX_IDS: usize = 10;
+
+/// Finds an app by its id, its client id, or its name if no other app has it.
+async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
+    if let Ok(number) = selector.parse()
         && let Some(app) = store.app(number).await?
     {
         return Ok(app);
     }
-    let found = store.app_by_client_id(id).await?.map(Arc::unwrap_or_clone);
-    found.ok_or_else(|| format!("there is no app {id:?}; see belfry app list").into())
+    if let Some(app) = store.app_by_client_id(selector).await? {
+        return Ok(Arc::unwrap_or_clone(app));
+    }
+    let mut named = store.apps_named(selector, MAX_IDS as i64 + 1).await?;
+    if named.len() > 1 {
+        let ids = named.iter().take(MAX_IDS).map(|named| named.app.id.to_string());
+        let ids = ids.collect::<Vec<_>>().join(", ");
+        let more = if named.len() > MAX_IDS { " and more" } else { "" };
+        let advice = "use one of these ids; belfry app show ID shows an app";
+        return Err(format!("several apps are named {selector:?}: {ids}{more}; {advice}").into());
+    }
+    named.pop().ok_or_else(|| format!("there is no app {selector:?}; see belfry app list").into())
 }

@@ -12,6 +12,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::{Config, ConfigError, UrlSource};
+use crate::store::SecretUrl;
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
@@ -45,7 +46,7 @@ static SERVE: [Setting; 11] = [
         "redis",
         "URL",
         "Redis for rate limits shared by several nodes [default: count in this process]",
-        |config, text| parse(text).map(|url| config.redis = Some(url)),
+        |config, text| SecretUrl::parse_redis(text).map(|url| config.redis = Some(url)),
     ),
     setting("redis-file", "FILE", "File that contains the Redis URL", |config, text| {
         parse(text).map(|path| config.redis_file = Some(path))

@@ -72,9 +72,12 @@ pub(super) fn read(path: &Path) -> Result<Secret, String> {
     }
 }
 
-fn read_url(path: &Path) -> Result<SecretUrl, String> {
+fn read_url(
+    path: &Path,
+    parse: fn(&str) -> Result<SecretUrl, String>,
+) -> Result<SecretUrl, String> {
     let secret = read(path)?;
-    secret.reveal().parse().map_err(|error| format!("{}: {error}", path.display()))
+    parse(secret.reveal()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl Config {
@@ -84,16 +87,17 @@ impl Config {
         &mut self,
         credentials: Option<&Path>,
     ) -> Result<(), ConfigError> {
-        for (name, url, source) in [
-            ("belfry.database", &mut self.database, &mut self.sources.database),
-            ("belfry.redis", &mut self.redis, &mut self.sources.redis),
+        let parse_redis: fn(&str) -> _ = SecretUrl::parse_redis;
+        for (name, url, source, parse) in [
+            ("belfry.database", &mut self.database, &mut self.sources.database, str::parse as _),
+            ("belfry.redis", &mut self.redis, &mut self.sources.redis, parse_redis),
         ] {
             if let (None, Some(directory)) = (&source, credentials) {
                 let path = directory.join(name);
                 *source = path.exists().then(|| UrlSource::file(CREDENTIAL, path));
             }
             if let Some(UrlSource { setting, file: Some(path) }) = source {
-                let read = read_url(path);
+                let read = read_url(path, parse);
                 *url = Some(read.map_err(|error| ConfigError(format!("{setting}: {error}")))?);
             }
         }
@@ -139,7 +143,7 @@ mod tests {
             (too_long.as_bytes(), "it has more than 65536 bytes"),
         ] {
             fs::write(&path, content).unwrap();
-            let error = read_url(&path).unwrap_err();
+            let error = read_url(&path, str::parse).unwrap_err();
             assert!(error.contains(path.to_str().unwrap()) && error.contains(problem), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }

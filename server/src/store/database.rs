@@ -55,6 +55,26 @@ impl SecretUrl {
         self.0.scheme()
     }
 
+    /// Parses the URL of a Redis server.
+    pub fn parse_redis(text: &str) -> Result<Self, String> {
+        Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
+    }
+
+    /// Parses a URL. An error contains the example, or the one with an encoded password. It does not
+    /// repeat the text, which may contain a password.
+    fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
+        match Url::parse(text) {
+            Ok(url) if !has_password_in_path(&url) => Ok(Self(url)),
+            Err(error) if !is_cut_off(text) => {
+                Err(format!("not a valid URL ({error}): write {example}"))
+            }
+            Ok(_) | Err(_) => Err(format!(
+                "the password has a character that ends it in a URL: write %2F for /, %23 for #, \
+                 %3F for ?, %40 for @ and %25 for %, as in {encoded}"
+            )),
+        }
+    }
+
     /// The parameters of a PostgreSQL connection.
     pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
         PostgresUrl::parse(&self.0)
@@ -105,9 +125,6 @@ impl SecretUrl {
     }
 }
 
-const PASSWORD_NOT_ENCODED: &str = "the password has a character that ends it in a URL: write %2F for /, %23 for #, %3F for ?, %40 \
-     for @ and %25 for %, as in postgres://USER:pass%2Fword@HOST/DATABASE";
-
 /// Whether the host of an invalid URL ends before an `@`, so that the rest of a password follows.
 fn is_cut_off(text: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
@@ -122,20 +139,13 @@ fn has_password_in_path(url: &Url) -> bool {
         && rest.into_iter().flatten().any(|part| part.contains('@'))
 }
 
+/// Parses the URL of a PostgreSQL database.
 impl FromStr for SecretUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // The text is not repeated, because it may contain a password.
-        match Url::parse(text) {
-            Ok(url) if has_password_in_path(&url) => Err(PASSWORD_NOT_ENCODED.to_owned()),
-            Ok(url) => Ok(Self(url)),
-            Err(_) if is_cut_off(text) => Err(PASSWORD_NOT_ENCODED.to_owned()),
-            Err(error) => Err(format!(
-                "not a valid URL ({error}): write postgres://USER:PASSWORD@HOST/DATABASE or \
-                 redis://HOST"
-            )),
-        }
+        let encoded = "postgres://USER:pass%2Fword@HOST/DATABASE";
+        Self::parse(text, "postgres://USER:PASSWORD@HOST/DATABASE", encoded)
     }
 }
 
@@ -189,12 +199,19 @@ mod tests {
             "postgres://me:hunter?2@db/belfry",
             "postgres://me:7/hunter2@db/belfry",
             "postgres://me:7#hunter2@db/belfry",
-            "redis://:hunter/2@cache",
         ] {
             let error = url.parse::<SecretUrl>().unwrap_err();
             assert!(error.contains("write %2F for /, %23 for #"), "{url}: {error}");
+            assert!(
+                error.ends_with(", as in postgres://USER:pass%2Fword@HOST/DATABASE"),
+                "{error}"
+            );
             assert!(!error.contains("hunter"), "{error}");
         }
+        let error = SecretUrl::parse_redis("redis://:hunter/2@cache").unwrap_err();
+        assert!(error.contains("write %2F for /, %23 for #"), "{error}");
+        assert!(error.ends_with(", as in redis://:pass%2Fword@HOST"), "{error}");
+        assert!(!error.contains("hunter") && !error.contains("postgres"), "{error}");
         for url in [
             "postgres://me:hunter%2F2@db/belfry",
             "postgres://me:hunter@2@db/belfry",

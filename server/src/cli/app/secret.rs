@@ -17,7 +17,7 @@ use crate::{duration, random};
 
 #[derive(Args)]
 pub(in crate::cli) struct Secret {
-    /// App id or client id
+    /// Id, client id or name of the app
     id: String,
     /// How long the old secret is accepted, such as 30m or 7d; 0 ends it at once
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]

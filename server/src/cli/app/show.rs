@@ -12,7 +12,7 @@ use crate::store::{AppTokens, State, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Show {
-    /// App id or client id
+    /// Id, client id or name of the app
     id: String,
     /// Print a line of JSON
     #[arg(long)]

@@ -192,8 +192,13 @@ fn an_error_about_a_value_says_what_to_write() {
         ),
         (
             "redis = 'cache'",
-            "redis: not a valid URL (relative URL without a base): write \
-             postgres://USER:PASSWORD@HOST/DATABASE or redis://HOST (belfry.toml, line 1)",
+            "redis: not a valid URL (relative URL without a base): write redis://HOST (belfry.toml, \
+             line 1)",
+        ),
+        (
+            "database = 'db'",
+            "database: not a valid URL (relative URL without a base): write \
+             postgres://USER:PASSWORD@HOST/DATABASE (belfry.toml, line 1)",
         ),
     ] {
         assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");

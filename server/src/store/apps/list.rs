@@ -48,4 +48,10 @@ impl Store {
         );
         self.read_all(page).await
     }
+
+    /// The apps with this name, in upper or lower case, in order of id.
+    pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
+        let named = select!("where lower(name) = lower($1) order by id limit $2");
+        self.read_all(sql(named, [name.into(), limit.into()])).await
+    }
 }

@@ -138,6 +138,44 @@ async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
     assert!(text.contains(&format!("tokens         3 valid, last issued {last}\n")), "{text}");
 }
 
+async fn an_app_is_found_by_its_name_if_no_other_app_has_it(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let add = |name: &str| {
+        let added = workspace.json(&["app", "add", name, "--redirect-uri", URI]).remove(0);
+        added["id"].as_str().unwrap().to_owned()
+    };
+    let (tusky, nightly) = (add("Tusky"), add("Tusky Nightly"));
+    assert_eq!(workspace.json(&["app", "show", "Tusky"])[0]["id"], *tusky);
+    assert_eq!(workspace.json(&["app", "show", "tusky nightly"])[0]["id"], *nightly);
+    assert_eq!(workspace.json(&["app", "secret", "Tusky"])[0]["id"], *tusky);
+    for (command, done) in [("disable", "disabled"), ("enable", "enabled")] {
+        let printed = workspace.run(&["app", command, "Tusky"]);
+        assert_eq!(printed, format!("app {tusky} (Tusky) {done}\n"));
+    }
+    let message = workspace.fail(&["app", "show", "Tusk"]);
+    assert_eq!(message, "belfry: there is no app \"Tusk\"; see belfry app list\n");
+
+    // A name of several apps selects none of them.
+    let other = add("TUSKY");
+    for command in ["show", "secret", "disable", "enable", "delete"] {
+        let message = workspace.fail(&["app", command, "Tusky"]);
+        let ids =
+            format!("several apps are named \"Tusky\": {tusky}, {other}; use one of these ids");
+        assert!(message.contains(&ids), "{message}");
+    }
+    assert_eq!(workspace.json(&["app", "list"]).len(), 3);
+    workspace.run(&["app", "delete", &other]);
+    assert!(
+        workspace.run(&["app", "delete", "Tusky"]).starts_with(&format!("app {tusky} (Tusky)"))
+    );
+    for _ in 0..12 {
+        add("Bot");
+    }
+    let message = workspace.fail(&["app", "show", "Bot"]);
+    assert!(message.contains(" and more; use one of these ids"), "{message}");
+    assert_eq!(message.matches(", ").count(), 9, "{message}");
+}
+
 /// Registration rejects such names, but rows may come from elsewhere.
 async fn control_characters_of_names_do_not_reach_the_terminal(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
@@ -166,5 +204,6 @@ on_both_engines! {
     an_app_is_added_with_a_secret_that_is_shown_once,
     a_secret_is_rotated_and_the_old_one_has_an_end,
     the_tokens_of_an_app_are_shown,
+    an_app_is_found_by_its_name_if_no_other_app_has_it,
     control_characters_of_names_do_not_reach_the_terminal,
 }

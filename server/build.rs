@@ -1,0 +1,37 @@
+//! Passes the version for `belfry --version` to the compiler: `0.1.0`, or `0.1.0 (commit …)` for a
+//! release build from the git checkout of Belfry.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let version = env!("CARGO_PKG_VERSION");
+    // Other builds would be compiled again after each commit.
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    match is_release.then(commit).flatten() {
+        Some(commit) => println!("cargo::rustc-env=BELFRY_VERSION={version} (commit {commit})"),
+        None => println!("cargo::rustc-env=BELFRY_VERSION={version}"),
+    }
+}
+
+/// The id of the commit that is checked out. `None` without git, and if the sources are below a
+/// checkout of something else.
+fn commit() -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    if Path::new(&git(&["rev-parse", "--show-toplevel"])?) != root {
+        return None;
+    }
+    // The log of `HEAD` changes with each commit and checkout.
+    let log = git(&["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"])?;
+    if Path::new(&log).is_file() {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    git(&["rev-parse", "--short=12", "HEAD"])
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    Some(text.trim().to_owned())
+}
