@@ -126,6 +126,9 @@ notice-removed = تمت الإزالة.
 notice-not-saved = لم يُحفظ شيء لأن جلستك كانت قد انتهت. يرجى المحاولة مرة أخرى.
 notice-app-removed = لم يعد بإمكان هذا التطبيق الوصول إلى حسابك.
 notice-restored = عادت القاعدة.
+stale-signed-out = كانت جلستك قد انتهت، لذلك لم يُحفظ شيء. ما زال نصك هنا: سجّل الدخول في تبويب جديد، ثم عُد إلى هذا التبويب وأرسله مرة أخرى.
+stale-signed-in = سجّلت الدخول بعد فتح هذه الصفحة، لذلك لم يُحفظ شيء بعد. راجع نصك وأرسله مرة أخرى.
+stale-sign-in = تسجيل الدخول في تبويب جديد
 sign-out-button = تسجيل الخروج
 apps-title = التطبيقات المسموح لها بالوصول
 apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.
@@ -145,10 +148,10 @@ notifications-paused = كل شيء متوقف مؤقتًا إلى أن تفعّ�
 notifications-paused-until = كل شيء متوقف مؤقتًا حتى { $time }.
 notifications-pause-hour = لمدة ساعة
 notifications-pause-8-hours = لمدة 8 ساعات
-notifications-pause-morning = حتى صباح الغد، الساعة 8:00
+notifications-pause-morning = حتى الساعة 8:00 صباحًا
 notifications-pause-open = إلى أن أفعّله من جديد
 notifications-resume = تفعيل من جديد
-notifications-utc = متصفحك لا يذكر مكانك. كل الأوقات هنا بالتوقيت العالمي UTC، ومنها الساعة 8:00 صباح الغد.
+notifications-utc = كل الأوقات في هذه الصفحة بالتوقيت العالمي UTC، وقد تختلف عن منطقتك الزمنية. ويشمل ذلك الساعة 8:00 صباحًا.
 notifications-devices = الأجهزة
 notifications-all-devices = جميع الأجهزة
 notifications-device = هذه الإعدادات للأجهزة ذات الملف { $profile }. وهي تسبق إعدادات جميع الأجهزة.
@@ -276,18 +279,15 @@ rule-edit-sender = معرّف المستخدم
 rule-edit-profile = ملف الجهاز
 rule-edit-profile-hint = اتركه فارغًا ليشمل جميع الأجهزة.
 rule-edit-json = القاعدة بصيغة JSON
-rule-edit-hint = الأعضاء هي actions وconditions وpattern وuntil، كما في مواصفة Matrix.
+rule-edit-hint = الأعضاء هي actions وconditions وpattern كما في مواصفة Matrix، وuntil: نهاية القاعدة بالميلي ثانية منذ عام 1970.
 rule-edit-builtin = هذه القاعدة مدمجة. لا يمكن تغيير غير actions فيها.
 rule-edit-save = حفظ
 rule-edit-cancel = إلغاء
-rule-edit-invalid = لا يمكن حفظ هذا:
+rule-edit-invalid = لم تُحفظ القاعدة:
 rule-edit-too-long = هذا النص طويل جدًا (الحد الأقصى بالبايت: { $count }).
 rule-edit-changed = تغيّرت هذه القاعدة في هذه الأثناء، لذلك لم يُحفظ شيء بعد. قارنها بنصك أدناه؛ زر «حفظ» يستبدلها.
 rule-edit-current = القاعدة كما هي الآن
 rule-edit-deleted = حُذفت هذه القاعدة في هذه الأثناء، لذلك لم يُحفظ شيء بعد. ما زال نصك هنا؛ زر «حفظ» ينشئ القاعدة من جديد.
-rule-edit-signed-out = كانت جلستك قد انتهت، لذلك لم يُحفظ شيء. ما زال نصك هنا: سجّل الدخول في تبويب جديد، ثم عُد إلى هذا التبويب واحفظ مرة أخرى.
-rule-edit-signed-in = سجّلت الدخول بعد فتح هذه الصفحة، لذلك لم يُحفظ شيء بعد. راجع نصك واحفظ مرة أخرى.
-rule-edit-sign-in = تسجيل الدخول في تبويب جديد
 
 ## Try a message
 
@@ -400,7 +400,7 @@ notice-account-kept = حسابك باقٍ.
 
 ## Sign up
 
-sign-up-name = الاسم
+sign-up-name = اسم المستخدم
 sign-up-name-hint = حروف إنجليزية صغيرة وأرقام وشرطات سفلية. لا يمكن تغييره لاحقًا.
 sign-up-email = البريد الإلكتروني
 sign-up-again = كلمة المرور مرة أخرى
@@ -448,6 +448,9 @@ rate-limited-advice = يُرجى الانتظار بضع دقائق ثم الم�
 internal-title = حدث خطأ هنا
 internal-sentence = الخطأ من هذا الخادم وليس منك، وقد تم تسجيله.
 internal-advice = يُرجى المحاولة مرة أخرى بعد قليل.
+busy-title = هذا الخادم مشغول
+busy-sentence = لا يمكنه الرد الآن. لم يكن في طلبك خطأ.
+busy-advice = يُرجى المحاولة مرة أخرى بعد قليل.
 not-found-title = الصفحة غير موجودة
 not-found-sentence = لا يوجد شيء في هذا العنوان.
 not-found-advice = يُرجى التحقق من العنوان أو العودة إلى التطبيق الذي أتيت منه.

@@ -124,6 +124,9 @@ notice-removed = Entfernt.
 notice-not-saved = Es wurde nichts gespeichert, weil du nicht mehr angemeldet warst. Bitte versuche es noch einmal.
 notice-app-removed = Diese App hat keinen Zugang mehr zu deinem Konto.
 notice-restored = Die Regel ist wieder da.
+stale-signed-out = Du warst nicht mehr angemeldet, deshalb wurde nichts gespeichert. Dein Text ist noch hier: Melde dich in einem neuen Tab an, komm hierher zurück und schicke ihn noch einmal ab.
+stale-signed-in = Du hast dich angemeldet, seit diese Seite geöffnet wurde, deshalb ist noch nichts gespeichert. Prüfe deinen Text und schicke ihn noch einmal ab.
+stale-sign-in = In einem neuen Tab anmelden
 sign-out-button = Abmelden
 apps-title = Apps mit Zugang
 apps-none = Keine App hat Zugang zu deinem Konto.
@@ -143,10 +146,10 @@ notifications-paused = Alles ist pausiert, bis du es wieder einschaltest.
 notifications-paused-until = Alles ist pausiert bis { $time }.
 notifications-pause-hour = Für eine Stunde
 notifications-pause-8-hours = Für 8 Stunden
-notifications-pause-morning = Bis morgen früh, 8:00 Uhr
+notifications-pause-morning = Bis 8:00 Uhr morgens
 notifications-pause-open = Bis ich es wieder einschalte
 notifications-resume = Wieder einschalten
-notifications-utc = Dein Browser verrät nicht, wo du bist. Alle Zeiten hier sind UTC, auch 8:00 Uhr morgen früh.
+notifications-utc = Alle Zeiten auf dieser Seite sind in UTC, die von deiner Zeitzone abweichen kann. Das gilt auch für 8:00 Uhr morgens.
 notifications-devices = Geräte
 notifications-all-devices = Alle Geräte
 notifications-device = Diese Einstellungen gelten für Geräte mit dem Profil { $profile }. Sie gehen denen für alle Geräte vor.
@@ -274,18 +277,15 @@ rule-edit-sender = Nutzer-ID
 rule-edit-profile = Geräteprofil
 rule-edit-profile-hint = Leer lassen für alle Geräte.
 rule-edit-json = Die Regel als JSON
-rule-edit-hint = Möglich sind actions, conditions, pattern und until, wie in der Matrix-Spezifikation.
+rule-edit-hint = Möglich sind actions, conditions und pattern, wie in der Matrix-Spezifikation, und until: das Ende der Regel, in Millisekunden seit 1970.
 rule-edit-builtin = Diese Regel ist eingebaut. Ändern lassen sich nur ihre actions.
 rule-edit-save = Speichern
 rule-edit-cancel = Abbrechen
-rule-edit-invalid = Das lässt sich nicht speichern:
+rule-edit-invalid = Die Regel wurde nicht gespeichert:
 rule-edit-too-long = Dieser Text ist zu lang (höchstens in Byte: { $count }).
 rule-edit-changed = Diese Regel wurde inzwischen geändert, deshalb ist noch nichts gespeichert. Vergleiche sie mit deinem Text darunter; „Speichern“ ersetzt sie.
 rule-edit-current = Die Regel, wie sie jetzt ist
 rule-edit-deleted = Diese Regel wurde inzwischen gelöscht, deshalb ist noch nichts gespeichert. Dein Text ist noch hier; „Speichern“ legt die Regel neu an.
-rule-edit-signed-out = Du warst nicht mehr angemeldet, deshalb wurde nichts gespeichert. Dein Text ist noch hier: Melde dich in einem neuen Tab an, komm hierher zurück und speichere noch einmal.
-rule-edit-signed-in = Du hast dich angemeldet, seit diese Seite geöffnet wurde, deshalb ist noch nichts gespeichert. Prüfe deinen Text und speichere noch einmal.
-rule-edit-sign-in = In einem neuen Tab anmelden
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Dein Konto bleibt bestehen.
 
 ## Sign up
 
-sign-up-name = Name
+sign-up-name = Benutzername
 sign-up-name-hint = Kleine Buchstaben, Ziffern und Unterstriche. Er lässt sich später nicht ändern.
 sign-up-email = E-Mail-Adresse
 sign-up-again = Passwort wiederholen
@@ -438,6 +438,9 @@ rate-limited-advice = Bitte warte ein paar Minuten und versuche es dann noch ein
 internal-title = Hier ist etwas schiefgegangen
 internal-sentence = Der Fehler liegt bei diesem Server, nicht bei dir. Er wurde festgehalten.
 internal-advice = Bitte versuche es gleich noch einmal.
+busy-title = Dieser Server ist ausgelastet
+busy-sentence = Er kann gerade nicht antworten. Deine Anfrage war nicht falsch.
+busy-advice = Bitte versuche es gleich noch einmal.
 not-found-title = Seite nicht gefunden
 not-found-sentence = Unter dieser Adresse gibt es nichts.
 not-found-advice = Bitte prüfe die Adresse oder geh zurück zu der App, aus der du kommst.

@@ -124,6 +124,9 @@ notice-removed = Removed.
 notice-not-saved = Nothing was saved, because you were no longer signed in. Please try again.
 notice-app-removed = That app no longer has access to your account.
 notice-restored = The rule is back.
+stale-signed-out = You were signed out, so nothing was saved. Your text is still here: sign in in a new tab, come back to this one and send it again.
+stale-signed-in = You have signed in since this page was opened, so nothing was saved yet. Check your text and send it again.
+stale-sign-in = Sign in in a new tab
 sign-out-button = Sign out
 apps-title = Apps with access
 apps-none = No app has access to your account.
@@ -143,13 +146,13 @@ notifications-paused = Everything is paused until you switch it on again.
 notifications-paused-until = Everything is paused until { $time }.
 notifications-pause-hour = For an hour
 notifications-pause-8-hours = For 8 hours
-notifications-pause-morning = Until tomorrow morning, 8:00
+notifications-pause-morning = Until 8:00 in the morning
 notifications-pause-open = Until I switch it on again
 notifications-resume = Switch on again
-notifications-utc = Your browser does not say where you are. All times here are UTC, also 8:00 tomorrow morning.
+notifications-utc = All times on this page are in UTC, which may differ from your time zone. This includes 8:00 in the morning.
 notifications-devices = Devices
 notifications-all-devices = All devices
-notifications-device = These settings are for devices with the profile { $profile }. They count before those of all devices.
+notifications-device = These settings apply to devices with the profile { $profile }. They take precedence over the settings for all devices.
 notifications-more-profiles = More device profiles, which are not shown here: { $count }.
 notifications-keywords = Keywords
 notifications-keywords-sentence = A message with one of these words notifies you. Capital letters make no difference; * stands for any characters, ? for one.
@@ -182,7 +185,7 @@ notifications-silent = Muted, also mentions
 notifications-notifies = Always notifies
 notifications-until = Until { $time }
 notifications-switches = Everything else
-notifications-switches-sentence = This counts where none of your own settings fits.
+notifications-switches-sentence = These apply to messages for which you have no setting of your own.
 notifications-messages = Messages
 notifications-mentions = Mentions
 notifications-events = Calls and rooms
@@ -258,7 +261,7 @@ rules-deleted = Deleted: { $rule }
 rules-already-deleted = This rule is already deleted: { $rule }
 rules-order-changed = The order has changed in the meantime. Nothing was moved; this is the current order.
 rules-gone = This rule does not exist any more, so nothing was changed: { $rule }
-rules-exists = You already have a rule of this name: { $rule }
+rules-exists = You already have a rule with this name: { $rule }
 rules-too-many = You have as many rules as this server allows: { $count }. Delete some first.
 rules-too-large = Your rules take too much space (maximum in bytes: { $count }). Delete some, or shorten them.
 rules-too-many-conditions = This rule has too many conditions (maximum: { $count }).
@@ -274,18 +277,15 @@ rule-edit-sender = User id
 rule-edit-profile = Device profile
 rule-edit-profile-hint = Leave it empty for all devices.
 rule-edit-json = The rule as JSON
-rule-edit-hint = Members are actions, conditions, pattern and until, as in the Matrix specification.
+rule-edit-hint = Members are actions, conditions and pattern, as in the Matrix specification, and until: the end of the rule, in milliseconds since 1970.
 rule-edit-builtin = This rule is built in. Only its actions can be changed.
 rule-edit-save = Save
 rule-edit-cancel = Cancel
-rule-edit-invalid = This cannot be saved:
+rule-edit-invalid = The rule was not saved:
 rule-edit-too-long = This text is too long (maximum in bytes: { $count }).
 rule-edit-changed = This rule was changed in the meantime, so nothing was saved yet. Compare it with your text below; “Save” replaces it.
 rule-edit-current = The rule as it is now
 rule-edit-deleted = This rule was deleted in the meantime, so nothing was saved yet. Your text is still here; “Save” creates the rule again.
-rule-edit-signed-out = You were signed out, so nothing was saved. Your text is still here: sign in in a new tab, come back to this one and save again.
-rule-edit-signed-in = You have signed in since this page was opened, so nothing was saved yet. Check your text and save again.
-rule-edit-sign-in = Sign in in a new tab
 
 ## Try a message
 
@@ -338,7 +338,7 @@ try-trace-unknown = This server does not know the condition { $kind }.
 
 ## Security
 
-deletion-pending = Your account will be deleted: { $time }.
+deletion-pending = Your account will be deleted on { $time }.
 deletion-keep = Keep my account
 password-effect = A new password signs out all other browsers and all apps. You stay signed in here.
 password-current = Current password
@@ -382,15 +382,15 @@ delete-title = Delete your account
 delete-effect = Your account is deleted after one day, with its apps and notification rules. Until then you can change your mind. Nobody else can sign up with your name.
 delete-button = Delete my account
 delete-last-admin = You are the only administrator of this server. Make somebody else one first.
-notice-token-revoked = That app is signed out there.
+notice-token-revoked = That sign-in of the app has ended.
 notice-password-changed = Your password is changed. All other browsers and all apps are signed out.
 notice-session-ended = That browser is signed out.
 notice-sessions-ended = All other browsers are signed out.
-notice-account-kept = Your account stays.
+notice-account-kept = Your account will not be deleted.
 
 ## Sign up
 
-sign-up-name = Name
+sign-up-name = Username
 sign-up-name-hint = Small letters, numbers and underscores. You cannot change it later.
 sign-up-email = E-mail address
 sign-up-again = Password again
@@ -399,7 +399,7 @@ sign-up-button = Create my account
 sign-up-sign-in = I already have an account
 registration-closed-title = No new accounts
 registration-closed-sentence = This server does not accept new accounts.
-registration-closed-advice = Please ask those who run it.
+registration-closed-advice = Please ask the people who run this server.
 
 ## Front page
 
@@ -438,6 +438,9 @@ rate-limited-advice = Please wait a few minutes, then try again.
 internal-title = Something went wrong here
 internal-sentence = The mistake is on this server, not yours. It has been noted.
 internal-advice = Please try again in a moment.
+busy-title = This server is busy
+busy-sentence = It cannot answer right now. Your request was not wrong.
+busy-advice = Please try again in a moment.
 not-found-title = Page not found
 not-found-sentence = There is nothing at this address.
 not-found-advice = Please check the address, or go back to the app you came from.

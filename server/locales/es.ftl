@@ -124,6 +124,9 @@ notice-removed = Eliminado.
 notice-not-saved = No se ha guardado nada, porque ya no tenías la sesión iniciada. Inténtalo de nuevo.
 notice-app-removed = Esa aplicación ya no tiene acceso a tu cuenta.
 notice-restored = La regla ha vuelto.
+stale-signed-out = Tu sesión se había cerrado, así que no se ha guardado nada. Tu texto sigue aquí: inicia sesión en otra pestaña, vuelve a esta y envíalo de nuevo.
+stale-signed-in = Has iniciado sesión después de abrir esta página, así que aún no se ha guardado nada. Revisa tu texto y envíalo de nuevo.
+stale-sign-in = Iniciar sesión en otra pestaña
 sign-out-button = Cerrar sesión
 apps-title = Aplicaciones con acceso
 apps-none = Ninguna aplicación tiene acceso a tu cuenta.
@@ -143,10 +146,10 @@ notifications-paused = Todo está en pausa hasta que lo vuelvas a activar.
 notifications-paused-until = Todo está en pausa hasta: { $time }.
 notifications-pause-hour = Durante una hora
 notifications-pause-8-hours = Durante 8 horas
-notifications-pause-morning = Hasta mañana por la mañana, 8:00
+notifications-pause-morning = Hasta las 8:00 de la mañana
 notifications-pause-open = Hasta que lo vuelva a activar
 notifications-resume = Volver a activar
-notifications-utc = Tu navegador no dice dónde estás. Todas las horas de esta página son UTC, también las 8:00 de mañana.
+notifications-utc = Todas las horas de esta página están en UTC, que puede diferir de tu zona horaria. Esto vale también para las 8:00 de la mañana.
 notifications-devices = Dispositivos
 notifications-all-devices = Todos los dispositivos
 notifications-device = Estos ajustes son para dispositivos con el perfil { $profile }. Cuentan antes que los de todos los dispositivos.
@@ -274,18 +277,15 @@ rule-edit-sender = Identificador de la persona
 rule-edit-profile = Perfil de dispositivo
 rule-edit-profile-hint = Déjalo vacío para todos los dispositivos.
 rule-edit-json = La regla como JSON
-rule-edit-hint = Los miembros son actions, conditions, pattern y until, como en la especificación de Matrix.
+rule-edit-hint = Los miembros son actions, conditions y pattern, como en la especificación de Matrix, y until: el fin de la regla, en milisegundos desde 1970.
 rule-edit-builtin = Esta regla es incorporada. Solo se pueden cambiar sus actions.
 rule-edit-save = Guardar
 rule-edit-cancel = Cancelar
-rule-edit-invalid = Esto no se puede guardar:
+rule-edit-invalid = La regla no se ha guardado:
 rule-edit-too-long = Este texto es demasiado largo (máximo en bytes: { $count }).
 rule-edit-changed = Esta regla ha cambiado entretanto, así que aún no se ha guardado nada. Compárala con tu texto de abajo; «Guardar» la sustituye.
 rule-edit-current = La regla tal como está ahora
 rule-edit-deleted = Esta regla se ha eliminado entretanto, así que aún no se ha guardado nada. Tu texto sigue aquí; «Guardar» vuelve a crear la regla.
-rule-edit-signed-out = Tu sesión se había cerrado, así que no se ha guardado nada. Tu texto sigue aquí: inicia sesión en otra pestaña, vuelve a esta y guarda de nuevo.
-rule-edit-signed-in = Has iniciado sesión después de abrir esta página, así que aún no se ha guardado nada. Revisa tu texto y guarda de nuevo.
-rule-edit-sign-in = Iniciar sesión en otra pestaña
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Tu cuenta se conserva.
 
 ## Sign up
 
-sign-up-name = Nombre
+sign-up-name = Nombre de usuario
 sign-up-name-hint = Letras minúsculas, números y guiones bajos. No podrás cambiarlo después.
 sign-up-email = Correo electrónico
 sign-up-again = Repite la contraseña
@@ -438,6 +438,9 @@ rate-limited-advice = Espera unos minutos y vuelve a intentarlo.
 internal-title = Algo ha fallado aquí
 internal-sentence = El error es de este servidor, no tuyo. Ha quedado registrado.
 internal-advice = Vuelve a intentarlo dentro de un momento.
+busy-title = Este servidor está ocupado
+busy-sentence = Ahora mismo no puede responder. Tu solicitud no era incorrecta.
+busy-advice = Vuelve a intentarlo dentro de un momento.
 not-found-title = Página no encontrada
 not-found-sentence = No hay nada en esta dirección.
 not-found-advice = Revisa la dirección o vuelve a la aplicación de la que vienes.

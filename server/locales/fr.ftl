@@ -124,6 +124,9 @@ notice-removed = Supprimé.
 notice-not-saved = Rien n’a été enregistré, car vous n’étiez plus connecté·e. Veuillez réessayer.
 notice-app-removed = Cette application n’a plus accès à votre compte.
 notice-restored = La règle est de retour.
+stale-signed-out = Vous n’étiez plus connecté·e, rien n’a donc été enregistré. Votre texte est toujours là : connectez-vous dans un nouvel onglet, revenez à celui-ci et envoyez-le de nouveau.
+stale-signed-in = Vous vous êtes connecté·e depuis l’ouverture de cette page, rien n’est donc encore enregistré. Vérifiez votre texte et envoyez-le de nouveau.
+stale-sign-in = Se connecter dans un nouvel onglet
 sign-out-button = Se déconnecter
 apps-title = Applications ayant accès
 apps-none = Aucune application n’a accès à votre compte.
@@ -143,10 +146,10 @@ notifications-paused = Tout est en pause jusqu’à ce que vous réactiviez les 
 notifications-paused-until = Tout est en pause jusqu’à : { $time }.
 notifications-pause-hour = Pendant une heure
 notifications-pause-8-hours = Pendant 8 heures
-notifications-pause-morning = Jusqu’à demain matin, 8 h
+notifications-pause-morning = Jusqu’à 8 h du matin
 notifications-pause-open = Jusqu’à ce que je les réactive
 notifications-resume = Réactiver
-notifications-utc = Votre navigateur n’indique pas où vous êtes. Toutes les heures affichées ici sont en UTC, y compris 8 h demain matin.
+notifications-utc = Toutes les heures de cette page sont en UTC, qui peut différer de votre fuseau horaire. Cela vaut aussi pour 8 h du matin.
 notifications-devices = Appareils
 notifications-all-devices = Tous les appareils
 notifications-device = Ces réglages valent pour les appareils du profil { $profile }. Ils passent avant ceux de tous les appareils.
@@ -274,18 +277,15 @@ rule-edit-sender = Identifiant de la personne
 rule-edit-profile = Profil d’appareil
 rule-edit-profile-hint = Laissez vide pour tous les appareils.
 rule-edit-json = La règle en JSON
-rule-edit-hint = Les membres sont actions, conditions, pattern et until, comme dans la spécification de Matrix.
+rule-edit-hint = Les membres sont actions, conditions et pattern, comme dans la spécification de Matrix, et until : la fin de la règle, en millisecondes depuis 1970.
 rule-edit-builtin = Cette règle est intégrée. Seules ses actions peuvent être modifiées.
 rule-edit-save = Enregistrer
 rule-edit-cancel = Annuler
-rule-edit-invalid = Ceci ne peut pas être enregistré :
+rule-edit-invalid = La règle n’a pas été enregistrée :
 rule-edit-too-long = Ce texte est trop long (maximum en octets : { $count }).
 rule-edit-changed = Cette règle a été modifiée entre-temps, rien n’est donc encore enregistré. Comparez-la avec votre texte ci-dessous ; « Enregistrer » la remplace.
 rule-edit-current = La règle telle qu’elle est maintenant
 rule-edit-deleted = Cette règle a été supprimée entre-temps, rien n’est donc encore enregistré. Votre texte est toujours là ; « Enregistrer » recrée la règle.
-rule-edit-signed-out = Vous n’étiez plus connecté·e, rien n’a donc été enregistré. Votre texte est toujours là : connectez-vous dans un nouvel onglet, revenez à celui-ci et enregistrez de nouveau.
-rule-edit-signed-in = Vous vous êtes connecté·e depuis l’ouverture de cette page, rien n’est donc encore enregistré. Vérifiez votre texte et enregistrez de nouveau.
-rule-edit-sign-in = Se connecter dans un nouvel onglet
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Votre compte est conservé.
 
 ## Sign up
 
-sign-up-name = Nom
+sign-up-name = Nom d’utilisateur
 sign-up-name-hint = Lettres minuscules, chiffres et tirets bas. Il ne pourra plus être changé.
 sign-up-email = Adresse e-mail
 sign-up-again = Mot de passe, encore une fois
@@ -438,6 +438,9 @@ rate-limited-advice = Patientez quelques minutes, puis réessayez.
 internal-title = Un problème est survenu
 internal-sentence = L’erreur vient de ce serveur, pas de vous. Elle a été enregistrée.
 internal-advice = Réessayez dans un instant.
+busy-title = Ce serveur est occupé
+busy-sentence = Il ne peut pas répondre pour le moment. Votre demande n’était pas erronée.
+busy-advice = Réessayez dans un instant.
 not-found-title = Page introuvable
 not-found-sentence = Il n’y a rien à cette adresse.
 not-found-advice = Vérifiez l’adresse ou retournez à l’application d’où vous venez.

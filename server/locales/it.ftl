@@ -124,6 +124,9 @@ notice-removed = Rimosso.
 notice-not-saved = Non è stato salvato nulla, perché non avevi più effettuato l’accesso. Riprova.
 notice-app-removed = Quell’app non ha più accesso al tuo account.
 notice-restored = La regola è di nuovo al suo posto.
+stale-signed-out = La tua sessione era finita, quindi non è stato salvato nulla. Il tuo testo è ancora qui: accedi in una nuova scheda, torna a questa e invialo di nuovo.
+stale-signed-in = Hai effettuato l’accesso dopo l’apertura di questa pagina, quindi non è stato ancora salvato nulla. Controlla il tuo testo e invialo di nuovo.
+stale-sign-in = Accedi in una nuova scheda
 sign-out-button = Esci
 apps-title = App con accesso
 apps-none = Nessuna app ha accesso al tuo account.
@@ -143,10 +146,10 @@ notifications-paused = È tutto in pausa finché non lo riattivi.
 notifications-paused-until = È tutto in pausa fino a: { $time }.
 notifications-pause-hour = Per un’ora
 notifications-pause-8-hours = Per 8 ore
-notifications-pause-morning = Fino a domattina, ore 8:00
+notifications-pause-morning = Fino alle 8:00 del mattino
 notifications-pause-open = Finché non riattivo
 notifications-resume = Riattiva
-notifications-utc = Il tuo browser non dice dove ti trovi. Tutti gli orari qui sono UTC, anche le 8:00 di domattina.
+notifications-utc = Tutti gli orari di questa pagina sono in UTC, che può differire dal tuo fuso orario. Questo vale anche per le 8:00 del mattino.
 notifications-devices = Dispositivi
 notifications-all-devices = Tutti i dispositivi
 notifications-device = Queste impostazioni valgono per i dispositivi con il profilo { $profile }. Vengono prima di quelle per tutti i dispositivi.
@@ -274,18 +277,15 @@ rule-edit-sender = Identificativo della persona
 rule-edit-profile = Profilo del dispositivo
 rule-edit-profile-hint = Lascia vuoto per tutti i dispositivi.
 rule-edit-json = La regola in JSON
-rule-edit-hint = I membri sono actions, conditions, pattern e until, come nella specifica di Matrix.
+rule-edit-hint = I membri sono actions, conditions e pattern, come nella specifica di Matrix, e until: la fine della regola, in millisecondi dal 1970.
 rule-edit-builtin = Questa regola è predefinita. Si possono modificare solo le sue actions.
 rule-edit-save = Salva
 rule-edit-cancel = Annulla
-rule-edit-invalid = Non si può salvare:
+rule-edit-invalid = La regola non è stata salvata:
 rule-edit-too-long = Questo testo è troppo lungo (massimo in byte: { $count }).
 rule-edit-changed = Nel frattempo questa regola è stata modificata, quindi non è stato ancora salvato nulla. Confrontala con il tuo testo qui sotto; «Salva» la sostituisce.
 rule-edit-current = La regola com’è adesso
 rule-edit-deleted = Nel frattempo questa regola è stata eliminata, quindi non è stato ancora salvato nulla. Il tuo testo è ancora qui; «Salva» crea di nuovo la regola.
-rule-edit-signed-out = La tua sessione era finita, quindi non è stato salvato nulla. Il tuo testo è ancora qui: accedi in una nuova scheda, torna a questa e salva di nuovo.
-rule-edit-signed-in = Hai effettuato l’accesso dopo l’apertura di questa pagina, quindi non è stato ancora salvato nulla. Controlla il tuo testo e salva di nuovo.
-rule-edit-sign-in = Accedi in una nuova scheda
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Il tuo account resta.
 
 ## Sign up
 
-sign-up-name = Nome
+sign-up-name = Nome utente
 sign-up-name-hint = Lettere minuscole, numeri e trattini bassi. Non si può cambiare in seguito.
 sign-up-email = Indirizzo e-mail
 sign-up-again = Ripeti la password
@@ -438,6 +438,9 @@ rate-limited-advice = Attendi qualche minuto e riprova.
 internal-title = Qualcosa qui è andato storto
 internal-sentence = L’errore è di questo server, non tuo. È stato registrato.
 internal-advice = Riprova tra un momento.
+busy-title = Questo server è occupato
+busy-sentence = Al momento non può rispondere. La tua richiesta non era sbagliata.
+busy-advice = Riprova tra un momento.
 not-found-title = Pagina non trovata
 not-found-sentence = A questo indirizzo non c’è nulla.
 not-found-advice = Controlla l’indirizzo o torna all’app da cui vieni.

@@ -124,6 +124,9 @@ notice-removed = Verwijderd.
 notice-not-saved = Er is niets opgeslagen, omdat je niet meer was ingelogd. Probeer het opnieuw.
 notice-app-removed = Die app heeft geen toegang meer tot je account.
 notice-restored = De regel is terug.
+stale-signed-out = Je was niet meer ingelogd, dus er is niets opgeslagen. Je tekst staat er nog: log in op een nieuw tabblad, kom hier terug en verstuur hem opnieuw.
+stale-signed-in = Je bent ingelogd nadat deze pagina werd geopend, dus er is nog niets opgeslagen. Controleer je tekst en verstuur hem opnieuw.
+stale-sign-in = Inloggen op een nieuw tabblad
 sign-out-button = Uitloggen
 apps-title = Apps met toegang
 apps-none = Geen enkele app heeft toegang tot je account.
@@ -143,10 +146,10 @@ notifications-paused = Alles is gepauzeerd tot je het weer aanzet.
 notifications-paused-until = Alles is gepauzeerd tot { $time }.
 notifications-pause-hour = Een uur lang
 notifications-pause-8-hours = 8 uur lang
-notifications-pause-morning = Tot morgenochtend 8.00 uur
+notifications-pause-morning = Tot 8.00 uur ’s ochtends
 notifications-pause-open = Tot ik het weer aanzet
 notifications-resume = Weer aanzetten
-notifications-utc = Je browser zegt niet waar je bent. Alle tijden hier zijn UTC, ook 8.00 uur morgenochtend.
+notifications-utc = Alle tijden op deze pagina zijn in UTC, die kan afwijken van je tijdzone. Dat geldt ook voor 8.00 uur ’s ochtends.
 notifications-devices = Apparaten
 notifications-all-devices = Alle apparaten
 notifications-device = Deze instellingen zijn voor apparaten met het profiel { $profile }. Ze gaan vóór die van alle apparaten.
@@ -274,18 +277,15 @@ rule-edit-sender = Gebruikers-id
 rule-edit-profile = Apparaatprofiel
 rule-edit-profile-hint = Laat leeg voor alle apparaten.
 rule-edit-json = De regel als JSON
-rule-edit-hint = Mogelijk zijn actions, conditions, pattern en until, zoals in de Matrix-specificatie.
+rule-edit-hint = Mogelijk zijn actions, conditions en pattern, zoals in de Matrix-specificatie, en until: het einde van de regel, in milliseconden sinds 1970.
 rule-edit-builtin = Deze regel is ingebouwd. Alleen de actions kunnen worden gewijzigd.
 rule-edit-save = Opslaan
 rule-edit-cancel = Annuleren
-rule-edit-invalid = Dit kan niet worden opgeslagen:
+rule-edit-invalid = De regel is niet opgeslagen:
 rule-edit-too-long = Deze tekst is te lang (maximum in bytes: { $count }).
 rule-edit-changed = Deze regel is intussen gewijzigd, dus er is nog niets opgeslagen. Vergelijk hem met je tekst hieronder; “Opslaan” vervangt hem.
 rule-edit-current = De regel zoals hij nu is
 rule-edit-deleted = Deze regel is intussen verwijderd, dus er is nog niets opgeslagen. Je tekst staat er nog; “Opslaan” maakt de regel opnieuw aan.
-rule-edit-signed-out = Je was niet meer ingelogd, dus er is niets opgeslagen. Je tekst staat er nog: log in op een nieuw tabblad, kom hier terug en sla opnieuw op.
-rule-edit-signed-in = Je bent ingelogd nadat deze pagina werd geopend, dus er is nog niets opgeslagen. Controleer je tekst en sla opnieuw op.
-rule-edit-sign-in = Inloggen op een nieuw tabblad
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Je account blijft bestaan.
 
 ## Sign up
 
-sign-up-name = Naam
+sign-up-name = Gebruikersnaam
 sign-up-name-hint = Kleine letters, cijfers en liggende streepjes. Je kunt de naam later niet wijzigen.
 sign-up-email = E-mailadres
 sign-up-again = Wachtwoord nogmaals
@@ -438,6 +438,9 @@ rate-limited-advice = Wacht een paar minuten en probeer het dan opnieuw.
 internal-title = Hier ging iets mis
 internal-sentence = De fout ligt bij deze server, niet bij jou. Hij is vastgelegd.
 internal-advice = Probeer het zo dadelijk opnieuw.
+busy-title = Deze server heeft het druk
+busy-sentence = Hij kan nu even niet antwoorden. Je verzoek was niet verkeerd.
+busy-advice = Probeer het zo dadelijk opnieuw.
 not-found-title = Pagina niet gevonden
 not-found-sentence = Op dit adres is niets te vinden.
 not-found-advice = Controleer het adres of ga terug naar de app waar je vandaan komt.

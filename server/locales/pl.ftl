@@ -126,6 +126,9 @@ notice-removed = Usunięto.
 notice-not-saved = Nic nie zapisano, ponieważ sesja już wygasła. Spróbuj ponownie.
 notice-app-removed = Ta aplikacja nie ma już dostępu do Twojego konta.
 notice-restored = Reguła wróciła.
+stale-signed-out = Sesja wygasła, więc niczego nie zapisano. Twój tekst nadal tu jest: zaloguj się w nowej karcie, wróć do tej i wyślij go ponownie.
+stale-signed-in = Zalogowano się po otwarciu tej strony, więc niczego jeszcze nie zapisano. Sprawdź swój tekst i wyślij go ponownie.
+stale-sign-in = Zaloguj się w nowej karcie
 sign-out-button = Wyloguj się
 apps-title = Aplikacje z dostępem
 apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.
@@ -145,10 +148,10 @@ notifications-paused = Wszystko jest wstrzymane, dopóki nie włączysz powiadom
 notifications-paused-until = Wszystko jest wstrzymane do: { $time }.
 notifications-pause-hour = Na godzinę
 notifications-pause-8-hours = Na 8 godzin
-notifications-pause-morning = Do jutra rano, do 8:00
+notifications-pause-morning = Do 8:00 rano
 notifications-pause-open = Dopóki nie włączę
 notifications-resume = Włącz ponownie
-notifications-utc = Twoja przeglądarka nie podaje, gdzie jesteś. Wszystkie godziny są tu w UTC, także 8:00 jutro rano.
+notifications-utc = Wszystkie godziny na tej stronie są podane w UTC, która może się różnić od Twojej strefy czasowej. Dotyczy to także 8:00 rano.
 notifications-devices = Urządzenia
 notifications-all-devices = Wszystkie urządzenia
 notifications-device = Te ustawienia dotyczą urządzeń z profilem { $profile }. Mają pierwszeństwo przed ustawieniami wszystkich urządzeń.
@@ -276,18 +279,15 @@ rule-edit-sender = Identyfikator osoby
 rule-edit-profile = Profil urządzenia
 rule-edit-profile-hint = Zostaw puste dla wszystkich urządzeń.
 rule-edit-json = Reguła jako JSON
-rule-edit-hint = Możliwe pola to actions, conditions, pattern i until, jak w specyfikacji Matrix.
+rule-edit-hint = Możliwe pola to actions, conditions i pattern, jak w specyfikacji Matrix, oraz until: koniec reguły, w milisekundach od 1970 roku.
 rule-edit-builtin = Ta reguła jest wbudowana. Można zmienić tylko jej actions.
 rule-edit-save = Zapisz
 rule-edit-cancel = Anuluj
-rule-edit-invalid = Tego nie można zapisać:
+rule-edit-invalid = Reguła nie została zapisana:
 rule-edit-too-long = Ten tekst jest za długi (maksimum w bajtach: { $count }).
 rule-edit-changed = Ta reguła zmieniła się w międzyczasie, więc niczego jeszcze nie zapisano. Porównaj ją ze swoim tekstem poniżej; „Zapisz” ją zastąpi.
 rule-edit-current = Reguła w obecnej postaci
 rule-edit-deleted = Ta reguła została w międzyczasie usunięta, więc niczego jeszcze nie zapisano. Twój tekst nadal tu jest; „Zapisz” utworzy regułę ponownie.
-rule-edit-signed-out = Sesja wygasła, więc niczego nie zapisano. Twój tekst nadal tu jest: zaloguj się w nowej karcie, wróć do tej i zapisz ponownie.
-rule-edit-signed-in = Zalogowano się po otwarciu tej strony, więc niczego jeszcze nie zapisano. Sprawdź swój tekst i zapisz ponownie.
-rule-edit-sign-in = Zaloguj się w nowej karcie
 
 ## Try a message
 
@@ -400,7 +400,7 @@ notice-account-kept = Twoje konto pozostaje.
 
 ## Sign up
 
-sign-up-name = Nazwa
+sign-up-name = Nazwa użytkownika
 sign-up-name-hint = Małe litery, cyfry i podkreślenia. Później nie można jej zmienić.
 sign-up-email = Adres e-mail
 sign-up-again = Powtórz hasło
@@ -448,6 +448,9 @@ rate-limited-advice = Poczekaj kilka minut i spróbuj ponownie.
 internal-title = Coś poszło nie tak
 internal-sentence = Błąd leży po stronie tego serwera, nie Twojej. Został zapisany.
 internal-advice = Spróbuj ponownie za chwilę.
+busy-title = Ten serwer jest zajęty
+busy-sentence = W tej chwili nie może odpowiedzieć. Twoje żądanie nie było błędne.
+busy-advice = Spróbuj ponownie za chwilę.
 not-found-title = Nie znaleziono strony
 not-found-sentence = Pod tym adresem nic nie ma.
 not-found-advice = Sprawdź adres albo wróć do aplikacji, która Cię tu skierowała.

@@ -124,6 +124,9 @@ notice-removed = Removido.
 notice-not-saved = Nada foi salvo, porque sua sessão já tinha terminado. Tente de novo.
 notice-app-removed = Esse aplicativo não tem mais acesso à sua conta.
 notice-restored = A regra está de volta.
+stale-signed-out = Sua sessão tinha terminado, então nada foi salvo. Seu texto continua aqui: entre em uma nova aba, volte a esta e envie de novo.
+stale-signed-in = Você entrou depois que esta página foi aberta, então nada foi salvo ainda. Confira seu texto e envie de novo.
+stale-sign-in = Entrar em uma nova aba
 sign-out-button = Sair
 apps-title = Aplicativos com acesso
 apps-none = Nenhum aplicativo tem acesso à sua conta.
@@ -143,10 +146,10 @@ notifications-paused = Tudo está em pausa até você ativar de novo.
 notifications-paused-until = Tudo está em pausa até: { $time }.
 notifications-pause-hour = Por uma hora
 notifications-pause-8-hours = Por 8 horas
-notifications-pause-morning = Até amanhã de manhã, 8h
+notifications-pause-morning = Até as 8h da manhã
 notifications-pause-open = Até eu ativar de novo
 notifications-resume = Ativar de novo
-notifications-utc = Seu navegador não informa onde você está. Todos os horários aqui são UTC, também as 8h de amanhã.
+notifications-utc = Todos os horários desta página estão em UTC, que pode ser diferente do seu fuso horário. Isso vale também para as 8h da manhã.
 notifications-devices = Dispositivos
 notifications-all-devices = Todos os dispositivos
 notifications-device = Estas configurações valem para dispositivos com o perfil { $profile }. Elas vêm antes das de todos os dispositivos.
@@ -274,18 +277,15 @@ rule-edit-sender = Identificador da pessoa
 rule-edit-profile = Perfil de dispositivo
 rule-edit-profile-hint = Deixe em branco para todos os dispositivos.
 rule-edit-json = A regra como JSON
-rule-edit-hint = Os membros são actions, conditions, pattern e until, como na especificação do Matrix.
+rule-edit-hint = Os membros são actions, conditions e pattern, como na especificação do Matrix, e until: o fim da regra, em milissegundos desde 1970.
 rule-edit-builtin = Esta regra é interna. Só as actions podem ser alteradas.
 rule-edit-save = Salvar
 rule-edit-cancel = Cancelar
-rule-edit-invalid = Isto não pode ser salvo:
+rule-edit-invalid = A regra não foi salva:
 rule-edit-too-long = Este texto é longo demais (máximo em bytes: { $count }).
 rule-edit-changed = Esta regra foi alterada nesse meio-tempo, então nada foi salvo ainda. Compare-a com seu texto abaixo; “Salvar” a substitui.
 rule-edit-current = A regra como está agora
 rule-edit-deleted = Esta regra foi excluída nesse meio-tempo, então nada foi salvo ainda. Seu texto continua aqui; “Salvar” cria a regra de novo.
-rule-edit-signed-out = Sua sessão tinha terminado, então nada foi salvo. Seu texto continua aqui: entre em uma nova aba, volte a esta e salve de novo.
-rule-edit-signed-in = Você entrou depois que esta página foi aberta, então nada foi salvo ainda. Confira seu texto e salve de novo.
-rule-edit-sign-in = Entrar em uma nova aba
 
 ## Try a message
 
@@ -390,7 +390,7 @@ notice-account-kept = Sua conta continua.
 
 ## Sign up
 
-sign-up-name = Nome
+sign-up-name = Nome de usuário
 sign-up-name-hint = Letras minúsculas, números e sublinhados. Não dá para mudar depois.
 sign-up-email = Endereço de e-mail
 sign-up-again = Repita a senha
@@ -438,6 +438,9 @@ rate-limited-advice = Espere alguns minutos e tente de novo.
 internal-title = Algo deu errado aqui
 internal-sentence = O erro é deste servidor, não seu. Ele foi registrado.
 internal-advice = Tente de novo daqui a pouco.
+busy-title = Este servidor está ocupado
+busy-sentence = Ele não consegue responder agora. Seu pedido não estava errado.
+busy-advice = Tente de novo daqui a pouco.
 not-found-title = Página não encontrada
 not-found-sentence = Não há nada neste endereço.
 not-found-advice = Confira o endereço ou volte ao aplicativo de onde você veio.

@@ -14,7 +14,9 @@ mod rules;
 mod security;
 mod sign_in;
 mod sign_up;
+mod stale_form;
 mod style_sheet;
+mod text;
 mod trial;
 
 use std::borrow::Cow;
@@ -35,12 +37,13 @@ pub use self::notifications::{
     NotificationsPage, NotificationsPart, NotificationsView, PreferenceList, RejectedForm,
     RejectionReason,
 };
-pub use self::rule_edit::{EditProblem, EditTarget, RuleEditPage};
+pub use self::rule_edit::{EditError, EditTarget, RuleEditPage};
 pub(crate) use self::rules::rule_anchor;
 pub use self::rules::{RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields};
 pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
 pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
 pub use self::sign_up::SignUpPage;
+pub use self::stale_form::StaleForm;
 pub use self::style_sheet::StyleSheet;
 pub use self::trial::{TryFields, TryPage};
 use crate::language::{Language, Localize};

@@ -6,10 +6,11 @@ use std::{env, error, fs, path::PathBuf};
 use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
+    CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
     FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion, RejectedPage,
     RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError,
-    SignInLinks, SignInPage, SignUpPage, SignedOutPage, TryFields, TryPage, UndoFields, assets,
+    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryFields, TryPage, UndoFields,
+    assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 

@@ -16,10 +16,10 @@ use strum::VariantArray;
 
 use super::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, EditProblem, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
+    CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
     FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion,
     RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage,
-    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, TryFields, TryPage,
+    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryFields, TryPage,
     UndoFields, assets,
 };
 
@@ -94,6 +94,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("malformed", ErrorCause::Malformed),
         ("rate-limited", ErrorCause::RateLimited),
         ("internal", ErrorCause::Internal),
+        ("busy", ErrorCause::Busy),
         ("not-found", ErrorCause::NotFound),
         ("registration-closed", ErrorCause::RegistrationClosed),
     ] {
@@ -240,7 +241,7 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         email: "",
         is_agreed: false,
         errors: &[],
-        is_repeated_wrongly: false,
+        passwords_differ: false,
         failed: None,
         sign_in: "/auth/sign_in",
     };
@@ -262,7 +263,7 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         username: "alice",
         email: "alice@social.example",
         is_agreed: true,
-        is_repeated_wrongly: true,
+        passwords_differ: true,
         failed: Some(SignInError::Busy),
         ..empty
     };

@@ -1,9 +1,9 @@
 //! Details of a request for `belfry doctor`: over which proxy it arrived, and with which headers.
 //!
-//! The header [`DIAGNOSTICS_KEY`] asks for them. Its value is the key, or anything else for an
-//! operator, who gets the key: it is random, of this process. A request with it gets the details too:
-//! it may arrive through a proxy that is configured wrongly, and the response proves that it reached
-//! this process.
+//! A request with the header [`DIAGNOSTICS_KEY`] gets them if it comes from an operator, or if the
+//! header contains the key. The key is random, differs between processes, and is returned to
+//! operators only. A request with the key may come from any address, because the proxy in between may
+//! be configured wrongly; its response proves that it reached this process.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -55,7 +55,7 @@ pub struct Diagnostics {
     pub headers: BTreeMap<String, Vec<String>>,
 }
 
-/// The details of a request that asks for them, if it may.
+/// The details of a request that is authorised to get them.
 pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<Diagnostics> {
     let given = parts.headers.get(DIAGNOSTICS_KEY)?.to_str().ok()?;
     // Digests are compared in constant time.

@@ -53,18 +53,16 @@ pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     with_parameters(path, lang.map(|language| ("lang", language.code())))
 }
 
-/// A path with more parameters in its query. The values are names of fixed lists, which need no
-/// escapes.
-pub(crate) fn with_parameters(
+/// A path with more parameters in its query. Values that are not names of a fixed list must be
+/// percent-encoded.
+pub(crate) fn with_parameters<V: AsRef<str>>(
     path: &str,
-    parameters: impl IntoIterator<Item = (&'static str, &'static str)>,
+    parameters: impl IntoIterator<Item = (&'static str, V)>,
 ) -> String {
     let mut path = path.to_owned();
     for (name, value) in parameters {
         path.push(if path.contains('?') { '&' } else { '?' });
-        path.push_str(name);
-        path.push('=');
-        path.push_str(value);
+        path.extend([name, "=", value.as_ref()]);
     }
     path
 }

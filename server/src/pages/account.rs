@@ -28,7 +28,7 @@ pub struct AccountPage<'a> {
     pub revoke: Form<'a>,
     /// The authorised apps.
     pub apps: &'a [AuthorizedApp],
-    /// Their tokens, the last used first, one more of each app than the page shows.
+    /// Their tokens, the last used first, at most [`MAX_TOKENS`] of each app.
     pub tokens: &'a [AccountToken],
     /// The current time.
     pub now: Timestamp,
@@ -68,9 +68,9 @@ pub const MAX_TOKENS: i64 = 10;
 
 impl AccountPage<'_> {
     /// The tokens of an app that are shown.
-    fn tokens_of(&self, app: &AuthorizedApp) -> Vec<&AccountToken> {
-        let tokens = self.tokens.iter().filter(|token| token.app_id == app.app_id);
-        tokens.take(usize::try_from(MAX_TOKENS).unwrap_or_default()).collect()
+    fn tokens_of(&self, app: &AuthorizedApp) -> impl Iterator<Item = &AccountToken> {
+        let app = app.app_id;
+        self.tokens.iter().filter(move |token| token.app_id == app)
     }
 
     fn token_count(&self, app: &AuthorizedApp) -> String {
@@ -92,8 +92,7 @@ impl AccountPage<'_> {
 
     /// When an app was last used, with any of its tokens.
     fn last_use(&self, app: &AuthorizedApp) -> String {
-        let tokens = self.tokens.iter().filter(|token| token.app_id == app.app_id);
-        let last = tokens.filter_map(|token| token.last_used_at).max();
+        let last = self.tokens_of(app).filter_map(|token| token.last_used_at).max();
         describe_last_use(&self.layout, last, self.now)
     }
 

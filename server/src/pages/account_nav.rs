@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use super::text::format_time;
 use super::{Form, Layout};
 use crate::http::paths;
 use crate::language::Language;
@@ -116,7 +117,7 @@ pub struct PendingDeletion {
 
 impl PendingDeletion {
     pub(super) fn text(&self, layout: &Layout<'_>) -> String {
-        let time = self.at.strftime("%Y-%m-%d %H:%M UTC").to_string();
+        let time = format_time(self.at);
         layout.language.text_with("deletion-pending", "time", time.as_str())
     }
 

@@ -47,16 +47,12 @@ impl Asset {
     }
 
     fn file_name(&self) -> &str {
-        self.path().rsplit('/').next().unwrap_or_default()
+        file_name(self.path())
     }
 
     /// Its path, such as `/static/belfry-0123abcd.css`.
     pub fn path(&self) -> &str {
-        self.path.get_or_init(|| {
-            let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(self.content).into();
-            let hash = u32::from_be_bytes([a, b, c, d]);
-            format!("{STATIC}/{}-{hash:08x}.{}", self.name, self.extension)
-        })
+        self.path.get_or_init(|| hashed_path(self.name, self.extension, self.content.as_bytes()))
     }
 
     /// Its media type.
@@ -67,6 +63,18 @@ impl Asset {
             _ => "image/svg+xml",
         }
     }
+}
+
+/// The path of a file with this content, which a hash of the content is part of.
+pub(super) fn hashed_path(name: &str, extension: &str, content: &[u8]) -> String {
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(content).into();
+    let hash = u32::from_be_bytes([a, b, c, d]);
+    format!("{STATIC}/{name}-{hash:08x}.{extension}")
+}
+
+/// The name of a file below `/static`, by its path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 #[cfg(test)]

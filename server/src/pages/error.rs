@@ -33,6 +33,8 @@ pub enum ErrorCause {
     RateLimited,
     /// An internal error.
     Internal,
+    /// The database is unreachable, or the server is overloaded.
+    Busy,
     /// An unknown path.
     NotFound,
     /// Nobody can create an account.
@@ -49,6 +51,7 @@ impl ErrorPage<'_> {
             ErrorCause::ForgedForm => "forged-form",
             ErrorCause::RateLimited => "rate-limited",
             ErrorCause::Internal => "internal",
+            ErrorCause::Busy => "busy",
             ErrorCause::NotFound => "not-found",
             ErrorCause::RegistrationClosed => "registration-closed",
         }

@@ -5,9 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
-use crate::http::paths::STATIC;
+use super::assets::{file_name, hashed_path};
 
 /// An image that this server serves. Its path contains a hash of the content, so that browsers can
 /// cache it forever.
@@ -38,7 +37,7 @@ impl Logo {
         Self::new(content).ok_or_else(|| failed(&"it is neither an SVG nor a PNG image"))
     }
 
-    /// `None` if the content is no image of a supported format.
+    /// `None` if the content is neither an SVG nor a PNG image.
     pub fn new(content: Vec<u8>) -> Option<Self> {
         let is_svg = |text: &str| {
             let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -51,9 +50,7 @@ impl Logo {
         } else {
             return None;
         };
-        let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(&content).into();
-        let hash = u32::from_be_bytes([a, b, c, d]);
-        let path = format!("{STATIC}/logo-{hash:08x}.{extension}");
+        let path = hashed_path("logo", extension, &content);
         Some(Self { path, content_type, content: content.into() })
     }
 
@@ -64,7 +61,7 @@ impl Logo {
 
     /// Whether this is its name below `/static`.
     pub fn is_named(&self, name: &str) -> bool {
-        self.path.rsplit('/').next() == Some(name)
+        file_name(&self.path) == name
     }
 }
 

@@ -41,6 +41,8 @@ pub struct NotificationsPage<'a> {
     pub profiles: &'a [&'a str],
     /// The current time.
     pub now: Timestamp,
+    /// Whether the user is signed in. Otherwise the page shows only the form that was rejected.
+    pub is_signed_in: bool,
     /// The form that was rejected, if the page is shown again.
     pub rejected: Option<RejectedForm>,
 }
@@ -70,12 +72,7 @@ const SWITCHES: [(&str, &[Switch]); 3] = [
 /// The number of device profiles that the page links to.
 const MAX_PROFILES: usize = 30;
 
-/// A button with a name, a value in the form and a text.
-struct ButtonRow {
-    value: String,
-    text: Cow<'static, str>,
-}
-
+/// A choice of a form: a button or an option.
 struct ChoiceRow {
     value: &'static str,
     text: Cow<'static, str>,
@@ -101,9 +98,9 @@ struct ProfileLink {
 }
 
 impl NotificationsPage<'_> {
-    /// Whether the page is about all devices; only these have built-in rules.
-    fn is_global(&self) -> bool {
-        self.view.profile.is_none()
+    /// Whether the page shows what is the same on all devices: the built-in rules.
+    fn shows_builtin(&self) -> bool {
+        self.is_signed_in && self.view.profile.is_none()
     }
 
     fn pause_state(&self) -> TimedText {
@@ -119,20 +116,16 @@ impl NotificationsPage<'_> {
         }
     }
 
-    fn pauses(&self) -> Vec<ButtonRow> {
-        let button = |name: &str| ButtonRow {
-            value: name.to_owned(),
-            text: self.layout.text(&format!("notifications-pause-{name}")),
-        };
-        PAUSES.into_iter().map(button).collect()
+    fn pauses(&self) -> Vec<ChoiceRow> {
+        PAUSES.map(|value| self.choice("pause", value)).into()
     }
 
     fn choices(&self) -> Vec<ChoiceRow> {
-        let choice = |value: &'static str| ChoiceRow {
-            value,
-            text: self.layout.text(&format!("notifications-choice-{value}")),
-        };
-        CHOICES.into_iter().map(choice).collect()
+        CHOICES.map(|value| self.choice("choice", value)).into()
+    }
+
+    fn choice(&self, field: &str, value: &'static str) -> ChoiceRow {
+        ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
     fn keywords(&self) -> ListPage<KeywordRow> {
@@ -234,9 +227,29 @@ impl NotificationsPage<'_> {
         self.rejected.as_ref().filter(|rejected| rejected.part == part)
     }
 
+    /// Whether this part is shown.
+    fn shows(&self, part: NotificationsPart) -> bool {
+        self.is_signed_in || self.rejected_in(part).is_some()
+    }
+
     /// The rejected form that adds an entry to this part.
     fn rejected_new(&self, part: NotificationsPart) -> Option<&RejectedForm> {
         self.rejected_in(part).filter(|rejected| rejected.is_new)
+    }
+
+    /// The error of the field for a new entry of this part.
+    fn field_error(&self, part: NotificationsPart) -> Option<&str> {
+        self.rejected_new(part).and_then(RejectedForm::field_error)
+    }
+
+    /// The keyword that was entered in a rejected form.
+    fn entered_word(&self) -> &str {
+        self.rejected_new(NotificationsPart::Keywords).map_or("", |rejected| &rejected.word)
+    }
+
+    /// The person or room that was entered in a rejected form.
+    fn entered_id(&self) -> &str {
+        self.rejected_new(NotificationsPart::Subjects).map_or("", |rejected| &rejected.id)
     }
 
     /// Whether a new keyword plays a sound, unless the user decided otherwise.

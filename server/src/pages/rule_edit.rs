@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::{RuleKind, RuleRef};
+use belfry_core::rules::{RuleId, RuleKind, RuleRef};
 
 use super::rules::scope_title;
-use super::{AccountNav, Form, Layout};
+use super::{AccountNav, Form, Layout, StaleForm};
 
 /// `templates/rule_edit.html`. Posts `json`, the digest `shown`, and either `rule`, the path of an
 /// existing rule, or `kind`, `profile` and `rule_id`.
@@ -26,13 +26,11 @@ pub struct RuleEditPage<'a> {
     /// The digest of the rule that the text replaces; empty if there is none.
     pub shown: &'a str,
     /// Why the text was not saved.
-    pub problem: Option<EditProblem>,
+    pub error: Option<EditError>,
     /// The rule as it is now, if it was changed since it was shown.
     pub current: Option<&'a str>,
     /// The link to the list of rules.
     pub back: &'a str,
-    /// The link to the sign-in page, if the user is signed out.
-    pub sign_in: Option<&'a str>,
 }
 
 /// The rule that is edited.
@@ -53,7 +51,7 @@ pub enum EditTarget {
 
 /// Why a rule was not saved, with a localised sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditProblem {
+pub enum EditError {
     /// The JSON is invalid.
     Json {
         /// The reason in English, as in the API.
@@ -66,7 +64,7 @@ pub enum EditProblem {
     /// The profile tag is invalid.
     Profile(String),
     /// The rule was changed, deleted, or the user has signed out or in since it was shown.
-    Stale(String),
+    Stale(StaleForm),
 }
 
 impl RuleEditPage<'_> {
@@ -97,41 +95,40 @@ impl RuleEditPage<'_> {
 
     fn hint(&self) -> Cow<'static, str> {
         match self.target {
-            EditTarget::Existing(rule) if rule.id.starts_with('.') => {
+            EditTarget::Existing(rule) if RuleId::is_reserved(&rule.id) => {
                 self.layout.text("rule-edit-builtin")
             }
             _ => self.layout.text("rule-edit-hint"),
         }
     }
 
-    /// The problem of a field.
-    fn id_problem(&self) -> Option<&str> {
-        match &self.problem {
-            Some(EditProblem::Id(text)) => Some(text),
+    fn id_error(&self) -> Option<&str> {
+        match &self.error {
+            Some(EditError::Id(text)) => Some(text),
             _ => None,
         }
     }
 
-    fn profile_problem(&self) -> Option<&str> {
-        match &self.problem {
-            Some(EditProblem::Profile(text)) => Some(text),
+    fn profile_error(&self) -> Option<&str> {
+        match &self.error {
+            Some(EditError::Profile(text)) => Some(text),
             _ => None,
         }
     }
 
-    fn json_problem(&self) -> Option<(String, Option<&str>)> {
-        match &self.problem {
-            Some(EditProblem::Json { reason }) => {
+    fn json_error(&self) -> Option<(String, Option<&str>)> {
+        match &self.error {
+            Some(EditError::Json { reason }) => {
                 Some((self.layout.text("rule-edit-invalid").into_owned(), Some(reason)))
             }
-            Some(EditProblem::Rejected(text)) => Some((text.clone(), None)),
+            Some(EditError::Rejected(text)) => Some((text.clone(), None)),
             _ => None,
         }
     }
 
-    fn stale(&self) -> Option<&str> {
-        match &self.problem {
-            Some(EditProblem::Stale(text)) => Some(text),
+    fn stale(&self) -> Option<&StaleForm> {
+        match &self.error {
+            Some(EditError::Stale(stale)) => Some(stale),
             _ => None,
         }
     }

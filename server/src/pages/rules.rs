@@ -10,7 +10,6 @@ use belfry_core::rules::{RuleKind, RuleListing, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 
 use self::row::RuleRow;
-pub(super) use self::row::{time, truncate};
 pub(crate) use self::view::anchor as rule_anchor;
 use self::view::{OVERVIEW_ROWS, PAGE_ROWS};
 pub use self::view::{RuleLinks, RulesView};

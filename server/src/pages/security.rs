@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::last_use::describe_last_use;
 use super::{AccountNav, Form, Layout, SignInError};
 use crate::http::paths::{
-    CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, END_SESSION, with_language,
+    CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
 };
 use crate::language::Localize;
 use crate::store::AccountSession;
@@ -31,7 +31,7 @@ pub struct SecurityPage<'a> {
     pub nav: AccountNav,
     /// The name of the signed-in account, for password managers.
     pub account: &'a str,
-    /// The form that signs out; the others have the same hidden fields.
+    /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,
     /// The sessions of the account, the last used first.
     pub sessions: &'a [AccountSession],

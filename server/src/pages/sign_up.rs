@@ -25,8 +25,8 @@ pub struct SignUpPage<'a> {
     pub is_agreed: bool,
     /// The errors of the fields.
     pub errors: &'a [AccountError],
-    /// Whether the password was not repeated.
-    pub is_repeated_wrongly: bool,
+    /// Whether the two passwords differ.
+    pub passwords_differ: bool,
     /// Why no account was created, if it is not because of a field.
     pub failed: Option<SignInError>,
     /// The path of the sign-in page.
@@ -38,7 +38,7 @@ impl SignUpPage<'_> {
     fn error(&self, name: &str) -> Option<String> {
         if name == "password_again" {
             let text = self.layout.text("password-different");
-            return self.is_repeated_wrongly.then(|| text.into_owned());
+            return self.passwords_differ.then(|| text.into_owned());
         }
         let field = Field::from_name(name)?;
         let error = self.errors.iter().find(|error| error.field == field)?;

@@ -1,11 +1,9 @@
 //! The style sheet of the pages, with the accent colour of the operator.
 
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
-use super::assets::STYLE;
+use super::assets::{STYLE, file_name, hashed_path};
 use crate::config::Accent;
-use crate::http::paths::STATIC;
 
 /// A style sheet that this server serves. Its path contains a hash of the content, so that browsers
 /// can cache it forever.
@@ -25,9 +23,7 @@ impl StyleSheet {
         };
         // Not an inline style, which the Content-Security-Policy forbids.
         let content = format!("{}{}", STYLE.content, accent.to_css());
-        let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(&content).into();
-        let hash = u32::from_be_bytes([a, b, c, d]);
-        Self { path: format!("{STATIC}/belfry-{hash:08x}.css"), content: content.into() }
+        Self { path: hashed_path("belfry", "css", content.as_bytes()), content: content.into() }
     }
 
     /// Its path, such as `/static/belfry-0123abcd.css`.
@@ -37,6 +33,6 @@ impl StyleSheet {
 
     /// Whether this is its name below `/static`.
     pub fn is_named(&self, name: &str) -> bool {
-        self.path.rsplit('/').next() == Some(name)
+        file_name(&self.path) == name
     }
 }

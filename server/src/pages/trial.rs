@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::percent;
 use belfry_core::rules::explain::{FailureReason, Outcome};
 use belfry_core::rules::trial::{TraceStep, TrialReason, TrialResult};
 use belfry_core::rules::{ConditionKind, Effect};
@@ -11,8 +10,9 @@ use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::rules::{scope_title, time, truncate};
-use super::{AccountNav, Form, Layout};
+use super::rules::scope_title;
+use super::text::{format_time, truncate};
+use super::{AccountNav, Form, Layout, StaleForm};
 use crate::language::Argument;
 
 /// `templates/try.html`. Posts `text`, `sender`, `room`, `members`, `name` and `profile`.
@@ -26,25 +26,17 @@ pub struct TryPage<'a> {
     /// The form.
     pub form: Form<'a>,
     /// The entered values.
-    pub fields: &'a TryFields,
+    pub entered: &'a TryFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
     /// Whether the number of members is not a number.
     pub is_count_invalid: bool,
     /// Whether too many evaluations are running.
     pub is_busy: bool,
+    /// Why the message was not tried, if the page was opened in an earlier session.
+    pub stale: Option<StaleForm>,
     /// The result, after the form was sent.
     pub result: Option<&'a TrialResult>,
-}
-
-/// A profile tag as the value of a field, in which a browser would change line breaks.
-pub(super) fn encoded(tag: &str) -> String {
-    percent::encode(tag)
-}
-
-/// A profile tag as text.
-pub(super) fn visible(tag: &str) -> Cow<'_, str> {
-    escape_invisible(tag)
 }
 
 /// The fields of the form, as entered.
@@ -76,6 +68,10 @@ struct TraceRow {
 const MAX_VALUE: usize = 100;
 
 impl TryPage<'_> {
+    fn members_error(&self) -> Option<Cow<'static, str>> {
+        self.is_count_invalid.then(|| self.layout.text("try-members-invalid"))
+    }
+
     /// Whether and why the user would be notified.
     fn sentence(&self, result: &TrialResult) -> String {
         let language = self.layout.language;
@@ -88,7 +84,7 @@ impl TryPage<'_> {
         });
         let reason = match (&result.reason, result.until) {
             (TrialReason::Paused, Some(until)) => {
-                let time = time(until);
+                let time = format_time(until.to_second());
                 language.text_with("try-because-paused-until", "time", Argument::Trusted(&time))
             }
             (reason, _) => self.reason(reason),
@@ -101,16 +97,14 @@ impl TryPage<'_> {
     /// When the rule that decides ends, unless the sentence contains it.
     fn end(&self, result: &TrialResult) -> Option<String> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
-        let time = time(until);
+        let time = format_time(until.to_second());
         Some(self.layout.language.text_with("try-ends", "time", Argument::Trusted(&time)))
     }
 
     fn reason(&self, reason: &TrialReason) -> String {
         let language = self.layout.language;
-        let with = |key: &str, name: &str, value: &str| {
-            let value = truncate(value, MAX_VALUE);
-            language.text_with(key, name, &*escape_invisible(&value))
-        };
+        let with =
+            |key: &str, name: &str, value: &str| language.text_with(key, name, &*shown_text(value));
         let key = match reason {
             TrialReason::Keyword(word) => return with("try-because-keyword", "word", word),
             TrialReason::MutedSender(id) => return with("try-because-muted-sender", "sender", id),

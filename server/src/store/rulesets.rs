@@ -90,6 +90,18 @@ impl StoredRulesets {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
 
+    /// The tags of the device profiles that have rules, in order.
+    pub fn profile_tags(&self) -> Vec<&str> {
+        let with_rules = self.documents().filter(|document| document.len() > 0);
+        let tags = with_rules.filter_map(|document| match document.scope() {
+            RuleScope::Device(tag) => Some(tag.as_str()),
+            RuleScope::Global => None,
+        });
+        let mut tags: Vec<&str> = tags.collect();
+        tags.sort_unstable();
+        tags
+    }
+
     fn versioned(&self, scope: &RuleScope) -> Option<&Versioned> {
         self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }

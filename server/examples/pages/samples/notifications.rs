@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     AccountSection, Form, Layout, Notice, NotificationsPage, NotificationsView, RejectedForm,
-    RejectionReason,
+    RejectionReason, StaleForm,
 };
 use super::rules::document;
 use super::{Sample, nav};
@@ -24,11 +24,13 @@ struct State<'a> {
     stored: Value,
     rejected: Option<(&'a str, RejectionReason)>,
     profiles: usize,
+    is_signed_out: bool,
 }
 
 impl Default for State<'_> {
     fn default() -> Self {
-        Self { query: "", stored: json!({"rules": {}, "changes": {}}), rejected: None, profiles: 0 }
+        let stored = json!({"rules": {}, "changes": {}});
+        Self { query: "", stored, rejected: None, profiles: 0, is_signed_out: false }
     }
 }
 
@@ -103,6 +105,20 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
             render(layout, &State { rejected, stored: rules("cake"), ..State::default() })?,
         ));
     }
+    for fields in ["change=keyword&word=tea", "change=subject&id=@bob:x&choice=mute-day"] {
+        for (key, sign_in) in
+            [("stale-signed-out", Some("/oauth/sign_in")), ("stale-signed-in", None)]
+        {
+            let stale = StaleForm {
+                text: layout.language.text(key).into_owned(),
+                sign_in: sign_in.map(str::to_owned),
+            };
+            let rejected = Some((fields, RejectionReason::Stale(stale)));
+            let is_signed_out = sign_in.is_some();
+            let state = State { rejected, is_signed_out, ..State::default() };
+            pages.push(("notifications-stale", render(layout, &state)?));
+        }
+    }
     Ok(pages)
 }
 
@@ -131,6 +147,7 @@ fn render(layout: Layout<'_>, state: &State<'_>) -> Result<String, askama::Error
         view: &view,
         profiles: &profiles,
         now: Timestamp::from_second(NOW).unwrap_or(Timestamp::UNIX_EPOCH),
+        is_signed_in: !state.is_signed_out,
         rejected,
     };
     page.render()

@@ -9,8 +9,8 @@ use belfry_core::rules::{
 use serde_json::{Value, json};
 
 use super::{
-    AccountNav, AccountSection, EditProblem, EditTarget, Form, Layout, RuleEditPage, RulesMessage,
-    RulesPage, RulesView, Sample, TryFields, TryPage, UndoFields,
+    AccountNav, AccountSection, EditError, EditTarget, Form, Layout, RuleEditPage, RulesMessage,
+    RulesPage, RulesView, Sample, StaleForm, TryFields, TryPage, UndoFields,
 };
 
 const EDIT: &str = "/oauth/account/rules/edit";
@@ -49,42 +49,26 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     let new = |kind| EditTarget::New { kind, profile: String::new(), id: "cake".to_owned() };
     let too_long = layout.language.text_with("rule-edit-too-long", "count", 65536);
     let reason = "actions is missing".to_owned();
-    for (name, target, problem, sign_in) in [
-        ("rule-edit", existing.clone(), None, None),
-        ("rule-edit-invalid", existing.clone(), Some(EditProblem::Json { reason }), None),
-        ("rule-edit-rejected", existing.clone(), Some(EditProblem::Rejected(too_long)), None),
-        (
-            "rule-edit-changed",
-            existing.clone(),
-            Some(EditProblem::Stale(text("rule-edit-changed"))),
-            None,
-        ),
-        (
-            "rule-edit-deleted",
-            existing.clone(),
-            Some(EditProblem::Stale(text("rule-edit-deleted"))),
-            None,
-        ),
-        (
-            "rule-edit-signed-out",
-            existing.clone(),
-            Some(EditProblem::Stale(text("rule-edit-signed-out"))),
-            Some("/oauth/sign_in?return_to=rules"),
-        ),
-        (
-            "rule-edit-signed-in",
-            existing,
-            Some(EditProblem::Stale(text("rule-edit-signed-in"))),
-            None,
-        ),
-        ("builtin-edit", EditTarget::Existing(builtin), None, None),
-        ("new-rule", new(RuleKind::Content), None, None),
-        ("new-rule-room", new(RuleKind::Room), Some(EditProblem::Id(text("rules-id-empty"))), None),
+    let stale = |key: &str, sign_in: Option<&str>| {
+        let sign_in = sign_in.map(str::to_owned);
+        Some(EditError::Stale(StaleForm { text: text(key), sign_in }))
+    };
+    let sign_in = Some("/oauth/sign_in?return_to=rules");
+    for (name, target, error) in [
+        ("rule-edit", existing.clone(), None),
+        ("rule-edit-invalid", existing.clone(), Some(EditError::Json { reason })),
+        ("rule-edit-rejected", existing.clone(), Some(EditError::Rejected(too_long))),
+        ("rule-edit-changed", existing.clone(), stale("rule-edit-changed", None)),
+        ("rule-edit-deleted", existing.clone(), stale("rule-edit-deleted", None)),
+        ("rule-edit-signed-out", existing.clone(), stale("stale-signed-out", sign_in)),
+        ("rule-edit-signed-in", existing, stale("stale-signed-in", None)),
+        ("builtin-edit", EditTarget::Existing(builtin), None),
+        ("new-rule", new(RuleKind::Content), None),
+        ("new-rule-room", new(RuleKind::Room), Some(EditError::Id(text("rules-id-empty")))),
         (
             "new-rule-sender",
             new(RuleKind::Sender),
-            Some(EditProblem::Profile(text("rules-id-empty"))),
-            None,
+            Some(EditError::Profile(text("rules-id-empty"))),
         ),
     ] {
         let json = template(RuleKind::Content);
@@ -96,10 +80,9 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
             target: &target,
             json,
             shown: "",
-            problem,
+            error,
             current,
             back: "/oauth/account/rules",
-            sign_in,
         };
         pages.push((name, page.render()?));
     }
@@ -156,10 +139,14 @@ fn trials(
             layout,
             nav: nav(AccountSection::Try),
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
-            fields: &fields,
+            entered: &fields,
             profiles,
             is_count_invalid: error == "count",
             is_busy: error == "busy",
+            stale: (error == "stale").then(|| StaleForm {
+                text: layout.language.text("stale-signed-out").into_owned(),
+                sign_in: Some("/oauth/sign_in?return_to=try".to_owned()),
+            }),
             result,
         };
         page.render()
@@ -168,6 +155,7 @@ fn trials(
         ("try", render(&[], "", None)?),
         ("try", render(&profiles, "count", None)?),
         ("try", render(&profiles, "busy", None)?),
+        ("try-signed-out", render(&profiles, "stale", None)?),
     ];
     let rules = UserRules::new("@alice:social.example", documents);
     let known = TrialMessage {

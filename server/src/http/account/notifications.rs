@@ -7,6 +7,8 @@ use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
 use belfry_core::rules::{Document, RuleScope};
 
+use super::rules::write;
+use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError, rejection_status};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
@@ -15,46 +17,66 @@ use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsView, RejectedForm,
     RejectionReason,
 };
-use crate::store::{Account, RuleWriteError, StoredRulesets};
+use crate::store::StoredRulesets;
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
 /// in.
 pub(crate) async fn notifications_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
+        if session.account().is_none() {
             return redirect_to_sign_in(&session, AccountSection::Notifications, None);
-        };
+        }
         let view = NotificationsView::from_query(&query, session.lang);
-        show(&session, account, &view, StatusCode::OK, None).await
+        show(&session, &view, StatusCode::OK, None).await
     };
     respond(&session, result.await)
 }
 
 /// `POST /oauth/account/notifications`: makes the change in the field `change`. A rejected form is
-/// shown again.
+/// shown again, and so is one with a text after the session has ended.
 pub(crate) async fn change_notifications(
     session: BrowserSession,
     Query(query): Query,
     Form(pairs): Form,
 ) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            let notice = Some(Notice::NotSaved);
-            return redirect_to_sign_in(&session, AccountSection::Notifications, notice);
-        };
-        session.check_form(&pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
-        match save(&session, account, &view, &pairs).await? {
-            Ok(change) => redirect_after(&session, account, view, &change).await,
-            Err(reason) => show_rejected(&session, account, &view, &pairs, &reason).await,
+        if let Some(stale) = StaleSession::detect(&session, &pairs)? {
+            return show_stale(&session, &view, &pairs, stale).await;
+        }
+        match save(&session, &view, &pairs).await? {
+            Ok(change) => redirect_after(&session, view, &change).await,
+            Err(reason) => {
+                let language = session.layout(session.lang).language;
+                let rejected = RejectedForm::new(&pairs, &reason, language);
+                show(&session, &view, rejection_status(&reason), rejected).await
+            }
         }
     };
     respond(&session, result.await)
 }
 
+/// Shows a form with a text again. A form without one can be sent again without any loss.
+async fn show_stale(
+    session: &BrowserSession,
+    view: &NotificationsView,
+    pairs: &Pairs,
+    stale: StaleSession,
+) -> Result<Response, PageError> {
+    let reason = RejectionReason::Stale(stale.describe(session, AccountSection::Notifications));
+    let form = RejectedForm::new(pairs, &reason, session.layout(session.lang).language);
+    match (form.filter(RejectedForm::has_text), stale) {
+        (Some(form), _) => show(session, view, stale.status(), Some(form)).await,
+        (None, StaleSession::SignedIn) => Err(PageError::ForgedForm),
+        (None, StaleSession::SignedOut) => {
+            let notice = Some(Notice::NotSaved);
+            redirect_to_sign_in(session, AccountSection::Notifications, notice)
+        }
+    }
+}
+
 async fn save(
     session: &BrowserSession,
-    account: &Account,
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<Result<PreferenceChange, RejectionReason>, PageError> {
@@ -69,21 +91,16 @@ async fn save(
     let scope = if change.is_global() { RuleScope::Global } else { view.scope() };
     let applied = change.clone();
     let apply = move |document: &mut Document| applied.apply(document);
-    match session.state.rule_writer.change(account.id, scope, apply).await {
-        Ok(()) => Ok(Ok(change)),
-        Err(RuleWriteError::Rejected(error)) => Ok(Err(RejectionReason::Rules(error))),
-        Err(error) => Err(error.into()),
-    }
+    let written = write(session, &scope, apply).await?;
+    Ok(written.map(|()| change).map_err(RejectionReason::Rules))
 }
 
 async fn redirect_after(
     session: &BrowserSession,
-    account: &Account,
     mut view: NotificationsView,
     change: &PreferenceChange,
 ) -> Result<Response, PageError> {
-    let now = session.state.clock.now();
-    let rulesets = session.state.store.rulesets(account.id, now).await?;
+    let rulesets = load(session).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
         view.show_changed(change, &Preferences::read(document));
     }
@@ -91,27 +108,19 @@ async fn redirect_after(
     redirect(session, &view.path_after(change, notice.code()))
 }
 
-async fn show_rejected(
-    session: &BrowserSession,
-    account: &Account,
-    view: &NotificationsView,
-    pairs: &Pairs,
-    reason: &RejectionReason,
-) -> Result<Response, PageError> {
-    let language = session.layout(session.lang).language;
-    let rejected = RejectedForm::new(pairs, reason, language);
-    show(session, account, view, rejection_status(reason), rejected).await
+/// The rules of the signed-in user.
+async fn load(session: &BrowserSession) -> Result<StoredRulesets, PageError> {
+    let Some(account) = session.account() else { return Ok(StoredRulesets::default()) };
+    Ok(session.state.store.rulesets(account.id, session.state.clock.now()).await?)
 }
 
 async fn show(
     session: &BrowserSession,
-    account: &Account,
     view: &NotificationsView,
     status: StatusCode,
     rejected: Option<RejectedForm>,
 ) -> Result<Response, PageError> {
-    let now = session.state.clock.now();
-    let rulesets = session.state.store.rulesets(account.id, now).await?;
+    let rulesets = load(session).await?;
     let empty = Document::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty);
     let csrf = session.csrf_token();
@@ -125,20 +134,10 @@ async fn show(
         form: pages::Form { action: &view.path(), csrf: &csrf, request: None },
         preferences: &Preferences::read(document),
         view,
-        profiles: &profiles(&rulesets),
-        now,
+        profiles: &rulesets.profile_tags(),
+        now: session.state.clock.now(),
+        is_signed_in: session.account().is_some(),
         rejected,
     };
     show_page(session, status, &page, None)
-}
-
-/// The device profiles with rules, by name.
-fn profiles(rulesets: &StoredRulesets) -> Vec<&str> {
-    let tags = rulesets.documents().filter_map(|document| match document.scope() {
-        RuleScope::Device(tag) => Some(tag.as_str()),
-        RuleScope::Global => None,
-    });
-    let mut tags: Vec<&str> = tags.collect();
-    tags.sort_unstable();
-    tags
 }

@@ -8,9 +8,9 @@ use belfry_core::oauth::form::last_value;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT};
+use crate::http::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 use crate::http::respond::page::{
-    redirect_to_sign_in, redirect_with_notice, respond, show_page, with_language,
+    redirect_to_sign_in, redirect_with_notice, respond, show_large_page,
 };
 use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
 
@@ -30,7 +30,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
     }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let tokens = store.tokens_of(account.id, now, MAX_TOKENS + 1).await?;
+    let tokens = store.tokens_of(account.id, now, MAX_TOKENS).await?;
     let csrf = session.csrf_token();
     let [sign_out, remove_app, revoke_token] =
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
@@ -45,7 +45,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         tokens: &tokens,
         now,
     };
-    show_page(session, StatusCode::OK, &page, None)
+    show_large_page(session, StatusCode::OK, &page, account.id)
 }
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has

@@ -16,8 +16,9 @@ use belfry_core::rules::{
 };
 use belfry_core::text::escape_invisible;
 
-use self::edit::{Edit, StaleSession};
+use self::edit::Edit;
 use self::form::{RuleChange, RuleForm};
+use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
@@ -96,12 +97,22 @@ async fn after_change(
     match changed {
         Ok(()) => redirect_to_rule(session, view, rule, notice).await,
         Err(error) => {
-            let text = error.localize(session.layout(session.lang).language);
-            let message = RulesMessage { text, is_warning: true, undo: None };
-            let view = &unfold(view, rule);
-            show_rules(session, view, StatusCode::CONFLICT, Some(message)).await
+            show_error(session, &unfold(view, rule), StatusCode::CONFLICT, &error, None).await
         }
     }
+}
+
+/// Shows the rules with the reason why nothing was changed, and the form that restores a rule.
+async fn show_error(
+    session: &BrowserSession,
+    view: &RulesView,
+    status: StatusCode,
+    error: &RuleError,
+    undo: Option<UndoFields>,
+) -> Result<Response, PageError> {
+    let text = error.localize(session.layout(session.lang).language);
+    let message = RulesMessage { text, is_warning: true, undo };
+    show_rules(session, view, status, Some(message)).await
 }
 
 /// The view with the group of a rule unfolded.
@@ -187,11 +198,9 @@ async fn restore(
     };
     match restored {
         Ok(()) => redirect_to_rule(session, view, &form.rule, Notice::Restored).await,
+        // The form is shown again, so that the rule is not lost.
         Err(error) => {
-            let text = error.localize(session.layout(session.lang).language);
-            // The form is shown again, so that the rule is not lost.
-            let message = RulesMessage { text, is_warning: true, undo: form.undo_fields() };
-            show_rules(session, view, StatusCode::CONFLICT, Some(message)).await
+            show_error(session, view, StatusCode::CONFLICT, &error, form.undo_fields()).await
         }
     }
 }
@@ -205,7 +214,7 @@ fn read_deleted(session: &BrowserSession, form: &RuleForm) -> Result<(RuleId, Ne
 }
 
 /// Changes a ruleset of the signed-in user. A rejection is returned, so that the page can show it.
-async fn write(
+pub(super) async fn write(
     session: &BrowserSession,
     scope: &RuleScope,
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,

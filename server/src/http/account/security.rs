@@ -5,10 +5,8 @@ mod data;
 mod deletion;
 mod sessions;
 
-use axum::http::header;
 use axum::response::Response;
 use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
-use belfry_core::limits::header::whole_seconds;
 use belfry_core::secret::Secret;
 
 pub(crate) use self::change_password::change_password;
@@ -19,8 +17,8 @@ use super::password::verify_password;
 use crate::http::error::{PageError, security_status};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
-use crate::http::paths::SIGN_OUT;
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_language};
+use crate::http::paths::{END_SESSION, with_language};
+use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_retry_after};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
 use crate::passwords::HashQueueFull;
 use crate::store::{Account, StoreError};
@@ -42,22 +40,19 @@ async fn show(
     let more_than_shown = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
     let sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
     let csrf = session.csrf_token();
-    let sign_out = with_language(SIGN_OUT, session.lang);
+    let end_session = with_language(END_SESSION, session.lang);
     let page = SecurityPage {
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Security),
         account: &account.name,
-        form: pages::Form { action: &sign_out, csrf: &csrf, request: None },
+        form: pages::Form { action: &end_session, csrf: &csrf, request: None },
         sessions: &sessions,
         current: session.hashed_cookie().lookup,
         now,
         failed,
     };
-    let mut response = show_page(session, security_status(failed), &page, None)?;
-    if let Some(wait) = failed.and_then(SecurityError::retry_after) {
-        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
-    }
-    Ok(response)
+    let response = show_page(session, security_status(failed), &page, None)?;
+    Ok(with_retry_after(response, failed.and_then(SecurityError::retry_after)))
 }
 
 /// Verifies the password that a signed-in user enters again. The attempt counts as a sign-in, and

@@ -1,8 +1,7 @@
 //! `/oauth/sign_in`: signing in with a password.
 
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use url::Url;
@@ -16,7 +15,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
-use crate::http::respond::page::{redirect, respond, show_page, sign_in_path};
+use crate::http::respond::page::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
 use crate::passwords::HashQueueFull;
@@ -67,11 +66,8 @@ pub(crate) fn show_sign_in_page(
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failed.map_or(StatusCode::OK, sign_in_status);
-    let mut response = show_page(session, status, &page, app)?;
-    if let Some(wait) = failed.and_then(SignInError::retry_after) {
-        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
-    }
-    Ok(response)
+    let response = show_page(session, status, &page, app)?;
+    Ok(with_retry_after(response, failed.and_then(SignInError::retry_after)))
 }
 
 /// Where people get an account: the page of the operator, or else that of this server if

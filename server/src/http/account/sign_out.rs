@@ -8,8 +8,8 @@ use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT};
-use crate::http::respond::page::{redirect, respond, show_page, with_language};
+use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
+use crate::http::respond::page::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and

@@ -1,8 +1,7 @@
 //! `/oauth/sign_up`: creating an account, if registration is open.
 
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
@@ -18,7 +17,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{SIGN_IN, SIGN_UP, with_language};
-use crate::http::respond::page::{respond, show_page};
+use crate::http::respond::page::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignInError, SignUpPage};
 use crate::store::{Account, SignInOutcome, StoreError};
 
@@ -53,13 +52,14 @@ pub(crate) async fn sign_up(
 #[derive(Default)]
 struct Errors {
     fields: Vec<AccountError>,
-    is_repeated_wrongly: bool,
+    /// Whether `password_again` differs from `password`.
+    passwords_differ: bool,
     failed: Option<SignInError>,
 }
 
 impl Errors {
     fn is_empty(&self) -> bool {
-        self.fields.is_empty() && !self.is_repeated_wrongly && self.failed.is_none()
+        self.fields.is_empty() && !self.passwords_differ && self.failed.is_none()
     }
 
     fn of(fields: Vec<AccountError>) -> Self {
@@ -109,23 +109,23 @@ async fn handle(
     }
 }
 
-/// Creates the account. Nothing is said about the name before the sign-up counts for the limits, so
-/// that names cannot be tried out faster than with the API.
+/// Creates the account. Whether the name is taken is checked after the sign-up has counted for the
+/// limits, so that names cannot be tried out faster than with the API.
 async fn create(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
     entered: SignUp,
 ) -> Result<Result<Account, Errors>, StoreError> {
-    let is_repeated_wrongly = last_value(pairs, "password_again") != entered.password.reveal();
+    let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
     let valid = match validate(&session.state, entered) {
-        Ok(valid) if !is_repeated_wrongly => valid,
-        Ok(_) => return Ok(Err(Errors { is_repeated_wrongly, ..Errors::default() })),
+        Ok(valid) if !passwords_differ => valid,
+        Ok(_) => return Ok(Err(Errors { passwords_differ, ..Errors::default() })),
         Err(invalid) => {
-            // Both fields are empty now; the error of the first one suffices.
+            // The page shows neither password again, so the error of the first one suffices.
             let is_password = |error: &AccountError| error.field == Field::Password;
-            let is_repeated_wrongly = is_repeated_wrongly && !invalid.0.iter().any(is_password);
-            return Ok(Err(Errors { is_repeated_wrongly, ..Errors::of(invalid.0) }));
+            let passwords_differ = passwords_differ && !invalid.0.iter().any(is_password);
+            return Ok(Err(Errors { passwords_differ, ..Errors::of(invalid.0) }));
         }
     };
     if let Err(exceeded) = guard.sign_up().await {
@@ -212,7 +212,7 @@ fn show(
         email: &entered.email,
         is_agreed: !entered.agreement.is_empty(),
         errors: &errors.fields,
-        is_repeated_wrongly: errors.is_repeated_wrongly,
+        passwords_differ: errors.passwords_differ,
         failed: errors.failed,
         sign_in: &sign_in,
     };
@@ -222,9 +222,6 @@ fn show(
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
-    let mut response = show_page(session, status, &page, app)?;
-    if let Some(wait) = errors.failed.and_then(SignInError::retry_after) {
-        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
-    }
-    Ok(response)
+    let response = show_page(session, status, &page, app)?;
+    Ok(with_retry_after(response, errors.failed.and_then(SignInError::retry_after)))
 }

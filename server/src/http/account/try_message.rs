@@ -7,17 +7,17 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::decode_segment;
-use belfry_core::rules::RuleScope;
 use belfry_core::rules::explain::UserRules;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
 
+use super::stale_session::StaleSession;
 use crate::evaluation_pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT_TRY, with_language};
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page};
-use crate::pages::{self, AccountSection, Notice, TryFields, TryPage};
+use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
+use crate::pages::{self, AccountSection, TryFields, TryPage};
 use crate::store::{Account, StoredRulesets};
 
 /// `GET /oauth/account/try`
@@ -35,7 +35,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
             name: account.name.clone(),
             ..TryFields::default()
         };
-        show(&session, account, &rulesets, StatusCode::OK, &fields, &Trial::NotRun)
+        show(&session, &rulesets, &fields, &Trial::NotRun)
     };
     let result = result.await;
     respond(&session, result)
@@ -44,23 +44,23 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
 /// `POST /oauth/account/try`: shows the result for the message in the form.
 pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Try, Some(Notice::NotSaved));
-        };
-        session.check_form(&pairs)?;
+        let stale = StaleSession::detect(&session, &pairs)?;
         let fields = read_fields(&pairs);
+        let Some(account) = session.account() else {
+            let trial = Trial::Stale(StaleSession::SignedOut);
+            return show(&session, &StoredRulesets::default(), &fields, &trial);
+        };
         let rulesets = session.state.store.rulesets(account.id, session.state.clock.now()).await?;
-        let (status, trial) = match read_message(&fields) {
-            None => (StatusCode::UNPROCESSABLE_ENTITY, Trial::InvalidCount),
-            Some(message) => match evaluate(&session, account, &rulesets, message).await {
-                Ok(result) => (StatusCode::OK, Trial::Result(result)),
-                Err(EvaluationError::QueueFull | EvaluationError::AccountBusy) => {
-                    (StatusCode::SERVICE_UNAVAILABLE, Trial::Busy)
-                }
+        let trial = match (stale, read_message(&fields)) {
+            (Some(stale), _) => Trial::Stale(stale),
+            (None, None) => Trial::InvalidCount,
+            (None, Some(message)) => match evaluate(&session, account, &rulesets, message).await {
+                Ok(result) => Trial::Result(result),
+                Err(EvaluationError::QueueFull | EvaluationError::AccountBusy) => Trial::Busy,
                 Err(error) => return Err(error.into()),
             },
         };
-        show(&session, account, &rulesets, status, &fields, &trial)
+        show(&session, &rulesets, &fields, &trial)
     };
     let result = result.await;
     respond(&session, result)
@@ -69,9 +69,22 @@ pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> R
 /// The state of the page.
 enum Trial {
     NotRun,
+    /// The page was opened in an earlier session.
+    Stale(StaleSession),
     InvalidCount,
     Busy,
     Result(TrialResult),
+}
+
+impl Trial {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NotRun | Self::Result(_) => StatusCode::OK,
+            Self::Stale(stale) => stale.status(),
+            Self::InvalidCount => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 fn read_fields(pairs: &Pairs) -> TryFields {
@@ -127,34 +140,35 @@ async fn evaluate(
 
 fn show(
     session: &BrowserSession,
-    account: &Account,
     rulesets: &StoredRulesets,
-    status: StatusCode,
     fields: &TryFields,
     trial: &Trial,
 ) -> Result<Response, PageError> {
-    let mut profiles: Vec<&str> = rulesets
-        .documents()
-        .filter(|document| document.user_rules().iter().next().is_some())
-        .filter_map(|document| match document.scope() {
-            RuleScope::Global => None,
-            RuleScope::Device(tag) => Some(tag.as_str()),
-        })
-        .collect();
-    profiles.sort_unstable();
     let action = with_language(ACCOUNT_TRY, session.lang);
+    let mut profiles = rulesets.profile_tags();
+    if session.account().is_none() && !fields.profile.is_empty() {
+        // The rules are not known, so this is the only profile that the form can offer.
+        profiles.push(&fields.profile);
+    }
     let page = TryPage {
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Try),
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },
-        fields,
+        entered: fields,
         profiles: &profiles,
         is_count_invalid: matches!(trial, Trial::InvalidCount),
         is_busy: matches!(trial, Trial::Busy),
+        stale: match trial {
+            Trial::Stale(stale) => Some(stale.describe(session, AccountSection::Try)),
+            _ => None,
+        },
         result: match trial {
             Trial::Result(result) => Some(result),
             _ => None,
         },
     };
-    show_large_page(session, status, &page, account.id)
+    match session.account() {
+        Some(account) => show_large_page(session, trial.status(), &page, account.id),
+        None => show_page(session, trial.status(), &page, None),
+    }
 }

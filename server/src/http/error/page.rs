@@ -8,6 +8,7 @@ use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::evaluation_pool::EvaluationError;
+use crate::large_bodies::LargeBodyInProgress;
 use crate::pages::{ErrorCause, RejectionReason, SecurityError, SignInError};
 use crate::store::{RuleWriteError, StoreError};
 use crate::unread_responses::TooManyUnread;
@@ -51,9 +52,8 @@ impl PageError {
             Self::RegistrationClosed => ErrorCause::RegistrationClosed,
             Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
-            Self::Common(CommonError::Unavailable(_) | CommonError::Internal) => {
-                ErrorCause::Internal
-            }
+            Self::Common(CommonError::Unavailable(_)) => ErrorCause::Busy,
+            Self::Common(CommonError::Internal) => ErrorCause::Internal,
             Self::Common(_) => ErrorCause::Malformed,
         }
     }
@@ -113,4 +113,6 @@ impl From<RuleWriteError> for PageError {
     }
 }
 
-from_common!(PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError);
+from_common!(
+    PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError, LargeBodyInProgress
+);

@@ -1,17 +1,19 @@
 //! Page responses: HTML, redirects and error pages, with their security headers.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::redirect::RedirectUri;
 
 use crate::app::AppState;
 use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
-pub(crate) use crate::http::paths::with_language;
-use crate::http::paths::{SIGN_IN, with_parameters};
+use crate::http::paths::{SIGN_IN, with_language, with_parameters};
 use crate::language::Language;
 use crate::log_throttle;
 use crate::pages::{AccountSection, ErrorPage, Notice};
@@ -86,6 +88,14 @@ fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&Redirec
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// Adds how long the client has to wait, if it has to, as the `Retry-After` header.
+pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response {
+    if let Some(wait) = wait {
+        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    }
     response
 }
 

@@ -8,6 +8,7 @@ use belfry_core::rules::preferences::PreferenceError;
 use super::NotificationsPart;
 use super::rows::show_name;
 use crate::language::{Argument, Language};
+use crate::pages::StaleForm;
 
 /// A rejected form.
 pub struct RejectedForm {
@@ -17,6 +18,8 @@ pub struct RejectedForm {
     pub(super) is_new: bool,
     /// What is wrong, and what to do.
     pub(super) text: String,
+    /// Why it was not accepted, if its page was opened in an earlier session.
+    pub(super) stale: Option<StaleForm>,
     /// The fields as they were entered.
     pub(super) word: String,
     pub(super) id: String,
@@ -32,10 +35,12 @@ pub enum RejectionReason {
     Field(PreferenceError),
     /// The rules do not allow the change.
     Rules(RuleError),
+    /// The page with the form was opened in an earlier session.
+    Stale(StaleForm),
 }
 
 impl RejectedForm {
-    /// The form with these fields. `None` if it is none of the page.
+    /// The form with these fields. `None` if the page has no form with this `change`.
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
@@ -45,6 +50,10 @@ impl RejectedForm {
             part: NotificationsPart::of_change(last_value(pairs, "change"))?,
             is_new: rule.is_empty(),
             text: reason.text(Argument::Trusted(&name), language),
+            stale: match reason {
+                RejectionReason::Stale(stale) => Some(stale.clone()),
+                RejectionReason::Field(_) | RejectionReason::Rules(_) => None,
+            },
             word: value("word"),
             id: value("id"),
             choice: value("choice"),
@@ -52,10 +61,20 @@ impl RejectedForm {
             highlight: is_checked("highlight"),
         })
     }
+
+    /// Whether the user entered a text, which would be lost if the form was not shown again.
+    pub fn has_text(&self) -> bool {
+        self.is_new && !(self.word.is_empty() && self.id.is_empty())
+    }
+
+    /// The error of the field with the text.
+    pub(super) fn field_error(&self) -> Option<&str> {
+        self.stale.is_none().then_some(&*self.text)
+    }
 }
 
 impl RejectionReason {
-    /// Whether the form was valid when its page was loaded.
+    /// Whether the rules were changed after the page with the form was loaded.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
@@ -65,6 +84,7 @@ impl RejectionReason {
 
     fn text(&self, name: Argument<'_>, language: Language) -> String {
         match self {
+            Self::Stale(stale) => stale.text.clone(),
             Self::Field(error) => {
                 language.text(&format!("notifications-error-{}", <&str>::from(error))).into_owned()
             }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::super::Layout;
 use super::timed_text::TimedText;
 use crate::language::isolate;
+use crate::pages::text::truncate;
 
 /// The maximum number of characters of a name that is shown. An account may have megabytes of
 /// rules.
@@ -103,9 +104,5 @@ fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedTe
 
 /// A name of a user, which may be long and contain invisible characters.
 pub(super) fn show_name(name: &str) -> String {
-    let shortened = match name.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    };
-    isolate(&escape_invisible(&shortened))
+    isolate(&escape_invisible(&truncate(name, MAX_SHOWN)))
 }

@@ -7,7 +7,7 @@ use belfry_core::rules::{ProfileTag, RuleScope, pattern};
 use strum::{EnumString, IntoStaticStr};
 
 use super::super::Layout;
-use crate::http::paths::ACCOUNT_NOTIFICATIONS;
+use crate::http::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 use crate::language::{Argument, Language};
 
 /// The number of entries on a page of a list.
@@ -124,16 +124,11 @@ impl NotificationsView {
 
     /// The path of the page with this view.
     pub fn path(&self) -> String {
-        let lang = self.lang.map(|lang| ("lang", lang.code().to_owned()));
         let profile = self.profile.as_ref().map(|tag| ("profile", percent::encode(tag.as_str())));
         let pages = PreferenceList::ALL.into_iter().zip(self.pages).filter(|(_, page)| *page > 0);
         let pages = pages.map(|(list, page)| (list.parameter(), (page + 1).to_string()));
-        let mut path = ACCOUNT_NOTIFICATIONS.to_owned();
-        for (name, value) in lang.into_iter().chain(profile).chain(pages) {
-            path.push(if path.contains('?') { '&' } else { '?' });
-            path.extend([name, "=", &value]);
-        }
-        path
+        let path = with_language(ACCOUNT_NOTIFICATIONS, self.lang);
+        with_parameters(&path, profile.into_iter().chain(pages))
     }
 
     /// The path of the page after a change: it shows the notice in the part that was changed, and
@@ -152,9 +147,8 @@ impl NotificationsView {
                 (NotificationsPart::Switches, format!("switch-{switch}"))
             }
         };
-        let path = self.path();
-        let separator = if path.contains('?') { '&' } else { '?' };
-        format!("{path}{separator}part={}&notice={notice}#{fragment}", part.id())
+        let path = with_parameters(&self.path(), [("part", part.id()), ("notice", notice)]);
+        format!("{path}#{fragment}")
     }
 
     /// The first page of the lists of another profile.

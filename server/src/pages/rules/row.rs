@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use belfry_core::percent::encode;
 use belfry_core::rules::preferences::Switch;
-use belfry_core::rules::{Effect, ListedRule, Rule, RuleExpiry, RuleKind, RuleRef, RuleScope};
+use belfry_core::rules::{Effect, ListedRule, Rule, RuleKind, RuleRef, RuleScope};
 use belfry_core::text::escape_invisible;
 
 use super::RuleLinks;
 use super::view::anchor;
 use crate::language::Argument;
 use crate::pages::Layout;
+use crate::pages::text::{format_time, truncate};
 
 /// A rule as the template shows it.
 pub(super) struct RuleRow {
@@ -68,7 +69,8 @@ impl RuleRow {
             is_builtin,
             effects: effects(rule, layout),
             until: rule.until.map(|until| {
-                layout.language.text_with("rules-until", "time", Argument::Trusted(&time(until)))
+                let time = format_time(until.to_second());
+                layout.language.text_with("rules-until", "time", Argument::Trusted(&time))
             }),
             path: name.path(),
             above: listed.above.as_deref().map(encode),
@@ -107,17 +109,4 @@ fn effects(rule: &Rule, layout: &Layout<'_>) -> Vec<Cow<'static, str>> {
         }
     };
     keys.into_iter().map(|key| layout.text(key)).collect()
-}
-
-/// A time in UTC, to the minute. The server does not know the time zone of the user.
-pub(in crate::pages) fn time(until: RuleExpiry) -> String {
-    until.to_second().strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// The first characters of a text.
-pub(in crate::pages) fn truncate(text: &str, characters: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
 }

@@ -5,7 +5,7 @@ use belfry_core::percent::encode;
 use belfry_core::rules::{RuleKind, RuleRef, RuleScope};
 use belfry_core::secret::Sha256Digest;
 
-use crate::http::paths::{ACCOUNT_RULES, EDIT_RULE, with_language};
+use crate::http::paths::{ACCOUNT_RULES, EDIT_RULE, with_language, with_parameters};
 use crate::language::Language;
 
 /// The part of the rules that is shown: all groups, or a page of one.
@@ -79,27 +79,29 @@ impl RuleLinks {
     pub fn rules(self, view: &RulesView) -> String {
         let Some((scope, kind)) = &view.group else {
             let open = view.open.as_ref();
-            let open = open.map(|(scope, kind)| encode(&format!("{scope}/{kind}")));
-            let open = open.map(|open| format!("?open={open}")).unwrap_or_default();
-            return with_language(&format!("{ACCOUNT_RULES}{open}"), self.lang);
+            let open = open.map(|(scope, kind)| ("open", encode(&format!("{scope}/{kind}"))));
+            return with_language(&with_parameters(ACCOUNT_RULES, open), self.lang);
         };
-        let page = if view.page == 0 { String::new() } else { format!("&page={}", view.page + 1) };
-        let scope = encode(&scope.to_string());
-        with_language(&format!("{ACCOUNT_RULES}?scope={scope}&kind={kind}{page}"), self.lang)
+        let page = (view.page > 0).then(|| ("page", (view.page + 1).to_string()));
+        let path = with_parameters(&of_group(ACCOUNT_RULES, scope, *kind), page);
+        with_language(&path, self.lang)
     }
 
     /// The path of the form for a new rule.
     pub fn new_rule(self, scope: &RuleScope, kind: RuleKind) -> String {
-        let scope = encode(&scope.to_string());
-        with_language(&format!("{EDIT_RULE}?scope={scope}&kind={kind}"), self.lang)
+        with_language(&of_group(EDIT_RULE, scope, kind), self.lang)
     }
 
     /// The path of the form that edits a rule.
     pub fn edit(self, rule: &RuleRef) -> String {
-        let [scope, id] = [encode(&rule.scope.to_string()), encode(&rule.id)];
-        let path = format!("{EDIT_RULE}?scope={scope}&kind={}&rule_id={id}", rule.kind);
-        with_language(&path, self.lang)
+        let path = of_group(EDIT_RULE, &rule.scope, rule.kind);
+        with_language(&with_parameters(&path, [("rule_id", encode(&rule.id))]), self.lang)
     }
+}
+
+/// The path of a page about the rules of this scope and kind.
+fn of_group(path: &str, scope: &RuleScope, kind: RuleKind) -> String {
+    with_parameters(path, [("scope", encode(&scope.to_string())), ("kind", kind.to_string())])
 }
 
 /// The id of the row of a rule, which a link can lead to.

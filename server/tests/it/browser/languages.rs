@@ -1,5 +1,7 @@
 //! Browser tests of the language of the pages.
 
+use serde_json::json;
+
 use super::fixture::with_browser;
 
 #[test]
@@ -44,5 +46,28 @@ fn arabic_is_written_from_right_to_left() {
         assert_eq!(fixture.tab.evaluate(&right).await, true);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+    });
+}
+
+/// The longest words are German. The current page is printed bold, and so is wider.
+#[test]
+fn no_word_of_the_navigation_is_broken() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        tab.goto(&format!("{}/oauth/sign_in?lang=de", fixture.server.url)).await;
+        fixture.sign_in("alice").await;
+        for page in ["", "/notifications", "/rules", "/try", "/security"] {
+            tab.goto(&format!("{}/oauth/account{page}?lang=de", fixture.server.url)).await;
+            tab.wait_for_text("Benachrichtigungen").await;
+            for width in [320, 1280] {
+                tab.resize(width, 800).await;
+                let broken = "[...document.querySelectorAll('nav a')].filter((link) => {
+                    const text = document.createRange();
+                    text.selectNodeContents(link);
+                    return text.getClientRects().length > 1;
+                }).map((link) => link.innerText)";
+                assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
+            }
+        }
     });
 }

@@ -143,7 +143,7 @@ fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
                 tab.goto(&format!("{page}?lang={lang}")).await;
                 if state == "error" {
                     tab.fill("#id", &format!("bob{ENTER}")).await;
-                    tab.find("#id-problem").await;
+                    tab.find("#id-error").await;
                 } else {
                     tab.click("button[value=hour]").await;
                     tab.find("button[value=resume]").await;

@@ -23,7 +23,7 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     show("rule-edit").await;
     tab.fill("#json", "{\"actions\": [\"ring\"]}").await;
     tab.click("main form button").await;
-    tab.find("#json-problem").await;
+    tab.find("#json-error").await;
     show("rule-edit-invalid").await;
     // Another client changes the rule while it is edited.
     let mine = "{\"actions\": [\"notify\"], \"pattern\": \"pie\"}";

@@ -11,13 +11,14 @@ use crate::support::service::{config, unlimited};
 /// Asserts that a field is marked as invalid, with this text beside it and this value.
 #[track_caller]
 fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
-    page.page(status, &format!("<p class=\"field-error\" id=\"{field}-problem\">{text}"));
+    page.page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     let input = page.text.split(&format!("<input id=\"{field}\"")).nth(1).unwrap();
     let input = input.split('>').next().unwrap();
+    let hint = if field == "id" { "id-hint " } else { "" };
     for attribute in [
         &*format!(" value=\"{value}\""),
         " aria-invalid=\"true\"",
-        &*format!(" aria-describedby=\"{field}-problem"),
+        &*format!(" aria-describedby=\"{hint}{field}-error\""),
         " autofocus",
     ] {
         assert!(input.contains(attribute), "{attribute}: {input}");

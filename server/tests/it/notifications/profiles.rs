@@ -22,7 +22,7 @@ async fn profiles_are_offered_where_they_exist() {
     let page = alice.browser.get(&path).await;
     let text = visible_text(&page);
     assert!(text.contains("|@eve:x|Muted|") && !text.contains("@bob:x"), "{text}");
-    assert!(text.contains("These settings are for devices with the profile a b&#38;c."), "{text}");
+    assert!(text.contains("These settings apply to devices with the profile a b&#38;c."), "{text}");
     // The pause and the built-in rules apply to all devices.
     assert!(!text.contains("Pause everything") && !page.text.contains("role=\"switch\""));
 }

@@ -71,6 +71,11 @@ async fn every_client_error_of_a_browser_is_reported_on_a_page() {
         (form.send("POST /oauth/authorize", large).await, 413, "cannot be answered"),
         (browser.send("PUT /oauth/authorize", "").await, 405, "cannot be answered"),
         (browser.get("/oauth/authorize/nothing").await, 404, "Page not found"),
+        (
+            browser.get("/oauth/authorize/no").await,
+            404,
+            "<a class=\"button\" href=\"/oauth/account\">",
+        ),
     ] {
         response.page(status, text);
         assert_security_headers(&response, "'self'");

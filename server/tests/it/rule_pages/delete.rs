@@ -51,7 +51,7 @@ async fn restoring_does_not_replace_a_rule_that_was_created_in_the_meantime() {
     let deleted = row(&page, "global/room/a").press("delete", &mut alice.browser).await;
     alice.client.put_ok("global/room/a", &notify()).await;
     let response = undo(&deleted).unwrap().press("restore", &mut alice.browser).await;
-    response.page(409, "You already have a rule of this name: \u{2068}a\u{2069}");
+    response.page(409, "You already have a rule with this name: \u{2068}a\u{2069}");
     assert_eq!(alice.client.get_rules("global/room/a/actions").await, notify());
     assert!(undo(&response).is_some(), "the deleted rule is still there");
 }

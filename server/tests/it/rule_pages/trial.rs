@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, unescape};
+use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, signed_in, unescape};
 use crate::oauth::{assert_security_headers, visible_text};
 use crate::support::TestResponse;
 use crate::support::service::START;
@@ -190,7 +190,7 @@ async fn an_invalid_number_is_reported_at_its_field() {
     let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
     for members in ["x", "-1", "1.5", "99999999999999999999"] {
         let page = form.clone().set("members", members).submit(&mut alice.browser).await;
-        page.page(422, "id=\"members-problem\">Please enter a whole number.");
+        page.page(422, "id=\"members-error\">Please enter a whole number.");
         assert_eq!(trial(&page).value("members"), Some(members));
         assert_eq!(trial(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""));
@@ -249,6 +249,31 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     sentence(&page);
     assert!(page.text.matches("<li class=\"failed\">").count() > 200);
     assert!(page.text.len() < 300_000, "{} bytes", page.text.len());
+}
+
+#[tokio::test]
+async fn the_message_is_not_lost_when_the_session_has_ended() {
+    let mut alice = Alice::new().await;
+    alice.client.put_ok("device/phone/override/a", &json!({ "actions": [] })).await;
+    let form = trial(&alice.browser.get(TRY).await);
+    let entered = [("text", "</textarea>"), ("sender", "@bob:x"), ("members", "7")];
+    let form = entered.iter().fold(form, |form, (name, value)| form.set(name, value));
+    let form = form.set("profile", "phone");
+    alice.expire_sessions();
+    let page = form.submit(&mut alice.browser).await;
+    page.page(401, "You were signed out, so nothing was saved. Your text is still here");
+    assert!(page.text.contains("href=\"/oauth/sign_in?return_to=try\" target=\"_blank\""));
+
+    let mut browser = signed_in(&alice.service).await;
+    let again = trial(&page).set("profile", "phone").submit(&mut browser).await;
+    again.page(403, "You have signed in since this page was opened");
+    for page in [&page, &again] {
+        assert!(page.text.contains("<option value=\"phone\" selected>"), "{}", page.text);
+        for (name, value) in entered {
+            assert_eq!(trial(page).value(name), Some(value), "{name}: {}", page.text);
+        }
+    }
+    sentence(&trial(&again).submit(&mut browser).await);
 }
 
 #[tokio::test]

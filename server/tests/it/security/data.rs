@@ -84,6 +84,23 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
 
 on_both_engines![the_data_are_complete_and_have_no_secrets];
 
+/// The data may take megabytes of memory while it is collected.
+#[tokio::test]
+async fn one_download_of_an_account_runs_at_a_time() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let page = browser.get(SECURITY).await;
+    let running = service.state.large_bodies.begin(account).unwrap();
+    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    response.page(503, "This server is busy");
+    assert_eq!(response.header("retry-after"), "5");
+    assert_eq!(events(&service, "alice").await[0], "sign_in success 1", "nothing was downloaded");
+    drop(running);
+    browser.submit(&page, DOWNLOAD, &[]).await.expect(StatusCode::OK);
+    browser.submit(&page, DOWNLOAD, &[]).await.expect(StatusCode::OK);
+}
+
 /// An admin's address and notes are not data of the account.
 #[tokio::test]
 async fn what_admins_did_is_without_their_address_and_notes() {

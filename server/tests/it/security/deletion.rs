@@ -8,7 +8,7 @@ use crate::support::{Browser, Service, TestResponse};
 
 const DELETE: &str = "/oauth/account/security/delete";
 const KEEP: &str = "/oauth/account/security/keep";
-const PENDING: &str = "Your account will be deleted: \u{2068}2027-01-16 08:00 UTC\u{2069}.";
+const PENDING: &str = "Your account will be deleted on \u{2068}2027-01-16 08:00 UTC\u{2069}.";
 
 async fn delete(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
     let password = format!("correct horse {name}");
@@ -63,8 +63,10 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
     for _ in 0..2 {
         let kept = browser.submit(&page, KEEP, &[]).await;
         let kept = browser.follow(&kept).await;
-        kept.page(200, "Your account stays.");
-        assert!(!kept.text.contains("will be deleted:") && kept.text.contains("Delete my account"));
+        kept.page(200, "Your account will not be deleted.");
+        assert!(
+            !kept.text.contains("will be deleted on") && kept.text.contains("Delete my account")
+        );
     }
     sweep_for(&service, 26 * 60).await;
     assert!(service.store().account_by_name("alice").await.unwrap().is_some());

@@ -44,7 +44,7 @@ async fn a_token_is_revoked_and_the_others_stay(service: Service) {
     // The second submit has no effect.
     for _ in 0..2 {
         let revoked = browser.submit(&page, REVOKE, &[("token", &used)]).await;
-        browser.follow(&revoked).await.page(200, "That app is signed out there.");
+        browser.follow(&revoked).await.page(200, "That sign-in of the app has ended.");
     }
     let mut is_valid = Vec::new();
     for device in &devices {

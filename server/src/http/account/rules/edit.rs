@@ -14,16 +14,17 @@ use belfry_core::rules::{
 };
 use belfry_core::secret::Sha256Digest;
 
-use super::{form, redirect_to_rule, show_rules, write};
+use super::{form, redirect_to_rule, show_error, write};
+use crate::http::account::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{EDIT_RULE, with_language};
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, sign_in_path};
+use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::language::{Language, Localize, rule_message};
 use crate::pages::{
-    self, AccountSection, EditProblem, EditTarget, Notice, RuleEditPage, RuleLinks, RulesMessage,
-    RulesView,
+    self, AccountSection, EditError, EditTarget, Notice, RuleEditPage, RuleLinks, RulesView,
+    StaleForm,
 };
 
 /// `GET /oauth/account/rules/edit`: the form of a rule, or of a new one if there is no `rule_id`.
@@ -49,11 +50,9 @@ pub(crate) async fn edit_page(session: BrowserSession, Query(query): Query) -> R
         }
         let rule = RuleRef { scope, kind, id: id.to_owned() };
         let Some(current) = current_rule(&session, &rule).await? else {
-            let error = RuleError::NoSuchRule { kind, id: rule.id };
-            let text = error.localize(session.layout(session.lang).language);
-            let message = RulesMessage { text, is_warning: true, undo: None };
-            let view = RulesView::default();
-            return show_rules(&session, &view, StatusCode::NOT_FOUND, Some(message)).await;
+            let (status, error) =
+                (StatusCode::NOT_FOUND, RuleError::NoSuchRule { kind, id: rule.id });
+            return show_error(&session, &RulesView::default(), status, &error, None).await;
         };
         let target = EditTarget::Existing(rule);
         Edit { target, shown: Some(current.digest), json: current.json }.show(
@@ -79,9 +78,9 @@ pub(crate) async fn save_rule(session: BrowserSession, request: Request) -> Resp
         }
         let (rule, parsed) = match edit.validate(&session, language) {
             Ok(valid) => valid,
-            Err(problem) => {
+            Err(error) => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
-                return edit.show(&session, status, Some(problem), None);
+                return edit.show(&session, status, Some(error), None);
             }
         };
         let (target, shown) = (rule.clone(), edit.shown);
@@ -97,30 +96,6 @@ pub(crate) async fn save_rule(session: BrowserSession, request: Request) -> Resp
     };
     let result = result.await;
     respond(&session, result)
-}
-
-/// Why a form is not accepted, although it may come from a page of this server.
-#[derive(Clone, Copy)]
-pub(super) enum StaleSession {
-    /// The session has ended.
-    SignedOut,
-    /// The user has signed in since the form was shown, so that its CSRF token is of an old cookie.
-    SignedIn,
-}
-
-impl StaleSession {
-    /// Checks the session and the CSRF token. A form of another site is rejected.
-    pub(super) fn detect(
-        session: &BrowserSession,
-        pairs: &Pairs,
-    ) -> Result<Option<Self>, PageError> {
-        match session.check_form(pairs) {
-            Err(forged) if !session.is_same_origin => Err(forged),
-            _ if session.account().is_none() => Ok(Some(Self::SignedOut)),
-            Ok(()) => Ok(None),
-            Err(_) => Ok(Some(Self::SignedIn)),
-        }
-    }
 }
 
 /// A rule, and its JSON as entered.
@@ -150,12 +125,8 @@ impl Edit {
         session: &BrowserSession,
         stale: StaleSession,
     ) -> Result<Response, PageError> {
-        let (status, key) = match stale {
-            StaleSession::SignedOut => (StatusCode::UNAUTHORIZED, "rule-edit-signed-out"),
-            StaleSession::SignedIn => (StatusCode::FORBIDDEN, "rule-edit-signed-in"),
-        };
-        let text = session.layout(session.lang).language.text(key).into_owned();
-        self.show(session, status, Some(EditProblem::Stale(text)), None)
+        let error = EditError::Stale(stale.describe(session, AccountSection::Rules));
+        self.show(session, stale.status(), Some(error), None)
     }
 
     fn read(pairs: &Pairs) -> Result<Self, CommonError> {
@@ -175,40 +146,40 @@ impl Edit {
         Ok(Self { target, shown, json: value("json").to_owned() })
     }
 
-    /// The rule and its new content, or the problem of a field.
+    /// The rule and its new content, or the error of a field.
     fn validate(
         &self,
         session: &BrowserSession,
         language: Language,
-    ) -> Result<(RuleRef, RuleEdit), EditProblem> {
+    ) -> Result<(RuleRef, RuleEdit), EditError> {
         let rules = &session.state.config.rules;
         let rule = match &self.target {
             EditTarget::Existing(rule) => rule.clone(),
             EditTarget::New { kind, profile, id } => {
                 let invalid = |error: IdError| error.localize(language);
-                let id = id.parse::<RuleId>().map_err(|error| EditProblem::Id(invalid(error)))?;
+                let id = id.parse::<RuleId>().map_err(|error| EditError::Id(invalid(error)))?;
                 let scope = match profile.as_str() {
                     "" => RuleScope::Global,
                     tag => RuleScope::Device(
-                        tag.parse().map_err(|error| EditProblem::Profile(invalid(error)))?,
+                        tag.parse().map_err(|error| EditError::Profile(invalid(error)))?,
                     ),
                 };
                 RuleRef { scope, kind: *kind, id: id.into() }
             }
         };
-        let problem = |error: RuleError| json_problem(&error, language);
+        let invalid = |error: RuleError| json_error(&error, language);
         if self.json.len() > rules.max_body_bytes {
             let max = rules.max_body_bytes;
-            return Err(EditProblem::Rejected(language.text_with(
+            return Err(EditError::Rejected(language.text_with(
                 "rule-edit-too-long",
                 "count",
                 max,
             )));
         }
-        let edit = RuleEdit::read(rule.kind, &rule.id, self.json.as_bytes()).map_err(problem)?;
+        let edit = RuleEdit::read(rule.kind, &rule.id, self.json.as_bytes()).map_err(invalid)?;
         if let RuleEdit::Rule(new) = &edit {
-            new.check_conditions(rules.max_conditions).map_err(problem)?;
-            new.check_until(session.state.clock.now()).map_err(problem)?;
+            new.check_conditions(rules.max_conditions).map_err(invalid)?;
+            new.check_until(session.state.clock.now()).map_err(invalid)?;
         }
         Ok((rule, edit))
     }
@@ -222,33 +193,36 @@ impl Edit {
         language: Language,
     ) -> Result<Response, PageError> {
         let current = current_rule(session, rule).await?;
-        let problem = match error {
+        let stale = |key: &str| {
+            EditError::Stale(StaleForm { text: language.text(key).into_owned(), sign_in: None })
+        };
+        let error = match error {
             RuleError::ChangedMeanwhile { .. } => {
                 // Saving again replaces the rule that is shown now.
                 self.shown = current.as_ref().map(|current| current.digest);
-                EditProblem::Stale(language.text("rule-edit-changed").into_owned())
+                stale("rule-edit-changed")
             }
             RuleError::NoSuchRule { .. } => {
                 self.shown = None;
-                EditProblem::Stale(language.text("rule-edit-deleted").into_owned())
+                stale("rule-edit-deleted")
             }
-            RuleError::RuleExists { .. } => EditProblem::Id(error.localize(language)),
-            other => json_problem(other, language),
+            RuleError::RuleExists { .. } => EditError::Id(error.localize(language)),
+            other => json_error(other, language),
         };
-        let is_stale = matches!(problem, EditProblem::Stale(_));
-        let status = match problem {
-            EditProblem::Stale(_) | EditProblem::Id(_) => StatusCode::CONFLICT,
+        let is_stale = matches!(error, EditError::Stale(_));
+        let status = match error {
+            EditError::Stale(_) | EditError::Id(_) => StatusCode::CONFLICT,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
         let current = current.filter(|_| is_stale).map(|current| current.json);
-        self.show(session, status, Some(problem), current.as_deref())
+        self.show(session, status, Some(error), current.as_deref())
     }
 
     fn show(
         &self,
         session: &BrowserSession,
         status: StatusCode,
-        problem: Option<EditProblem>,
+        error: Option<EditError>,
         current: Option<&str>,
     ) -> Result<Response, PageError> {
         let action = with_language(EDIT_RULE, session.lang);
@@ -256,9 +230,6 @@ impl Edit {
             EditTarget::Existing(rule) => RulesView::of(&rule.scope, rule.kind),
             EditTarget::New { .. } => RulesView::default(),
         };
-        let is_signed_out = session.account().is_none();
-        let sign_in =
-            is_signed_out.then(|| sign_in_path(session.lang, Some(AccountSection::Rules), None));
         let page = RuleEditPage {
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
@@ -266,20 +237,22 @@ impl Edit {
             target: &self.target,
             json: &self.json,
             shown: &self.shown.map(Sha256Digest::to_text).unwrap_or_default(),
-            problem,
+            error,
             current,
             back: &RuleLinks { lang: session.lang }.rules(&view),
-            sign_in: sign_in.as_deref(),
         };
-        show_page(session, status, &page, None)
+        match session.account() {
+            Some(account) => show_large_page(session, status, &page, account.id),
+            None => show_page(session, status, &page, None),
+        }
     }
 }
 
 /// Errors of the JSON have no text in other languages.
-fn json_problem(error: &RuleError, language: Language) -> EditProblem {
+fn json_error(error: &RuleError, language: Language) -> EditError {
     match rule_message(error, language) {
-        Some(text) => EditProblem::Rejected(text),
-        None => EditProblem::Json { reason: error.to_string() },
+        Some(text) => EditError::Rejected(text),
+        None => EditError::Json { reason: error.to_string() },
     }
 }
 

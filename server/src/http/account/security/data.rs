@@ -31,6 +31,8 @@ pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) ->
             return redirect_to_sign_in(&session, AccountSection::Security, None);
         };
         session.check_form(&pairs)?;
+        // One at a time, because the data of an account may take megabytes while it is collected.
+        let _download = session.state.large_bodies.begin(account.id)?;
         let event = session.audit.success(AuditKind::DataDownload);
         session.state.store.audited([event]).record_account_event(account.id).await?;
         let data = to_bytes(&collect(&session, account).await?);
@@ -114,8 +116,8 @@ fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
     })
 }
 
-/// An event. What an admin or the operator did has the address and the notes of that person, which
-/// the owner of the account does not get.
+/// An event. The address and the detail of an action by an admin or the operator are omitted,
+/// because they are data of that person.
 fn event_to_json(event: &AuditEvent) -> Value {
     let mut value = json!({
         "at": event.at.to_string(),

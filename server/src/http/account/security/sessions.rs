@@ -7,10 +7,8 @@ use belfry_core::secret::LookupKey;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT_SECURITY, SIGN_OUT};
-use crate::http::respond::page::{
-    redirect, redirect_to_sign_in, redirect_with_notice, respond, with_language,
-};
+use crate::http::paths::{ACCOUNT_SECURITY, SIGN_OUT, with_language};
+use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
 use crate::store::Store;
 

@@ -126,8 +126,8 @@ impl AbuseGuard {
         self.outcome.clear();
     }
 
-    /// Counts a sign-up through the Matrix API, under the limits of Mastodon's sign-up endpoint
-    /// except those of every request, which have counted this one already.
+    /// Counts a sign-up on the page or through the Matrix API, under the limits of Mastodon's
+    /// sign-up endpoint except those of every request, which have counted this one already.
     pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
