@@ -288,7 +288,7 @@ impl Store {
     pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
         match database {
             Database::Sqlite(_) => Ok(()),
-            Database::Postgres(url) => postgres::read_certificates(url).map(drop),
+            Database::Postgres(url) => postgres::Hosts::new(url, false).map(drop),
         }
     }
 

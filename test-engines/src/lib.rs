@@ -18,6 +18,7 @@
 mod chromedriver;
 mod error;
 mod launch;
+mod pgbouncer;
 mod port;
 mod postgres;
 pub mod process_group;
@@ -28,6 +29,7 @@ mod server;
 
 pub use self::chromedriver::Chromedriver;
 pub use self::error::EngineError;
+pub use self::pgbouncer::PgBouncer;
 pub use self::port::free_port;
 pub use self::postgres::Postgres;
 pub use self::process_group::ProcessGroup;

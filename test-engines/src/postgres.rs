@@ -1,5 +1,7 @@
 //! A private PostgreSQL.
 
+mod replication;
+
 use std::fs::Permissions;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -60,11 +62,8 @@ impl Postgres {
     fn start_as(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
         // The entry in PATH may be a symbolic link; `initdb` is next to its target.
         let program = find_program(&["postgres"])?.canonicalize()?;
-        let dir = temp_dir("postgres")?;
-        let user = unprivileged_user(&["postgres", "nobody"])?;
-        if let Some(user) = user {
-            chown(dir.path(), Some(user.uid), Some(user.gid))?;
-        }
+        let user = unprivileged_user()?;
+        let dir = temp_dir_of(user)?;
         let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
         let mut postgres = Self { group: None, dir, program, port: free_port()?, settings, user };
         postgres.initialise()?;
@@ -76,16 +75,21 @@ impl Postgres {
     }
 
     fn initialise(&self) -> Result<(), EngineError> {
-        let mut initdb = Command::new(self.program.with_file_name("initdb"));
-        initdb.args(["--no-sync", "--auth=trust", "--username=postgres"]);
-        initdb.args(["--encoding=UTF8", "--locale=C", "--pgdata=data"]);
+        let arguments = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"];
+        self.run("initdb", &[&arguments[..], &["--locale=C", "--pgdata=data"]].concat())
+    }
+
+    /// Runs a program of PostgreSQL in the directory of this server, as its user.
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), EngineError> {
+        let mut command = Command::new(self.program.with_file_name(program));
+        command.args(arguments);
         let on_drop = OnDrop { user: self.user, ..OnDrop::default() };
-        let status = launch(initdb, self.dir.path(), &on_drop, || true)?.wait()?;
+        let status = launch(command, self.dir.path(), &on_drop, || true)?.wait()?;
         if status.success() {
             return Ok(());
         }
         let log = std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
-        Err(EngineError::Failed { name: "initdb".into(), reason: status.to_string(), log })
+        Err(EngineError::Failed { name: program.to_owned(), reason: status.to_string(), log })
     }
 
     fn write_file(&self, name: &str, content: &str) -> io::Result<()> {
@@ -102,6 +106,28 @@ impl Postgres {
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Returns the port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs statements as the superuser and returns their values, one row on each line.
+    ///
+    /// # Errors
+    /// When the server does not respond or rejects them.
+    pub fn execute(&self, statements: &str) -> Result<String, EngineError> {
+        let mut psql = Command::new(self.program.with_file_name("psql"));
+        let options = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"];
+        psql.args(options).args(["--set", "ON_ERROR_STOP=1", "--command", statements]);
+        let output = psql.arg(self.url()).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        }
+        let log = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(EngineError::Failed { name: "psql".into(), reason: output.status.to_string(), log })
     }
 
     /// Stops the server in "fast" mode: clients are disconnected, transactions rolled back.
@@ -157,6 +183,11 @@ impl Postgres {
     /// # Errors
     /// When it does not start, with its log.
     pub fn restart(&mut self) -> Result<(), EngineError> {
+        let port = self.port;
+        self.launch(|| first_byte(port) == Some(b'R'))
+    }
+
+    fn launch(&mut self, is_ready: impl FnMut() -> bool) -> Result<(), EngineError> {
         if self.group.is_some() {
             return Ok(());
         }
@@ -169,33 +200,40 @@ impl Postgres {
         // "Immediate" shutdown: the data is deleted with the directory.
         let remove = Some(self.dir.path().to_owned());
         let on_drop = OnDrop { signal: Signal::SIGQUIT, remove, user: self.user };
-        let port = self.port;
-        let is_ready = || accepts_logins(port).is_some();
         self.group = Some(launch(command, self.dir.path(), &on_drop, is_ready)?);
         Ok(())
     }
 }
 
-/// Returns the first of these users that exists if this process runs as root, otherwise `None`.
-fn unprivileged_user(names: &[&str]) -> io::Result<Option<UserIds>> {
+/// A directory for the data of a server that runs as this user.
+fn temp_dir_of(user: Option<UserIds>) -> io::Result<TempDir> {
+    let dir = temp_dir("postgres")?;
+    if let Some(user) = user {
+        chown(dir.path(), Some(user.uid), Some(user.gid))?;
+    }
+    Ok(dir)
+}
+
+/// Returns the user `postgres`, or else `nobody`, if this process runs as root, otherwise `None`.
+pub(crate) fn unprivileged_user() -> io::Result<Option<UserIds>> {
     if !geteuid().is_root() {
         return Ok(None);
     }
-    for name in names {
+    for name in ["postgres", "nobody"] {
         if let Some(user) = User::from_name(name)? {
             return Ok(Some(UserIds { uid: user.uid.as_raw(), gid: user.gid.as_raw() }));
         }
     }
-    Err(io::Error::other(format!("this system has no user {}", names.join(" or "))))
+    Err(io::Error::other("this system has no user postgres or nobody"))
 }
 
-/// Sends a startup message and returns `Some` if the response is `R` (authentication); a server
-/// that is still starting responds with `E` (error).
-fn accepts_logins(port: u16) -> Option<()> {
+/// Sends a startup message and returns the first byte of the response: `R` (authentication), or `E`
+/// (error) from a server that is still starting.
+pub(crate) fn first_byte(port: u16) -> Option<u8> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
     stream.write_all(b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0").ok()?;
     let mut response = [0; 1];
     stream.read_exact(&mut response).ok()?;
-    (&response == b"R").then_some(())
+    Some(response[0])
 }

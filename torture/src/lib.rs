@@ -91,6 +91,12 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::engines::postgres_outage,
     },
     Scenario {
+        name: "postgres-failover",
+        description: "the primary fails during concurrent writes on three nodes, its standby is promoted",
+        rounds: 20,
+        run: scenarios::failover::postgres_failover,
+    },
+    Scenario {
         name: "redis-outage",
         description: "Redis is killed, suspended or restarted during concurrent writes",
         rounds: 30,

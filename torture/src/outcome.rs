@@ -23,6 +23,8 @@ pub struct Outcome {
     pub losses: u64,
     /// Descriptions of the first losses.
     pub descriptions: Vec<String>,
+    /// The times from the end of an outage until a node wrote again, where they are measured.
+    pub recoveries: Vec<Duration>,
 }
 
 impl Outcome {
@@ -49,6 +51,7 @@ impl Outcome {
         self.losses += other.losses;
         self.descriptions.extend(other.descriptions);
         self.descriptions.truncate(DESCRIBED);
+        self.recoveries.extend(other.recoveries);
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod clock;
 pub(crate) mod connections;
 pub(crate) mod disk;
 pub(crate) mod engines;
+pub(crate) mod failover;
 pub(crate) mod kill;
 pub(crate) mod redeem;
 pub(crate) mod restore;

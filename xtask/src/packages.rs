@@ -24,6 +24,12 @@ const POSTGRESQL: Package = Package {
     probe: "command -v initdb && command -v postgres",
     purpose: "database tests",
 };
+const PGBOUNCER: Package = Package {
+    apt: "pgbouncer",
+    other_names: ["pgbouncer", "pgbouncer", "pgbouncer"],
+    probe: "command -v pgbouncer",
+    purpose: "tests behind a connection pooler",
+};
 const REDIS: Package = Package {
     apt: "redis-server",
     other_names: ["valkey", "valkey", "valkey"],
@@ -136,6 +142,7 @@ const CPP: Package = Package {
 /// The packages of `cargo xtask test`.
 pub(crate) const FOR_TESTS: &[Package] = &[
     POSTGRESQL,
+    PGBOUNCER,
     REDIS,
     NGINX,
     CADDY,

@@ -129,8 +129,14 @@ fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration)
 }
 
 fn summary(outcome: &Outcome, rounds: u32, time: Duration) -> String {
+    let slowest = outcome.recoveries.iter().max();
+    let recovery = slowest.map_or(String::new(), |slowest| {
+        let mean = outcome.recoveries.iter().sum::<Duration>().as_secs_f32();
+        let mean = mean / outcome.recoveries.len() as f32;
+        format!(", recovery {mean:.1} s on average and at most {:.1} s", slowest.as_secs_f32())
+    });
     format!(
-        "{} of {rounds} rounds in {} s: {} writes acknowledged, {} failed, {} checks, {} losses",
+        "{} of {rounds} rounds in {} s: {} writes acknowledged, {} failed, {} checks, {} losses{recovery}",
         outcome.rounds,
         time.as_secs(),
         outcome.acknowledged,

@@ -2,12 +2,13 @@
 
 mod postgres_url;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
-use url::{Url, form_urlencoded};
+use url::{Position, Url, form_urlencoded};
 
 pub(crate) use self::postgres_url::{PostgresUrl, TlsParameters, Verification, describe};
 
@@ -40,19 +41,39 @@ impl fmt::Display for Database {
 }
 
 /// The URL of a database or Redis server. Its password is never printed.
+///
+/// It may name several hosts, separated by commas: `postgres://me@a:5432,b:5432/belfry`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct SecretUrl(Url);
+pub struct SecretUrl {
+    /// The URL with the first host, because the syntax of URLs has only one.
+    url: Url,
+    /// The further hosts, each after a comma.
+    further_hosts: String,
+    /// The whole URL.
+    text: String,
+}
 
 impl SecretUrl {
+    fn new(url: Url, further_hosts: &str) -> Self {
+        let text = with_hosts(&url, further_hosts);
+        Self { url, further_hosts: further_hosts.to_owned(), text }
+    }
+
     /// The URL with its password, for the driver.
     pub fn reveal(&self) -> &str {
-        self.0.as_str()
+        &self.text
     }
 
     /// `postgres`, `redis` …
     pub fn scheme(&self) -> &str {
-        self.0.scheme()
+        self.url.scheme()
+    }
+
+    /// The hosts, without their ports.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &str> {
+        let further = self.further_hosts.split(',').skip(1).map(without_port);
+        self.url.host_str().into_iter().chain(further)
     }
 
     /// Parses the URL of a Redis server.
@@ -63,8 +84,10 @@ impl SecretUrl {
     /// Parses a URL. An error contains the example, or the one with an encoded password. It does not
     /// repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
-        match Url::parse(text) {
-            Ok(url) if !has_password_in_path(&url) => Ok(Self(url)),
+        let (first, further_hosts) = split_hosts(text)
+            .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
+        match Url::parse(&first) {
+            Ok(url) if !has_password_in_path(&url) => Ok(Self::new(url, further_hosts)),
             Err(error) if !is_cut_off(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))
             }
@@ -77,7 +100,7 @@ impl SecretUrl {
 
     /// The parameters of a PostgreSQL connection.
     pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
-        PostgresUrl::parse(&self.0)
+        PostgresUrl::parse(&self.url, &self.further_hosts)
     }
 
     /// The file with the private key of this client, if there is one.
@@ -87,13 +110,13 @@ impl SecretUrl {
 
     /// Whether it contains a password.
     pub(crate) fn has_password(&self) -> bool {
-        self.0.password().is_some() || self.0.query_pairs().any(|(key, _)| key == "password")
+        self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
     }
 
     /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
     pub(crate) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
-            "redis" => self.0.host_str().is_some_and(|host| !is_local(host)),
+            "redis" => self.hosts().any(|host| !is_local(host)),
             "postgres" | "postgresql" => {
                 self.to_postgres().is_ok_and(|url| url.is_clear_text(is_local))
             }
@@ -103,7 +126,7 @@ impl SecretUrl {
 
     /// The URL with its parameters and `***` in place of the password.
     pub(crate) fn redacted(&self) -> String {
-        let parameters = self.0.query().into_iter().flat_map(|query| query.split('&'));
+        let parameters = self.url.query().into_iter().flat_map(|query| query.split('&'));
         let redacted = parameters.map(|parameter| {
             let name = form_urlencoded::parse(parameter.as_bytes()).next().map(|(name, _)| name);
             if name.is_some_and(|name| name == "password") { "password=***" } else { parameter }
@@ -115,13 +138,35 @@ impl SecretUrl {
 
     /// The URL for messages and logs.
     pub fn without_password(&self) -> String {
-        let mut shown = self.0.clone();
+        let mut shown = self.url.clone();
         if shown.password().is_some() {
             let _only_fails_without_a_host = shown.set_password(Some("***"));
         }
         // The query can contain a password too.
         shown.set_query(None);
-        shown.into()
+        with_hosts(&shown, &self.further_hosts)
+    }
+}
+
+/// The text of a URL with further hosts after its first.
+fn with_hosts(url: &Url, further_hosts: &str) -> String {
+    format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
+}
+
+/// Splits a URL with several hosts into one with the first host, and the others, each after a comma.
+fn split_hosts(text: &str) -> Option<(String, &str)> {
+    let start = text.find("://")? + 3;
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);
+    let hosts = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    let comma = hosts + text[hosts..end].find(',')?;
+    Some((format!("{}{}", &text[..comma], &text[end..]), &text[comma..end]))
+}
+
+/// A host without the port that may follow it. An IPv6 address has brackets.
+fn without_port(host: &str) -> &str {
+    match host.split_once(']') {
+        Some((address, _)) => &host[..=address.len()],
+        None => host.split_once(':').map_or(host, |(host, _)| host),
     }
 }
 
@@ -180,6 +225,8 @@ mod tests {
             ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
             ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),
             ("redis://:hunter2@cache", "redis://:***@cache"),
+            ("postgres://me:h,2@a:1,b,[::1]:3/belfry", "postgres://me:***@a:1,b,[::1]:3/belfry"),
+            ("redis://:hunter2@a:1,b:2", "redis://:***@a:1,b:2"),
         ] {
             let url: SecretUrl = address.parse().unwrap();
             assert_eq!(format!("{url:?}"), shown);
@@ -192,6 +239,29 @@ mod tests {
     }
 
     #[test]
+    fn a_url_may_name_several_hosts() {
+        let hosts = |url: &str| {
+            let url: SecretUrl = url.parse().unwrap();
+            url.hosts().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("postgres://me@a:1,b,[::1]:3,[::2]/x"), ["a", "b", "[::1]", "[::2]"]);
+        assert_eq!(hosts("postgres://me@a/x?application_name=1,2"), ["a"]);
+        let is_local = |host: &str| matches!(host, "localhost" | "[::1]");
+        for (url, is_clear_text) in [
+            ("redis://localhost:1,[::1]:2", false),
+            ("redis://localhost:1,b:2", true),
+            ("postgres://localhost:1,b:2/belfry", true),
+            ("postgres://localhost:1,b:2/belfry?sslmode=verify-full", false),
+        ] {
+            let url: SecretUrl = url.parse().unwrap();
+            assert_eq!(url.is_clear_text(is_local), is_clear_text, "{url:?}");
+        }
+        assert!(
+            "postgres://me@a:1,b:x/belfry".parse::<SecretUrl>().unwrap().to_postgres().is_err()
+        );
+    }
+
+    #[test]
     fn a_password_that_is_not_encoded_is_rejected_with_the_way_to_encode_it() {
         for url in [
             "postgres://me:hunter/2@db/belfry",
@@ -199,6 +269,7 @@ mod tests {
             "postgres://me:hunter?2@db/belfry",
             "postgres://me:7/hunter2@db/belfry",
             "postgres://me:7#hunter2@db/belfry",
+            "postgres://me:7,8/hunter2@db,other/belfry",
         ] {
             let error = url.parse::<SecretUrl>().unwrap_err();
             assert!(error.contains("write %2F for /, %23 for #"), "{url}: {error}");

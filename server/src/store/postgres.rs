@@ -2,9 +2,13 @@
 
 mod connect_error;
 mod connections;
+mod hosts;
 mod indexes;
 mod listen;
 mod migrate;
+pub(super) mod pooler;
+mod server_state;
+mod session;
 mod tls;
 
 use std::panic::AssertUnwindSafe;
@@ -12,23 +16,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join, join_all, join3};
 use jiff::Timestamp;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use tokio_postgres::{Client, Column, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Client, Column};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::connect_error::connect_error;
-pub(super) use self::connect_error::describe_connect_error;
-use self::connections::Connections;
+use self::connect_error::reason;
+use self::connections::{Connections, Object};
+pub(super) use self::hosts::{Hosts, Receiver};
 use self::listen::Listener;
 pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use super::cache::Cache;
-use super::database::{self, PostgresUrl};
+use super::database;
 use super::engine::{Batch, Engine, OnMissingRows, Row, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 use crate::metrics::exposition::Exposition;
@@ -56,9 +58,9 @@ impl Postgres {
     ) -> Result<Self, StoreError> {
         let database = url.without_password();
         let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
-        let (mut config, tls) = configure(url, options)?;
+        let hosts = Hosts::new(url, options.access == Access::ReadWrite)?;
 
-        let migrating = migrate::migrate(&config, tls.clone(), options, now, &database);
+        let migrating = migrate::migrate(&hosts, options, now, &database);
         migrating.await.map_err(|error| match error {
             StoreError::Unavailable(reason) => {
                 StoreError::Unreachable { database: database.clone(), reason }
@@ -71,16 +73,14 @@ impl Postgres {
             Access::ReadWrite => options.timeout,
             Access::Read => options.timeout.max(LIST_TIMEOUT),
         };
-        connections::set_server_timeouts(&mut config, timeout);
-        let connections = Connections::new(&config, tls.clone(), &Options { timeout, ..*options })
-            .map_err(failed)?;
+        let connections =
+            Connections::new(hosts.clone(), &Options { timeout, ..*options }).map_err(failed)?;
         let node_id = Arc::new(listen::NodeId::new());
         if options.access == Access::Read {
             return Ok(Self { connections, cache, node_id, _listener: None });
         }
         let listener = Listener {
-            config,
-            tls,
+            hosts,
             connections: connections.clone(),
             cache: Arc::clone(&cache),
             node_id: Arc::clone(&node_id),
@@ -90,32 +90,12 @@ impl Postgres {
     }
 }
 
-/// Parses a URL and reads the certificates that it names.
-pub(super) fn read_certificates(
-    url: &SecretUrl,
-) -> Result<(Config, MakeRustlsConnect), StoreError> {
-    let connector = |url: PostgresUrl| Ok((url.config, tls::connector(url.tls.as_ref())?));
-    let database = url.without_password();
-    url.to_postgres().and_then(connector).map_err(|reason| StoreError::Open { database, reason })
-}
-
-/// The parameters of a connection, without timeouts of statements.
-pub(super) fn configure(
-    url: &SecretUrl,
-    options: &Options,
-) -> Result<(Config, MakeRustlsConnect), StoreError> {
-    let (mut config, tls) = read_certificates(url)?;
-    config.application_name("belfry").connect_timeout(options.timeout);
-    Ok((config, tls))
-}
-
 /// Opens a connection that is not part of the pool, without timeouts of statements.
 pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
-    let (config, tls) = configure(url, options)?;
-    let (client, connection) = config.connect(tls).await.map_err(|error| StoreError::Open {
-        database: url.without_password(),
-        reason: describe_connect_error(&error),
-    })?;
+    let failed =
+        |error| StoreError::Open { database: url.without_password(), reason: reason(error) };
+    let connecting = Hosts::new(url, false)?.connect(options.timeout).await;
+    let (client, connection, _) = connecting.map_err(failed)?;
     // Ends when the client is dropped.
     tokio::spawn(connection.map(drop));
     Ok(client)
@@ -256,9 +236,13 @@ fn is_temporary(code: &SqlState) -> bool {
         || matches!(code.code(), "25006" | "55P03" | "25P03")
 }
 
-/// The error with its causes, and advice about a rejected certificate or missing rights.
+/// The error with its causes, the state of a server that does not accept writes, and advice about a
+/// rejected certificate or missing rights.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
+    if let Some(state) = server_state::of(error) {
+        return format!("{state}: {described}");
+    }
     if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
         return format!("{described}; make the user of the URL the owner of the database");
     }

@@ -3,8 +3,10 @@
 mod cases;
 mod crash;
 mod encoding;
+mod failover;
 mod files;
 mod nodes;
+mod pooler;
 pub(crate) mod proxy;
 mod soak;
 mod stalled;

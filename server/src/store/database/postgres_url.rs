@@ -6,14 +6,18 @@ use std::iter::successors;
 use std::path::PathBuf;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use url::{Url, form_urlencoded};
+
+use super::with_hosts;
 
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
     /// The parameters of the driver.
     pub(crate) config: Config,
+    /// `target_session_attrs`, which is also set in `config`: whether the server must accept writes.
+    pub(crate) target: Option<TargetSessionAttrs>,
     /// `None`: the connection is not encrypted.
     pub(crate) tls: Option<TlsParameters>,
 }
@@ -46,9 +50,10 @@ pub(crate) struct ClientCertificate {
 }
 
 impl PostgresUrl {
-    /// Parses a URL. An error shows no value, because the URL is a secret.
-    pub(super) fn parse(url: &Url) -> Result<Self, String> {
-        let [mut mode, mut roots, mut certificate, mut key] = [const { None }; 4];
+    /// Parses a URL with these hosts after its first. An error shows no value, because the URL is a
+    /// secret.
+    pub(super) fn parse(url: &Url, further_hosts: &str) -> Result<Self, String> {
+        let [mut mode, mut roots, mut certificate, mut key, mut target] = [const { None }; 5];
         let mut others = Vec::new();
         for pair in url.query().unwrap_or_default().split('&') {
             // A plus sign is not a space here, as opposed to forms.
@@ -61,6 +66,7 @@ impl PostgresUrl {
                 "sslrootcert" => roots = Some(value.into_owned()),
                 "sslcert" => certificate = Some(value.into_owned()),
                 "sslkey" => key = Some(value.into_owned()),
+                "target_session_attrs" => target = Some(value.into_owned()),
                 _ => others.push(pair),
             }
         }
@@ -89,17 +95,31 @@ impl PostgresUrl {
         let roots = roots.filter(|roots| roots != "system").map(PathBuf::from);
         let tls = verification.map(|verification| TlsParameters { verification, roots, client });
 
+        let target = target.as_deref().map(parse_target).transpose()?;
+
         let mut url = url.clone();
         url.set_query((!others.is_empty()).then(|| others.join("&")).as_deref());
-        let mut config: Config = url.as_str().parse().map_err(|error| describe(&error))?;
+        let url = with_hosts(&url, further_hosts);
+        let mut config: Config = url.parse().map_err(|error| describe(&error))?;
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        Ok(Self { config, tls })
+        config.target_session_attrs(target.unwrap_or(TargetSessionAttrs::Any));
+        Ok(Self { config, target, tls })
     }
 
     /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
     pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         let leaves = |host: &Host| matches!(host, Host::Tcp(name) if !is_local(name));
         self.tls.is_none() && self.config.get_hosts().iter().any(leaves)
+    }
+}
+
+/// Parses `target_session_attrs`. A primary that does not accept writes is of no use.
+fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
+    match value {
+        "any" => Ok(TargetSessionAttrs::Any),
+        "read-write" | "primary" => Ok(TargetSessionAttrs::ReadWrite),
+        "read-only" | "standby" => Ok(TargetSessionAttrs::ReadOnly),
+        _ => Err("target_session_attrs must be read-write or any".to_owned()),
     }
 }
 
@@ -114,7 +134,7 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<PostgresUrl, String> {
-        PostgresUrl::parse(&Url::parse(&format!("postgres://me:x@db/belfry{query}")).unwrap())
+        PostgresUrl::parse(&Url::parse(&format!("postgres://me:x@db/belfry{query}")).unwrap(), "")
     }
 
     #[test]
@@ -150,6 +170,20 @@ mod tests {
     }
 
     #[test]
+    fn several_hosts_and_their_ports_are_parsed() {
+        let query = "?target_session_attrs=read-write&sslmode=verify-full";
+        let url = Url::parse(&format!("postgres://me:x@a:1/belfry{query}")).unwrap();
+        let url = PostgresUrl::parse(&url, ",b,[::1]:3").unwrap();
+        let hosts = ["a", "b", "::1"].map(|name| Host::Tcp(name.to_owned()));
+        assert_eq!(url.config.get_hosts(), hosts);
+        assert_eq!(url.config.get_ports(), [1, 5432, 3]);
+        assert_eq!(url.config.get_dbname(), Some("belfry"));
+        assert_eq!(url.target, Some(TargetSessionAttrs::ReadWrite));
+        assert_eq!(url.tls.unwrap().verification, Verification::IssuerAndName);
+        assert_eq!(parse("").unwrap().target, None);
+    }
+
+    #[test]
     fn parameters_that_would_be_ignored_are_rejected() {
         for (query, problem) in [
             ("?sslmode=hunter2", "sslmode must be disable, require, verify-ca or verify-full"),
@@ -158,6 +192,7 @@ mod tests {
             ("?sslmode=require&sslcert=hunter2", "sslcert and sslkey must be given together"),
             ("?sslmode=require&sslkey=hunter2", "sslcert and sslkey must be given together"),
             ("?port=hunter2", "invalid value for option `port`"),
+            ("?target_session_attrs=hunter2", "target_session_attrs must be read-write or any"),
         ] {
             let error = parse(query).unwrap_err();
             assert!(error.contains(problem) && !error.contains("hunter2"), "{query}: {error}");

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
@@ -11,9 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Diagnosis, NEWEST_EVENT, SchemaState, TEST_WRITE};
 use crate::clock::{Clock, SystemClock};
 use crate::random;
-use crate::store::postgres::{
-    check_encoding, configure, connect, describe, describe_connect_error, schema_version,
-};
+use crate::store::postgres::{Hosts, Receiver, check_encoding, describe, pooler, schema_version};
 use crate::store::{Options, SecretUrl, StoreError};
 
 /// Maximum time until a notification arrives.
@@ -21,18 +20,24 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagnosis, StoreError> {
     let database = url.without_password();
-    let client = connect(url, options).await?;
+    let hosts = Hosts::new(url, false)?;
     let failed = |error: StoreError| match error {
         StoreError::Failed(reason) | StoreError::Unavailable(reason) => {
             StoreError::Open { database: database.clone(), reason }
         }
         other => other,
     };
+    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(failed)?;
+    let _connection = AbortOnDropHandle::new(tokio::spawn(connection.map(drop)));
+    let (listener, receiver, _) = hosts.connect(options.timeout).await.map_err(failed)?;
+    let (arrived, notifications) = mpsc::channel(1);
+    let _receiver = AbortOnDropHandle::new(tokio::spawn(receive(receiver, arrived)));
+    pooler::check(&client, &listener).await.map_err(failed)?;
     check_encoding(&client).await.map_err(failed)?;
     let found = schema_version(&client).await.map_err(|error| failed(error.into()))?;
     let schema = SchemaState::of(found, &database)?;
     let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
-    let notifications = Some(send_notification(url, options, &client).await);
+    let notifications = Some(send_notification(&client, &listener, notifications).await);
     if schema == SchemaState::Missing {
         let clock_difference = Some(clock_difference);
         return Ok(Diagnosis { notifications, clock_difference, ..Diagnosis::missing() });
@@ -66,22 +71,11 @@ async fn clock_difference(client: &Client) -> Result<SignedDuration, tokio_postg
 
 /// Sends a notification from one connection to another, as nodes do.
 async fn send_notification(
-    url: &SecretUrl,
-    options: &Options,
     sender: &Client,
+    listener: &Client,
+    mut notifications: mpsc::Receiver<()>,
 ) -> Result<(), String> {
-    let (config, tls) = configure(url, options).map_err(|error| error.to_string())?;
-    let connected = config.connect(tls).await;
-    let (listener, mut connection) = connected.map_err(|error| describe_connect_error(&error))?;
     let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
-    let (arrived, mut notifications) = tokio::sync::mpsc::channel::<()>(1);
-    let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let _receiver = AbortOnDropHandle::new(tokio::spawn(messages.for_each(move |message| {
-        if let Ok(AsyncMessage::Notification(_)) = message {
-            let _already_arrived = arrived.try_send(());
-        }
-        std::future::ready(())
-    })));
     let failed = |error: tokio_postgres::Error| describe(&error);
     listener.batch_execute(&format!("listen {channel}")).await.map_err(failed)?;
     sender.batch_execute(&format!("notify {channel}")).await.map_err(failed)?;
@@ -89,5 +83,15 @@ async fn send_notification(
         Ok(Some(())) => Ok(()),
         Ok(None) => Err("the connection was closed".to_owned()),
         Err(_) => Err("a notification did not arrive".to_owned()),
+    }
+}
+
+/// Reports notifications until the connection ends.
+async fn receive(mut receiver: Receiver, arrived: mpsc::Sender<()>) {
+    let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
+    while let Some(Ok(message)) = messages.next().await {
+        if let AsyncMessage::Notification(_) = message {
+            let _already_arrived = arrived.try_send(());
+        }
     }
 }

@@ -29,7 +29,16 @@ pub(in crate::store) fn describe_connect_error(error: &tokio_postgres::Error) ->
     }
 }
 
-fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
+/// The reason of an error of connecting, without what failed because of it.
+pub(super) fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,
+        other => other.to_string(),
+    }
+}
+
+/// The error of the network, if one is the cause.
+pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     let mut causes = successors(error.source(), |error| (*error).source());
     causes.find_map(|cause| cause.downcast_ref())
 }

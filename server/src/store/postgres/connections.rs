@@ -5,18 +5,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{
-    Connect, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
-};
-use futures_util::future::BoxFuture;
+use deadpool::Runtime;
+use deadpool::managed::{self, Pool, PoolError, Timeouts};
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, Error};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::SimpleQueryMessage;
 
-use super::describe;
-use crate::log_throttle;
+use super::hosts::{Hosts, Primary};
+use super::server_state::{self, NOT_REPLICATED, READ_ONLY};
+use super::session::Manager;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{PostgresMetrics, families};
 use crate::store::{Options, StoreError};
@@ -24,40 +21,35 @@ use crate::store::{Options, StoreError};
 /// How long a cancel request may take, and the cancelled statement after it.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// A connection that is in use, and returns to the pool afterwards.
+pub(super) type Object = managed::Object<Manager>;
+
 /// Pooled connections. Clones share them.
 #[derive(Clone)]
 pub(super) struct Connections {
-    pool: Pool,
+    pool: Pool<Manager>,
+    hosts: Hosts,
     /// One for each connection but one, which is reserved for probes: they must not wait while all
     /// others are in use, because the node would stop to use its cache under load.
     permits: Arc<Semaphore>,
     pub(super) timeout: Duration,
-    tls: MakeRustlsConnect,
     pub(super) metrics: Arc<PostgresMetrics>,
 }
 
 impl Connections {
     /// A pool of the configured size, with one connection more for probes.
-    pub(super) fn new(
-        config: &Config,
-        tls: MakeRustlsConnect,
-        options: &Options,
-    ) -> Result<Self, String> {
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let size = options.connections.get();
-        let connector = Connector(tls.clone());
-        let pool = Pool::builder(Manager::from_connect(config.clone(), connector, recycling))
+    pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
+        let Options { timeout, connections, .. } = *options;
+        let size = connections.get();
+        let pool = Pool::builder(Manager { hosts: hosts.clone(), timeout })
             .max_size(size + 1)
-            .timeouts(Timeouts {
-                wait: Some(options.timeout),
-                create: Some(options.timeout),
-                recycle: Some(options.timeout),
-            })
+            // The manager has a timeout of its own.
+            .timeouts(Timeouts { wait: Some(timeout), create: None, recycle: None })
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| error.to_string())?;
         let permits = Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)));
-        Ok(Self { pool, permits, timeout: options.timeout, tls, metrics: Arc::default() })
+        Ok(Self { pool, hosts, permits, timeout, metrics: Arc::default() })
     }
 
     /// Writes the metrics of the pool.
@@ -84,9 +76,31 @@ impl Connections {
         self.run_without_permit(work).await
     }
 
-    /// Sends a probe. It uses the connections in turn, so it goes where writes go.
-    pub(super) async fn probe(&self, sql: &str) -> Result<(), StoreError> {
-        self.run_without_permit(async |client: &Object| client.batch_execute(sql).await).await
+    /// Sends a notification as a probe. It uses the connections in turn, so it goes where writes go.
+    /// A server that has become read-only is left: others may have newer data.
+    pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
+        let probe = format!(
+            "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
+        );
+        let probing =
+            async |client: &Object| Ok((client.simple_query(&probe).await?, client.primary));
+        let (messages, primary) = self.run_without_permit(probing).await?;
+        let is_read_only = messages.iter().any(
+            |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
+        );
+        if is_read_only && self.hosts.must_accept_writes() {
+            self.leave(primary);
+            return Err(StoreError::Unavailable(READ_ONLY.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Closes the connections to a server that does not accept writes any more, so that the next ones
+    /// find the new primary. Those in use are closed when they return.
+    fn leave(&self, primary: Primary) {
+        if self.hosts.leave(primary) {
+            drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));
+        }
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
@@ -96,7 +110,7 @@ impl Connections {
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let client = self.pool.get().await.map_err(|error| match error {
-            PoolError::Backend(error) => error.into(),
+            PoolError::Backend(error) => error,
             other => StoreError::Unavailable(other.to_string()),
         })?;
         let outcome = {
@@ -105,53 +119,28 @@ impl Connections {
                 Some(outcome)
             } else {
                 let cancel = client.cancel_token();
-                match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.tls.clone())).await {
+                match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
                     Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
                     _ => None,
                 }
             }
         };
-        if let Some(outcome) = outcome {
-            return Ok(outcome?);
+        match outcome {
+            // The cancelled statement may be a commit that waited for the synchronous standby.
+            Some(Ok(_)) if client.take_unreplicated_commit() => {
+                return Err(StoreError::Unavailable(NOT_REPLICATED.to_owned()));
+            }
+            Some(Ok(outcome)) => return Ok(outcome),
+            Some(Err(error)) => {
+                if server_state::ends_connections(&error) {
+                    self.leave(client.primary);
+                }
+                return Err(error.into());
+            }
+            None => {}
         }
         drop(Object::take(client));
         let seconds = self.timeout.as_secs_f32();
         Err(StoreError::Unavailable(format!("no response within {seconds} s")))
     }
-}
-
-/// Opens connections, and logs why they are lost: the pool would log only "db error".
-struct Connector(MakeRustlsConnect);
-
-impl Connect for Connector {
-    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        let (config, tls) = (config.clone(), self.0.clone());
-        Box::pin(async move {
-            let (client, connection) = config.connect(tls).await?;
-            let task = async move {
-                if let Err(error) = connection.await
-                    && log_throttle::POSTGRES_LOST.admits()
-                {
-                    tracing::warn!(error = describe(&error), "connection to PostgreSQL lost");
-                }
-            };
-            Ok((client, tokio::spawn(task)))
-        })
-    }
-}
-
-/// Limits the time of statements on the server to a little less than the timeout of the client, in
-/// case that no cancel request reaches it. Options of the URL come later, so they take precedence.
-pub(super) fn set_server_timeouts(config: &mut Config, client_timeout: Duration) {
-    let milliseconds = |percent| (client_timeout * percent / 100).as_millis().max(1);
-    let mut options = format!(
-        "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={}",
-        milliseconds(90),
-        milliseconds(80),
-        milliseconds(90),
-    );
-    if let Some(configured) = config.get_options() {
-        options = format!("{options} {configured}");
-    }
-    config.options(options);
 }

@@ -17,11 +17,12 @@ use std::time::Duration;
 use futures_util::{StreamExt, future, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_postgres::{AsyncMessage, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::AsyncMessage;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::connect_error::reason;
 use super::connections::Connections;
+use super::hosts::Hosts;
 use crate::random;
 use crate::store::cache::Cache;
 use crate::store::engine::{Statement, sql};
@@ -87,8 +88,7 @@ fn random_id() -> u64 {
 
 /// The task that listens, and enables and disables the cache.
 pub(super) struct Listener {
-    pub(super) config: Config,
-    pub(super) tls: MakeRustlsConnect,
+    pub(super) hosts: Hosts,
     pub(super) connections: Connections,
     pub(super) cache: Arc<Cache>,
     pub(super) node_id: Arc<NodeId>,
@@ -110,11 +110,9 @@ impl Listener {
 
     /// Listens until the connection fails or a probe does not return, and returns the reason.
     async fn listen(&self) -> String {
-        let connecting = timeout(self.connections.timeout, self.config.connect(self.tls.clone()));
-        let (client, mut connection) = match connecting.await {
-            Ok(Ok(connected)) => connected,
-            Ok(Err(error)) => return super::describe(&error),
-            Err(_) => return "no connection in time".to_owned(),
+        let (client, mut connection) = match self.hosts.connect(self.connections.timeout).await {
+            Ok((client, connection, _)) => (client, connection),
+            Err(error) => return reason(error),
         };
         let (returned, probes) = watch::channel(0);
         let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
@@ -142,8 +140,8 @@ impl Listener {
         loop {
             let (nonce, start) = (random_id(), Instant::now());
             let mut probe = pin!(async {
-                let notify = format!("select pg_notify('belfry', 'probe {nonce:016x}')");
-                self.connections.probe(&notify).await.map_err(|error| error.to_string())?;
+                let probe = format!("probe {nonce:016x}");
+                self.connections.probe(&probe).await.map_err(reason)?;
                 let returned = probes.wait_for(|returned| *returned == nonce).await;
                 returned.map(drop).map_err(|_| "the connection was closed".to_owned())
             });

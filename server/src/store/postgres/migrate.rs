@@ -10,10 +10,10 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, GenericClient};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{Client, GenericClient};
 
-use super::{connect_error, indexes};
+use super::hosts::Hosts;
+use super::{indexes, pooler};
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::store::{Access, Options, StoreError};
 
@@ -46,25 +46,28 @@ pub(in crate::store) async fn check_encoding(client: &Client) -> Result<(), Stor
 /// Applies the pending migrations. If the database is only read, its version is checked without
 /// locks.
 pub(super) async fn migrate(
-    config: &Config,
-    tls: MakeRustlsConnect,
+    hosts: &Hosts,
     options: &Options,
     now: Timestamp,
     database: &str,
 ) -> Result<(), StoreError> {
     let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
-    let connecting = timeout(CONNECT_TIMEOUT, config.connect(tls)).await;
-    let connecting = connecting.map_err(|_| {
-        StoreError::Unavailable(format!("no connection within {} s", CONNECT_TIMEOUT.as_secs()))
-    })?;
-    let (client, connection) = connecting.map_err(|error| connect_error(&error))?;
+    let (client, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
     let connection = tokio::spawn(connection.map(drop));
+    timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
     let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
     if let Some(client) = migrating.await.map_err(no_response)?? {
         indexes::build_missing(&client).await?;
     }
     drop(connection.await);
     Ok(())
+}
+
+/// Rejects a pooler behind which connections cannot be used as such.
+async fn check_pooler(client: &Client, hosts: &Hosts) -> Result<(), StoreError> {
+    let (other, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
+    tokio::spawn(connection.map(drop));
+    pooler::check(client, &other).await
 }
 
 /// Applies the pending migrations. Returns the client if the database has the newest schema of this

@@ -51,6 +51,45 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     assert!(log.contains("the database responds"), "{log}");
 }
 
+/// At start it waits for a server that accepts writes, and later it reports one that does not.
+#[tokio::test]
+async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let read_only = "PostgreSQL is read-only (a standby or a demoted primary)";
+    let folder = tempfile::tempdir().unwrap();
+    let mut postgres = Postgres::start().unwrap();
+    postgres.set("default_transaction_read_only", "on").unwrap();
+    let (path, url) = (folder.path().to_owned(), postgres.url());
+    let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
+    wait_for_log(folder.path(), read_only);
+    assert!(!starting.is_finished());
+    postgres.set("default_transaction_read_only", "off").unwrap();
+    let server = starting.join().unwrap();
+    let ready = async || {
+        let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let wait_for = async |status: u16, text: &str| {
+        let start = Instant::now();
+        loop {
+            let (found, body) = ready().await;
+            if found == status && body.contains(text) {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_mins(1), "no {text:?} in {found} {body}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    wait_for(200, "ready").await;
+    postgres.set("default_transaction_read_only", "on").unwrap();
+    wait_for(503, read_only).await;
+    postgres.stop().unwrap();
+    postgres.restart_in_recovery().unwrap();
+    wait_for(503, "PostgreSQL is recovering").await;
+}
+
 #[test]
 fn a_server_that_waits_for_postgres_stops_at_once() {
     let folder = tempfile::tempdir().unwrap();

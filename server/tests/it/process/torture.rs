@@ -48,6 +48,14 @@ fn outages_of_postgres_during_writes_lose_nothing() {
     }
 }
 
+/// The primary is suspended. `store::failover` kills it.
+#[test]
+fn a_failover_of_postgres_during_writes_loses_nothing() {
+    if has_postgres() {
+        assert_nothing_is_lost("postgres-failover", 1);
+    }
+}
+
 #[test]
 fn outages_of_redis_during_writes_fail_no_request() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {

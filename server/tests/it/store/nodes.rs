@@ -308,8 +308,11 @@ async fn a_read_only_postgres_is_not_ready() {
     wait_until("it can write again", async || store.ping().await.is_ok()).await;
 }
 
-async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
-    let url = database.url().unwrap();
+pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
+    connect_to(database.url().unwrap()).await
+}
+
+pub(super) async fn connect_to(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client

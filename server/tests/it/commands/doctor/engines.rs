@@ -130,7 +130,15 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     let name = url.path().trim_start_matches('/');
     let read_only = format!("alter database {name} set default_transaction_read_only = on");
     workspace.execute(&read_only).await;
-    doctor(&workspace, &[]).assert_failed("write", "use the primary");
+    let checks = doctor(&workspace, &[]);
+    checks.assert_failed("write", "use the primary");
+    checks.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
+    // Of several servers one must accept writes.
+    let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
+    let several = url.as_str().replace(&server, &format!("{server},{server}"));
+    let direct = with_database();
+    let checks = doctor(&direct, &["--database", &several]);
+    checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,46 @@
+//! Servers that do not accept writes: standbys, recovering ones and those that are shutting down.
+
+use std::io;
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, Severity};
+
+use super::connect_error::io_error;
+
+/// A server that only reads, which is of no use: its data may be stale.
+pub(super) const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
+const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
+
+/// A commit of which it is not known whether it would survive a failover.
+pub(super) const NOT_REPLICATED: &str =
+    "the synchronous standby of PostgreSQL has not confirmed the commit in time";
+
+/// The state of the server in words, if it does not accept writes.
+pub(super) fn of(error: &Error) -> Option<&'static str> {
+    match error.code() {
+        Some(code) => match code.code() {
+            "25006" => Some(READ_ONLY),
+            "57P03" => Some(RECOVERING),
+            _ => None,
+        },
+        // The driver found that the server is read-only.
+        None => io_error(error)
+            .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+            .then_some(READ_ONLY),
+    }
+}
+
+/// Whether the connections to this server are to be closed, because it does not accept writes any
+/// more: it is read-only, recovers, or shuts down.
+pub(super) fn ends_connections(error: &Error) -> bool {
+    error.code().is_some_and(|code| matches!(code.code(), "25006" | "57P01" | "57P02" | "57P03"))
+}
+
+/// Whether this is the warning that a commit has not been replicated to the synchronous standby.
+/// After a cancel request PostgreSQL reports the commit as successful, with this warning. Its text
+/// depends on the language of the server, the name of the routine does not.
+pub(super) fn is_unreplicated_commit(notice: &DbError) -> bool {
+    notice.parsed_severity() == Some(Severity::Warning)
+        && (notice.routine() == Some("SyncRepWaitForLSN")
+            || notice.message().contains("wait for synchronous replication"))
+}

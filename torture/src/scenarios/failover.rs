@@ -1,0 +1,93 @@
+//! Failovers of PostgreSQL during concurrent writes on three nodes.
+
+use std::mem::swap;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use test_engines::Postgres;
+
+use crate::Result;
+use crate::app::App;
+use crate::client::Client;
+use crate::load::OnFailure;
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::workers::Workers;
+
+const NODES: usize = 3;
+
+/// The number of writes that must be acknowledged before and after a failover.
+const WRITES: u64 = 100;
+
+/// The maximum time from the promotion of the standby until every node writes again.
+const MAX_RECOVERY: Duration = Duration::from_secs(10);
+
+/// Suspends the primary in the first round and every other: its connections stay open, and nothing
+/// responds. It is killed after the promotion. In the other rounds it is killed at once. It returns as
+/// the standby.
+pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
+    // It need not wait for its disk, because the operating system survives.
+    let mut primary = Postgres::start()?;
+    let mut standby = primary.start_standby()?;
+    primary.replicate_synchronously()?;
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
+    let url = format!("postgres://postgres@{hosts}/postgres");
+    let arguments = ["--limits", "off", "--database", &url];
+    // Started one after another, so that one of them creates the tables.
+    let nodes: Vec<Node> =
+        (0..NODES).map(|_| Node::start_new(run, &arguments, "")).collect::<Result<_>>()?;
+    let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
+    let app = App::register(addresses[0])?;
+    let mut workers = Workers::set_up(run, &addresses)?;
+    while let Some(round) = run.next_round() {
+        let delay = Duration::from_millis(run.rng.u64(1..=100));
+        let recoveries = workers.load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledged(WRITES)?;
+            thread::sleep(delay);
+            let is_suspended = round % 2 == 0;
+            if is_suspended {
+                primary.pause()?
+            } else {
+                primary.kill()?
+            }
+            standby.promote()?;
+            let recoveries = wait_for_writes(&addresses, &app)?;
+            if is_suspended {
+                primary.kill()?;
+            }
+            load.wait_for_acknowledged(WRITES)?;
+            Ok(recoveries)
+        })?;
+        for recovery in recoveries {
+            run.outcome.check(recovery < MAX_RECOVERY, || {
+                format!("a node wrote again {} s after the promotion", recovery.as_secs_f32())
+            });
+            run.outcome.recoveries.push(recovery);
+        }
+        workers.verify(run)?;
+        swap(&mut primary, &mut standby);
+        standby.follow(&primary)?;
+        primary.replicate_synchronously()?;
+        run.end_round();
+    }
+    workers.verify_all(run)
+}
+
+/// Writes on all nodes until each succeeds, and returns how long each took.
+fn wait_for_writes(nodes: &[SocketAddr], app: &App) -> Result<Vec<Duration>> {
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let wait = |&node: &SocketAddr| {
+            scope.spawn(move || {
+                Client::new(node).send_until_available(&app.issue_token("read"))?;
+                Ok(start.elapsed())
+            })
+        };
+        let threads: Vec<_> = nodes.iter().map(wait).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err("a client panicked".into()))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
