@@ -16,6 +16,13 @@ use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
+/// Finds a token with its app and its account.
+pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, \
+     t.created_at, t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at \
+     from tokens t join apps p on p.id = t.app_id \
+     left join accounts a on a.id = t.account_id \
+     where t.lookup = $1 and (t.account_id is null or a.id is not null)";
+
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
@@ -134,14 +141,7 @@ impl Store {
             return Ok(Some(token));
         }
         let epoch = self.cache.tokens.epoch(&secret.lookup);
-        let select = sql(
-            "select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, \
-             t.created_at, t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at \
-             from tokens t join apps p on p.id = t.app_id \
-             left join accounts a on a.id = t.account_id \
-             where t.lookup = $1 and (t.account_id is null or a.id is not null)",
-            [secret.lookup.into()],
-        );
+        let select = sql(SELECT_TOKEN, [secret.lookup.into()]);
         let stored: Option<Arc<StoredToken>> =
             self.read_secret(secret, select).await?.map(Arc::new);
         if let Some(token) = &stored {

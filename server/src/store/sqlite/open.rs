@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use jiff::Timestamp;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{describe, open_error, wal};
@@ -35,7 +36,7 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "journal_size_limit", wal::MAX_BYTES)?;
     // FULL, not NORMAL: an acknowledged write must survive a power failure.
     connection.pragma_update(None, "synchronous", "full")?;
-    connection.set_prepared_statement_cache_capacity(128);
+    keep_prepared_statements(&connection)?;
     Ok(connection)
 }
 
@@ -44,8 +45,16 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(wal::BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
-    connection.set_prepared_statement_cache_capacity(128);
+    keep_prepared_statements(&connection)?;
     Ok(connection)
+}
+
+/// Prepares each statement once. Without the query planner stability guarantee, SQLite prepares a
+/// statement again for each value of a parameter that it compares with the condition of an index.
+fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
 }
 
 /// Opens an existing file for reading, and reads its schema version.

@@ -1,5 +1,8 @@
+use rusqlite::StatementStatus;
+
 use super::*;
 use crate::store::engine::{CheckedEngine, sql};
+use crate::store::tokens::SELECT_TOKEN;
 
 #[tokio::test]
 async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
@@ -18,4 +21,19 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     assert_eq!(engine.check().await, Err(stopped));
     assert_eq!(engine.metrics.failures(), 2);
     assert_eq!(engine.read(sql("select 1", [])).await.unwrap().len(), 1, "reads continue");
+}
+
+#[test]
+fn a_statement_is_prepared_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let _sqlite = Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
+    for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
+        for lookup in ["one", "two", "three"] {
+            assert!(run(&connection, &sql(SELECT_TOKEN, [lookup.into()])).unwrap().is_empty());
+        }
+        let statement = connection.prepare_cached(SELECT_TOKEN).unwrap();
+        assert_eq!(statement.get_status(StatementStatus::Run), 3);
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
 }
