@@ -1,6 +1,7 @@
 //! The state shared by all HTTP handlers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -35,6 +36,8 @@ pub struct AppState {
     pub store: Store,
     /// The last readiness check of the database and its result.
     pub database_status: Mutex<Option<(Instant, String)>>,
+    /// Whether the server shuts down.
+    is_stopping: AtomicBool,
     /// A random key of this process, with which `belfry doctor` recognises it.
     pub diagnostics_key: String,
     /// The current time.
@@ -93,6 +96,7 @@ impl AppState {
             logo,
             style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
+            is_stopping: AtomicBool::new(false),
             settings: ArcSwap::from_pointee(SettingValues::of(&config)),
             diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
@@ -101,6 +105,17 @@ impl AppState {
             clock,
             metrics,
         })
+    }
+
+    /// Begins to stop: from now on `/readyz` is 503, and connections are closed after their next
+    /// response.
+    pub fn begin_shutdown(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server shuts down.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
     }
 
     /// Deletes rows that are no longer needed, if a sweep is due.

@@ -8,18 +8,20 @@ mod slots;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use self::connection::Connection;
+use self::connection::{Connection, REQUEST_GRACE};
 pub use self::file_limit::{file_limit, needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
-use self::slots::{Slots, TooManyConnections};
+use self::slots::Slots;
 use crate::config;
 use crate::http::{HttpService, Peer};
 use crate::log_throttle;
@@ -35,55 +37,81 @@ pub async fn serve(
 ) {
     let listener = listener.into();
     let http = service.state().config.http;
-    let builder = Arc::new(builder(http));
-    let slots = Slots::new(http, service.state().config.limits.ipv6_48_multiple);
-    let stopping = watch::Sender::new(());
+    let acceptor = Acceptor {
+        builder: Arc::new(builder(http)),
+        slots: Slots::new(http, service.state().config.limits.ipv6_48_multiple),
+        stopping: watch::Sender::new(()),
+        http,
+        tls,
+        service,
+    };
     tokio::pin!(stop);
     loop {
         let accept = async {
-            let (stream, peer) = listener.accept().await?;
-            let is_proxy = service.state().limits.active().proxies.contains(peer.ip());
-            let counted = (!is_proxy).then_some(peer.ip());
-            // Without a slot, further connections wait in the kernel's queue.
-            Ok((stream, peer, slots.acquire(counted).await))
+            match listener.accept().await {
+                Ok((stream, peer)) => acceptor.serve(stream, peer).await,
+                Err(error) => handle_accept_error(&error).await,
+            }
         };
-        let accepted = tokio::select! {
+        tokio::select! {
             () = &mut stop => break,
-            accepted = accept => accepted,
-        };
-        let (stream, peer, slot) = match accepted {
-            Ok((stream, peer, Ok(slot))) => (stream, peer, slot),
-            Ok((_, peer, Err(TooManyConnections))) => {
-                service.state().metrics.http.rejected_connections.inc();
-                tracing::debug!(peer = %peer.ip(), "too many connections from one address");
-                continue;
-            }
-            Err(error) => {
-                handle_accept_error(&error).await;
-                continue;
-            }
+            () = accept => {}
+        }
+    }
+    acceptor.service.state().begin_shutdown();
+    tracing::info!("draining in-flight requests");
+    let queued = listener.close().await;
+    let accept_queued = async {
+        for (stream, peer) in queued {
+            acceptor.serve(stream, peer).await;
+        }
+    };
+    // Without a slot, the rest is dropped.
+    drop(timeout(REQUEST_GRACE, accept_queued).await);
+    acceptor.stopping.send_replace(());
+    // Each connection holds a receiver until it has ended.
+    if timeout(http.shutdown_timeout, acceptor.stopping.closed()).await.is_err() {
+        let timeout_ms = u64::try_from(http.shutdown_timeout.as_millis()).unwrap_or(u64::MAX);
+        tracing::warn!(timeout_ms, "shutdown timeout, aborting in-flight requests");
+    }
+}
+
+/// Serves the accepted connections of one address.
+struct Acceptor {
+    builder: Arc<auto::Builder<TokioExecutor>>,
+    slots: Slots,
+    /// Notifies the connections that the server stops.
+    stopping: watch::Sender<()>,
+    http: config::Http,
+    tls: Option<Tls>,
+    service: HttpService,
+}
+
+impl Acceptor {
+    /// Serves a connection in a task of its own, when it has a slot. Meanwhile further connections
+    /// wait in the kernel's queue.
+    async fn serve(&self, stream: TcpStream, peer: SocketAddr) {
+        let state = self.service.state();
+        let is_proxy = state.limits.active().proxies.contains(peer.ip());
+        let counted = (!is_proxy).then_some(peer.ip());
+        let Ok(slot) = self.slots.acquire(counted).await else {
+            state.metrics.http.rejected_connections.inc();
+            tracing::debug!(peer = %peer.ip(), "too many connections from one address");
+            return;
         };
         let connection = Connection {
-            builder: Arc::clone(&builder),
-            service: service.clone(),
+            builder: Arc::clone(&self.builder),
+            service: self.service.clone(),
             peer: Peer(peer),
-            stop: stopping.subscribe(),
+            stop: self.stopping.subscribe(),
             is_health_only: slot.is_health_only,
-            http,
+            http: self.http,
         };
-        let tls = tls.as_ref().map(Tls::acceptor);
+        let tls = self.tls.as_ref().map(Tls::acceptor);
         tokio::spawn(async move {
             connection.run(stream, tls).await;
             drop(slot);
         });
-    }
-    drop(listener);
-    tracing::info!("draining in-flight requests");
-    stopping.send_replace(());
-    // Each connection holds a receiver until it has ended.
-    if timeout(http.shutdown_timeout, stopping.closed()).await.is_err() {
-        let timeout_ms = u64::try_from(http.shutdown_timeout.as_millis()).unwrap_or(u64::MAX);
-        tracing::warn!(timeout_ms, "shutdown timeout, aborting in-flight requests");
     }
 }
 
@@ -120,7 +148,7 @@ async fn handle_accept_error(error: &io::Error) {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::net::TcpListener;
     use tokio::sync::oneshot;
 
     use super::*;

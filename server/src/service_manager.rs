@@ -31,9 +31,9 @@ pub fn notify_reloaded() {
     notify(&[NotifyState::Ready]);
 }
 
-/// Reports that no further connections are accepted.
-pub fn notify_stopping() {
-    notify(&[NotifyState::Stopping, NotifyState::Status("finishing requests in flight")]);
+/// Reports that the server shuts down, and what it is doing until then.
+pub fn notify_stopping(status: &str) {
+    notify(&[NotifyState::Stopping, NotifyState::Status(status)]);
 }
 
 /// Resets the watchdog twice in each of its intervals, as long as the service responds to requests.

@@ -4,10 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::process_group::{OnDrop, ProcessGroup, Signal};
+
+/// Far longer than a server takes to stop, even on a busy machine.
+const STOP_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server that prints `… listening on http://ADDRESS`; dropping it stops it.
 #[derive(Debug)]
@@ -60,6 +64,24 @@ impl Server {
     /// When it has already exited.
     pub fn kill(mut self) -> io::Result<()> {
         self.group.signal(Signal::SIGKILL)
+    }
+
+    /// Stops the process with SIGTERM and waits for its end.
+    ///
+    /// # Errors
+    /// When it has already exited, or does not exit within a minute.
+    pub fn terminate(mut self) -> io::Result<ExitStatus> {
+        self.group.signal(Signal::SIGTERM)?;
+        let start = Instant::now();
+        loop {
+            match self.group.try_wait()? {
+                Some(status) => return Ok(status),
+                None if start.elapsed() > STOP_TIMEOUT => {
+                    return Err(io::Error::other("it does not exit after SIGTERM"));
+                }
+                None => thread::sleep(Duration::from_millis(5)),
+            }
+        }
     }
 
     /// Returns whether the process has not exited.

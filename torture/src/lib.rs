@@ -121,6 +121,12 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::redeem::three_nodes,
     },
     Scenario {
+        name: "rolling",
+        description: "three nodes behind nginx are restarted one by one during concurrent writes",
+        rounds: 20,
+        run: scenarios::rolling::restarts,
+    },
+    Scenario {
         name: "restore-sqlite",
         description: "kill -9 during a restore into SQLite",
         rounds: 100,

@@ -15,7 +15,8 @@ use crate::outcome::Run;
 
 /// A node, which may be stopped.
 pub(crate) struct Node {
-    belfry: PathBuf,
+    /// The binary.
+    pub(crate) belfry: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,
     /// A program and its arguments, which run `belfry`; empty to run it directly.
@@ -64,6 +65,20 @@ impl Node {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         self.server = Some(Server::start(command, self.dir.path())?);
         Ok(())
+    }
+
+    /// Stops the node with SIGTERM, which must end it with exit code 0.
+    pub(crate) fn terminate(&mut self) -> Result<()> {
+        let status = self.server.take().ok_or("the node is not running")?.terminate()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("SIGTERM ended a node with {status}: {}", self.log()).into())
+    }
+
+    /// Replaces `belfry.toml`, for the next start.
+    pub(crate) fn replace_settings(&self, settings: &str) -> Result<()> {
+        Ok(fs::write(self.dir.path().join("belfry.toml"), settings)?)
     }
 
     /// Kills the node with SIGKILL.

@@ -60,6 +60,8 @@ impl Outcome {
 pub struct Settings {
     /// The binary.
     pub belfry: PathBuf,
+    /// The binary of the previous release, for rolling upgrades.
+    pub previous: Option<PathBuf>,
     /// The maximum number of rounds.
     pub rounds: u32,
     /// The time after which no round is started.

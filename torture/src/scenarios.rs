@@ -8,3 +8,4 @@ pub(crate) mod failover;
 pub(crate) mod kill;
 pub(crate) mod redeem;
 pub(crate) mod restore;
+pub(crate) mod rolling;

@@ -168,7 +168,7 @@ pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
 pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
 
 /// The packages of `cargo xtask torture`.
-pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, FAKETIME];
+pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME];
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
 /// `policy-rc.d` prevents that during the installation, and `systemctl disable` at boot.

@@ -1,7 +1,7 @@
 //! `cargo xtask torture`: break a running Belfry and check that no acknowledged write is lost.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ::torture::{Outcome, SCENARIOS, Scenario, Settings};
@@ -41,6 +41,10 @@ pub(crate) struct Options {
     /// Use this binary instead of building one for release
     #[arg(long, value_name = "BELFRY")]
     belfry: Option<PathBuf>,
+    /// Use this binary of the previous release as well, in the scenario `rolling`: nodes are
+    /// upgraded in one round and rolled back in the next
+    #[arg(long, value_name = "BELFRY")]
+    previous: Option<PathBuf>,
     /// List the scenarios
     #[arg(long)]
     list: bool,
@@ -73,12 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure(packages::FOR_TORTURE, !options.no_install)?;
-    let belfry = match &options.belfry {
-        Some(belfry) => {
-            belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?
-        }
-        None => build()?,
-    };
+    let belfry = options.belfry.as_deref().map(canonicalize).unwrap_or_else(build)?;
+    let previous = options.previous.as_deref().map(canonicalize).transpose()?;
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");
     let mut rows = vec![];
@@ -86,6 +86,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for scenario in chosen {
         let settings = Settings {
             belfry: belfry.clone(),
+            previous: previous.clone(),
             rounds: options.rounds.unwrap_or(scenario.rounds),
             time: options.seconds.map(Duration::from_secs),
             seed,
@@ -101,6 +102,10 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         println!("FAILED: {losses} losses; repeat with --seed {seed}");
     }
     Ok(losses == 0)
+}
+
+fn canonicalize(path: &Path) -> Result<PathBuf, Box<dyn Error>> {
+    path.canonicalize().map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 fn build() -> Result<PathBuf, Box<dyn Error>> {

@@ -2,6 +2,7 @@
 
 mod open;
 mod reload;
+mod stop;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,10 +10,10 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use self::open::open_store;
 use self::reload::reload_at_hangup;
+use self::stop::StopSignals;
 use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
@@ -58,11 +59,13 @@ pub(super) fn run(
 
 async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), CliError> {
     // First, so that signals during the start are not lost.
-    let (stop, reload) = (stop_signal()?, signal(SignalKind::hangup())?);
+    let (signals, reload) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
     let database = config.database();
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
-    let Some(store) = open_store(&database, &config.store, &stop).await? else { return Ok(()) };
+    let Some(store) = open_store(&database, &config.store, &signals.stop).await? else {
+        return Ok(());
+    };
     let listener = bind(&config.listen, "--listen").await?;
     let metrics_listener = match &config.metrics_listen {
         Some(address) => Some(bind(address, "--metrics-listen").await?),
@@ -92,7 +95,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     if let Some(listener) = metrics_listener {
         let service = HttpService::metrics_only(Arc::clone(&state));
-        tasks.spawn(serve(listener, None, service, stop.clone().cancelled_owned()));
+        // Until the process ends, so that readiness can be requested while requests are finished.
+        tasks.spawn(serve(listener, None, service, std::future::pending()));
     }
     let mut stdout = std::io::stdout();
     let ready = writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush());
@@ -103,11 +107,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let service = HttpService::new(Arc::clone(&state));
     tasks.spawn(service_manager::reset_watchdog(service.clone()));
 
-    let stopping = async {
-        stop.cancelled().await;
-        service_manager::notify_stopping();
-    };
-    serve(listener, tls, service, stopping).await;
+    serve(listener, tls, service, signals.wait(&state)).await;
 
     flush_audit(&state).await;
     state.flush_uses().await;
@@ -141,26 +141,6 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
         ),
         _ => String::new(),
     }
-}
-
-/// Is cancelled at the first SIGTERM or SIGINT. The second one exits the process at once.
-fn stop_signal() -> Result<CancellationToken, CliError> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let stop = CancellationToken::new();
-    let stopping = stop.clone();
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-            }
-            if stopping.is_cancelled() {
-                std::process::exit(1);
-            }
-            stopping.cancel();
-        }
-    });
-    Ok(stop)
 }
 
 async fn sweep(state: Arc<AppState>) {

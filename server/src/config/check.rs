@@ -1,5 +1,7 @@
 //! Validates settings that cannot be checked while parsing.
 
+use std::time::Duration;
+
 use redis::IntoConnectionInfo;
 
 use super::{Config, ConfigError, Security, UrlSource};
@@ -18,6 +20,9 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
     "openapi.json",
     "static",
 ];
+
+/// Longer than any load balancer takes to notice that a node is not ready.
+const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
 impl Config {
     /// Rejects a configuration that cannot be served.
@@ -78,6 +83,11 @@ impl Config {
             let advice = "use redis = \"rediss://…\"";
             let key = "limits.redis_root_certificate";
             return reject(key, format!("{key} has no effect without TLS; {advice}"));
+        }
+        if self.http.shutdown_delay > MAX_SHUTDOWN_DELAY {
+            let problem = "http.shutdown_delay must be at most 10 minutes: service managers kill a \
+                           server that takes long to stop";
+            return reject("http.shutdown_delay", problem.to_owned());
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
@@ -189,6 +199,7 @@ mod tests {
             ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
             ("redis = 'redis://cache/x'", "redis: Invalid database number: write redis://HOST", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),
+            ("[http]\nshutdown_delay = '11m'", "http.shutdown_delay must be at most 10 minutes", 2),
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),
             ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),

@@ -120,7 +120,11 @@ pub struct Http {
     #[default(Duration::from_mins(1))]
     #[serde(with = "crate::duration")]
     pub idle_timeout: Duration,
-    /// Maximum time for requests in flight after a signal to stop.
+    /// How long connections are accepted after SIGTERM, while `/readyz` is 503 and connections are
+    /// closed after their next response.
+    #[serde(with = "crate::duration::or_zero")]
+    pub shutdown_delay: Duration,
+    /// Maximum time for requests in flight after a signal to stop, and after `shutdown_delay`.
     #[default(Duration::from_secs(10))]
     #[serde(with = "crate::duration")]
     pub shutdown_timeout: Duration,

@@ -56,8 +56,13 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
 }
 
 /// The response of a readiness check. Its details are the status of the database and of Redis.
-/// While Redis is unreachable, a node counts locally and is still ready.
+/// While Redis is unreachable, a node counts locally and is still ready. A node that stops is not
+/// ready, whatever its engines are.
 async fn readiness(state: &AppState, has_details: bool) -> Response {
+    if state.is_stopping() {
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
+            .into_response();
+    }
     let check = check_database(state);
     let database = reuse(&state.database_status, Instant::now(), check).await;
     let (status, text) = match &*database {

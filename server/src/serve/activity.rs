@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::io::{InspectReader, InspectWriter};
 
@@ -24,6 +25,8 @@ pub(super) struct Activity {
     state: Mutex<State>,
     /// The requests in a row that were rejected by rate limits.
     rejections: AtomicU32,
+    /// Notified when the connection is to be closed after the requests in flight.
+    close: Notify,
 }
 
 #[derive(Debug)]
@@ -74,7 +77,7 @@ impl Activity {
             is_used: false,
             rejected_since: now,
         };
-        Self { state: Mutex::new(state), rejections: AtomicU32::new(0) }
+        Self { state: Mutex::new(state), rejections: AtomicU32::new(0), close: Notify::new() }
     }
 
     /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
@@ -98,6 +101,17 @@ impl Activity {
             self.lock().rejected_since = Instant::now();
         }
         self.is_rejected(&self.lock())
+    }
+
+    /// Closes the connection after the requests in flight. For HTTP/2; the last response of HTTP/1
+    /// has a header.
+    pub(super) fn close(&self) {
+        self.close.notify_one();
+    }
+
+    /// Waits for [`Activity::close`].
+    pub(super) async fn closed(&self) {
+        self.close.notified().await;
     }
 
     fn is_rejected(&self, state: &State) -> bool {
@@ -131,6 +145,10 @@ impl Activity {
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
         !state.is_used && state.protocol != Protocol::Http2
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        self.lock().protocol == Protocol::Http2
     }
 
     /// Whether this is HTTP/2 without a request in flight.

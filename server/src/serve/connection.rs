@@ -14,7 +14,7 @@ use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -24,6 +24,11 @@ use crate::http::{HttpService, Peer};
 
 /// Maximum time for the peer to read the last response when a connection is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a connection without a request in flight stays open after the server has stopped
+/// accepting connections. A request that the peer sent before it could know is still answered, with
+/// `Connection: close`.
+pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(250);
 
 /// Maximum duration of a connection that serves health requests only.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -59,16 +64,20 @@ impl Connection {
         drop(timeout(max_time, serving).await);
     }
 
-    /// Performs the TLS handshake, until its timeout passes or the server stops.
+    /// Performs the TLS handshake, until its timeout passes or shortly after the server stops.
     async fn handshake(
         &self,
         stream: TcpStream,
         tls: &TlsAcceptor,
     ) -> Option<TlsStream<TcpStream>> {
         let mut stop = self.stop.clone();
+        let stopped = async {
+            drop(stop.changed().await);
+            sleep(REQUEST_GRACE).await;
+        };
         let result = tokio::select! {
             result = timeout(self.http.handshake_timeout, tls.accept(stream)) => result,
-            _ = stop.changed() => return None,
+            () = stopped => return None,
         };
         match result {
             Ok(Ok(stream)) => return Some(stream),
@@ -101,11 +110,16 @@ impl Connection {
                     service.respond(peer, request).await
                 };
                 let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS && !is_proxy;
-                let is_closed = activity.record_response(is_rejected) || is_health_only;
-                // HTTP/2 has no such header. Its connections are closed by the timeouts.
+                let is_stopping = service.state().is_stopping();
+                let is_closed =
+                    activity.record_response(is_rejected) || is_health_only || is_stopping;
+                // HTTP/2 has no such header. Its connections are closed by GOAWAY when the server
+                // stops, and otherwise by the timeouts.
                 if is_closed && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
+                } else if is_stopping {
+                    activity.close();
                 }
                 Ok::<_, std::convert::Infallible>(response)
             }
@@ -121,12 +135,19 @@ impl Connection {
                 }
                 return;
             }
+            () = activity.closed() => None,
             _ = self.stop.changed() => None,
             timeout = activity.timeout(header_timeout, idle_timeout) => Some(timeout),
         };
         match timed_out {
-            None if activity.is_unused() => {}
             None => {
+                // HTTP/2 needs no grace: GOAWAY says which requests are answered.
+                if !activity.is_http2() && timeout(REQUEST_GRACE, serving.as_mut()).await.is_ok() {
+                    return;
+                }
+                if activity.is_unused() {
+                    return;
+                }
                 serving.as_mut().graceful_shutdown();
                 // An HTTP/2 connection ends when the peer acknowledges the shutdown, which an
                 // unresponsive peer never does.
@@ -141,6 +162,99 @@ impl Connection {
                 drop(timeout(CLOSE_TIMEOUT, serving).await);
             }
             Some(Timeout::SlowHead) => tracing::debug!("request head timed out"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::http::test_service;
+
+    const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
+
+    /// The peer of a connection that is served, and the server around it. The clock is paused.
+    struct Peered {
+        peer: DuplexStream,
+        stop: watch::Sender<()>,
+        service: HttpService,
+        serving: JoinHandle<()>,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Peered {
+        async fn start() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let service = test_service(folder.path()).await;
+            tokio::time::pause();
+            let (peer, stream) = duplex(64 * 1024);
+            let stop = watch::Sender::new(());
+            let connection = Connection {
+                builder: Arc::new(auto::Builder::new(TokioExecutor::new())),
+                service: service.clone(),
+                peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+                stop: stop.subscribe(),
+                is_health_only: false,
+                http: config::Http::default(),
+            };
+            let serving = tokio::spawn(connection.serve(stream));
+            Self { peer, stop, service, serving, _folder: folder }
+        }
+
+        /// Sends a request and returns the first bytes of the response, which are all of it.
+        async fn request(&mut self) -> String {
+            self.peer.write_all(REQUEST).await.unwrap();
+            let mut response = [0; 4096];
+            let length = self.peer.read(&mut response).await.unwrap();
+            String::from_utf8_lossy(&response[..length]).into_owned()
+        }
+
+        fn stop(&self) {
+            self.service.state().begin_shutdown();
+            self.stop.send_replace(());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
+        for is_used in [true, false] {
+            let mut peered = Peered::start().await;
+            if is_used {
+                let response = peered.request().await;
+                assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+                assert!(!response.contains("connection: close\r\n"), "{response}");
+            }
+            peered.stop();
+            sleep(REQUEST_GRACE - Duration::from_millis(5)).await;
+            let response = peered.request().await;
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+            assert!(response.contains("connection: close\r\n"), "{response}");
+            peered.serving.await.unwrap();
+            tokio::time::resume();
+        }
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_is_closed_shortly_after_the_stop() {
+        for is_used in [true, false] {
+            let mut peered = Peered::start().await;
+            if is_used {
+                peered.request().await;
+            }
+            let start = Instant::now();
+            peered.stop();
+            peered.serving.await.unwrap();
+            // Timers have a granularity of a millisecond.
+            let late = start.elapsed().checked_sub(REQUEST_GRACE);
+            assert!(late.is_some_and(|late| late < Duration::from_millis(5)), "{late:?}");
+            assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+            tokio::time::resume();
         }
     }
 }

@@ -4,15 +4,26 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::task::Poll;
+use std::time::Duration;
 
 use rustix::io::Errno;
-use tokio::net::{TcpListener, TcpStream};
+#[cfg(target_os = "linux")]
+use socket2::{SockFilter, SockRef};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::sleep;
 
 use crate::config::ListenAddress;
 
 /// How often another free port is tried, if the one that the first address got is in use on
 /// another address.
 const MAX_ATTEMPTS: u32 = 20;
+
+/// The maximum number of connections that wait to be accepted.
+const QUEUE: u32 = 1024;
+
+/// Time for TCP handshakes in progress to complete before a socket is closed: more than a round trip
+/// to a proxy in the same data centre, and short, because new connections are ignored meanwhile.
+const HANDSHAKE_TIME: Duration = Duration::from_millis(10);
 
 /// Listening sockets on one port. There are several if a host name has several addresses.
 #[derive(Debug)]
@@ -25,7 +36,7 @@ impl Listeners {
         let addresses = address.resolve().await?;
         let mut attempt = 1;
         loop {
-            match bind_all(&addresses).await {
+            match bind_all(&addresses) {
                 Err(error)
                     if error.kind() == io::ErrorKind::AddrInUse
                         && address.port == 0
@@ -51,6 +62,58 @@ impl Listeners {
         })
         .await
     }
+
+    /// Stops listening. Returns the connections that are established but were not accepted, because
+    /// closing the sockets would reset them, with the requests that peers have sent on them.
+    pub(super) async fn close(self) -> Vec<(TcpStream, SocketAddr)> {
+        for listener in &self.0 {
+            // If it fails, connections that arrive at this moment are reset.
+            drop(ignore_new_connections(listener));
+        }
+        sleep(HANDSHAKE_TIME).await;
+        self.0.into_iter().flat_map(accept_queued).collect()
+    }
+}
+
+/// Ignores the first packet of new connections. The peer repeats it after a second, when the socket
+/// is closed, and is then refused; proxies try another server.
+#[cfg(target_os = "linux")]
+fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
+    /// The byte of the TCP header with the flags, and the flag of a first packet (RFC 9293 section
+    /// 3.1).
+    const FLAGS: u32 = 13;
+    const SYN: u32 = 2;
+    // Classic BPF: load the byte; if it has the flag, return 0 (drop), otherwise the whole packet.
+    let filter = [
+        SockFilter::new(0x30, 0, 0, FLAGS),
+        SockFilter::new(0x45, 0, 1, SYN),
+        SockFilter::new(0x06, 0, 0, 0),
+        SockFilter::new(0x06, 0, 0, u32::MAX),
+    ];
+    SockRef::from(listener).attach_filter(&filter)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ignore_new_connections(_: &TcpListener) -> io::Result<()> {
+    Ok(())
+}
+
+/// Accepts the connections in the kernel's queue, and closes the socket.
+fn accept_queued(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+    let Ok(listener) = listener.into_std() else { return vec![] };
+    let mut accepted = vec![];
+    loop {
+        match listener.accept() {
+            Ok((stream, peer)) => {
+                let stream =
+                    stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                accepted.extend(stream.ok().map(|stream| (stream, peer)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            // Usually because the queue is empty: the socket is not blocking.
+            Err(_) => return accepted,
+        }
+    }
 }
 
 impl From<TcpListener> for Listeners {
@@ -59,7 +122,16 @@ impl From<TcpListener> for Listeners {
     }
 }
 
-async fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
+/// Listens on an address. Tokio's `TcpListener::bind` has a shorter queue, which proxies that open a
+/// connection for each request overflow.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(QUEUE)
+}
+
+fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     let mut skipped = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in addresses {
@@ -67,7 +139,7 @@ async fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
         if let (0, Some(first)) = (address.port(), listeners.first()) {
             address.set_port(first.local_addr()?.port());
         }
-        match TcpListener::bind(address).await {
+        match listen(address) {
             Ok(listener) => listeners.push(listener),
             Err(error) if is_unavailable(&error) => skipped = error,
             Err(error) => return Err(error),
@@ -84,6 +156,10 @@ fn is_unavailable(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use tokio::io::AsyncReadExt;
+
     use super::*;
 
     #[tokio::test]
@@ -103,9 +179,43 @@ mod tests {
     #[tokio::test]
     async fn an_address_that_this_machine_does_not_have_is_skipped_if_another_is_left() {
         let [local, foreign] = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
-        assert_eq!(bind_all(&[foreign, local]).await.unwrap().len(), 1);
-        let error = bind_all(&[foreign]).await.unwrap_err();
+        assert_eq!(bind_all(&[foreign, local]).unwrap().len(), 1);
+        let error = bind_all(&[foreign]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
-        assert_eq!(bind_all(&[]).await.unwrap_err().to_string(), "the host has no address");
+        assert_eq!(bind_all(&[]).unwrap_err().to_string(), "the host has no address");
+    }
+
+    #[tokio::test]
+    async fn connections_that_were_not_accepted_are_returned_when_listening_ends() {
+        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut peers: Vec<std::net::TcpStream> =
+            (0..500).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+        for peer in &mut peers {
+            peer.write_all(b"a").unwrap();
+        }
+        let accepted = Listeners::from(listener).close().await;
+        assert_eq!(accepted.len(), peers.len());
+        for ((mut stream, peer), expected) in accepted.into_iter().zip(&peers) {
+            assert_eq!(peer, expected.local_addr().unwrap());
+            assert_eq!(stream.read_u8().await.unwrap(), b'a');
+        }
+        let refused = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn ignored_connections_do_not_affect_established_ones() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut peer = std::net::TcpStream::connect(address).unwrap();
+        ignore_new_connections(&listener).unwrap();
+        let short = Duration::from_millis(50);
+        let ignored = std::net::TcpStream::connect_timeout(&address, short).unwrap_err();
+        assert_eq!(ignored.kind(), io::ErrorKind::TimedOut);
+        peer.write_all(b"a").unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_eq!(stream.read_u8().await.unwrap(), b'a');
     }
 }

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod slots;
+mod stopping;
 mod tls;
 
 use std::net::SocketAddr;

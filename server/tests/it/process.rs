@@ -7,6 +7,7 @@ mod notify;
 mod outage;
 mod paths;
 mod reload;
+mod rolling;
 mod stopping;
 mod torture;
 

@@ -11,7 +11,7 @@ pub(crate) mod proxy;
 mod soak;
 mod stalled;
 mod tls;
-mod upgrade;
+pub(crate) mod upgrade;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,

@@ -6,7 +6,8 @@ use crate::support::process::belfry;
 /// Runs some rounds of a scenario of `cargo xtask torture`.
 fn survive(name: &str, rounds: u32) {
     let binary = belfry(std::path::Path::new("."), &[]).get_program().into();
-    let settings = torture::Settings { belfry: binary, rounds, time: None, seed: 1 };
+    let settings =
+        torture::Settings { belfry: binary, previous: None, rounds, time: None, seed: 1 };
     let outcome = torture::scenario(name).unwrap().run(&settings, &mut |_| {});
     assert!(outcome.losses == 0, "{:#?}", outcome.descriptions);
     assert_eq!(outcome.rounds, rounds);

@@ -52,6 +52,17 @@ fn systemd_is_notified_of_readiness_reloads_and_the_stop() {
 }
 
 #[test]
+fn systemd_is_notified_of_the_stop_before_the_shutdown_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("belfry.toml"), "[http]\nshutdown_delay = '10ms'\n").unwrap();
+    let (socket, server) = start(folder.path(), &[]);
+    assert_eq!(receive(&socket)[0], "READY=1");
+    server.signal("TERM");
+    assert_eq!(receive(&socket), ["STOPPING=1", "STATUS=not ready, still accepting connections"]);
+    assert_eq!(receive(&socket), ["STATUS=finishing requests in flight"]);
+}
+
+#[test]
 fn the_watchdog_is_reset_while_the_server_responds() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, _server) = start(folder.path(), &[("WATCHDOG_USEC", "20000")]);

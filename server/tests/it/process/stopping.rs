@@ -1,9 +1,10 @@
-//! Graceful shutdown: requests in flight are finished, and nothing else delays the exit.
+//! Graceful shutdown: requests in flight are finished, and nothing but `http.shutdown_delay` delays
+//! the exit.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
@@ -37,6 +38,72 @@ fn exchange(server: &Process) -> TcpStream {
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
     stream
+}
+
+/// Starts a server with this `http.shutdown_delay`.
+fn start_with_delay(folder: &Path, delay: &str, arguments: &[&str]) -> Process {
+    let settings = format!("[http]\nshutdown_delay = '{delay}'\n");
+    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
+    Process::start(folder, arguments)
+}
+
+/// The response to a request on a new connection, which the server closes.
+async fn get(url: &str) -> (u16, String, String) {
+    let response = reqwest::get(url).await.unwrap();
+    let connection = response.headers().get("connection").map(|value| value.to_str().unwrap());
+    let (status, connection) = (response.status().as_u16(), connection.unwrap_or_default().into());
+    (status, connection, response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn readyz_turns_while_requests_are_still_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = format!("127.0.0.1:{}", test_engines::free_port().unwrap());
+    let mut server = start_with_delay(folder.path(), "10m", &["--metrics-listen", &metrics]);
+    let ready = format!("{}/readyz", server.url);
+    assert_eq!(get(&ready).await.0, 200);
+
+    server.signal("TERM");
+
+    let start = Instant::now();
+    while get(&ready).await.0 == 200 {
+        assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let stopping = (503, "close".to_owned(), r#"{"status":"stopping"}"#.to_owned());
+    assert_eq!(get(&ready).await, stopping);
+    assert_eq!(get(&format!("http://{metrics}/readyz")).await, stopping);
+    let health = (200, "close".to_owned(), r#"{"status":"ok"}"#.to_owned());
+    assert_eq!(get(&format!("{}/healthz", server.url)).await, health);
+    assert!(!server.log().contains("draining"), "{}", server.log());
+
+    // Without waiting for the delay.
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(1));
+}
+
+#[test]
+fn the_server_exits_after_the_shutdown_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let delay = Duration::from_millis(300);
+    let mut server = start_with_delay(folder.path(), "300ms", &[]);
+    let start = Instant::now();
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert!(start.elapsed() >= delay, "{:?}", start.elapsed());
+    let log = server.log();
+    let place = |message: &str| log.find(message).unwrap_or_else(|| panic!("{message}: {log}"));
+    assert!(place("until the shutdown delay ends") < place("draining in-flight requests"), "{log}");
+}
+
+/// A person at a terminal does not wait for load balancers.
+#[test]
+fn sigint_skips_the_shutdown_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start_with_delay(folder.path(), "10m", &[]);
+    server.signal("INT");
+    assert_eq!(server.wait(), Some(0));
+    assert!(!server.log().contains("shutdown delay"), "{}", server.log());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use test_engines::programs;
 use torture::{Outcome, Settings};
 
 use crate::support::databases::engine_url;
@@ -11,7 +12,7 @@ use crate::support::skip::report_skipped;
 
 /// Runs some rounds of a scenario with this binary.
 fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
-    let settings = Settings { belfry: belfry.to_owned(), rounds, time: None, seed: 1 };
+    let settings = Settings { belfry: belfry.to_owned(), previous: None, rounds, time: None, seed: 1 };
     torture::scenario(name).unwrap().run(&settings, &mut |_| {})
 }
 
@@ -83,6 +84,20 @@ fn three_nodes_redeem_one_code_once() {
     if has_postgres() {
         assert_nothing_is_lost("redeem-once", 2);
     }
+}
+
+/// Once without a shutdown delay, and once with it.
+#[test]
+fn rolling_restarts_during_writes_fail_no_request() {
+    let has_engines = has_postgres() && engine_url("Redis", "BELFRY_TEST_REDIS").is_some();
+    if !has_engines {
+        return;
+    }
+    if programs::find(&["nginx"]).is_none() {
+        report_skipped("nginx", "run `cargo xtask test`, which installs it");
+        return;
+    }
+    assert_nothing_is_lost("rolling", 2);
 }
 
 #[test]

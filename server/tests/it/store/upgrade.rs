@@ -52,7 +52,7 @@ fn recorded_cases() -> Vec<RecordedCase> {
 }
 
 /// Runs SQL that is not one of the store's statements.
-async fn execute(database: &TestDatabase, sql: &str) {
+pub(crate) async fn execute(database: &TestDatabase, sql: &str) {
     match &database.database {
         Database::Sqlite(path) => {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -181,7 +181,7 @@ async fn rows_of_the_previous_release_are_read_on_postgres() {
 }
 
 /// What a newer release does to the schema.
-fn next_migration(compatible_from: i64) -> String {
+pub(crate) fn next_migration(compatible_from: i64) -> String {
     format!(
         "alter table accounts add column note text; create table notes (id bigint primary key);\
          insert into migrations values (1000, 0);\
@@ -190,7 +190,7 @@ fn next_migration(compatible_from: i64) -> String {
 }
 
 /// The newest migration of this release.
-async fn newest(database: &TestDatabase) -> i64 {
+pub(crate) async fn newest(database: &TestDatabase) -> i64 {
     drop(database.open().await);
     let newest = "select max(number) from migrations";
     match &database.database {

@@ -1,0 +1,65 @@
+//! Signals that stop the server.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::AppState;
+use crate::cli::CliError;
+use crate::service_manager;
+
+/// The status while requests in flight are finished, for the service manager.
+const DRAINING: &str = "finishing requests in flight";
+
+/// SIGTERM and SIGINT.
+pub(super) struct StopSignals {
+    /// Is cancelled at the first of them.
+    pub(super) stop: CancellationToken,
+    /// Is cancelled before `stop` if the first of them is SIGINT.
+    interrupt: CancellationToken,
+}
+
+impl StopSignals {
+    /// Handles the signals from now on. The second one exits the process at once.
+    pub(super) fn handle() -> Result<Self, CliError> {
+        let mut term = signal(SignalKind::terminate())?;
+        let mut int = signal(SignalKind::interrupt())?;
+        let (stop, interrupt) = (CancellationToken::new(), CancellationToken::new());
+        let signals = Self { stop: stop.clone(), interrupt: interrupt.clone() };
+        tokio::spawn(async move {
+            loop {
+                let is_interrupt = tokio::select! {
+                    _ = term.recv() => false,
+                    _ = int.recv() => true,
+                };
+                if stop.is_cancelled() {
+                    std::process::exit(1);
+                }
+                if is_interrupt {
+                    interrupt.cancel();
+                }
+                stop.cancel();
+            }
+        });
+        Ok(signals)
+    }
+
+    /// Waits until the server is to stop accepting connections: for a signal, and after SIGTERM for
+    /// `http.shutdown_delay`, in which load balancers notice that `/readyz` is 503. SIGINT is from a
+    /// person at a terminal, who does not want to wait.
+    pub(super) async fn wait(&self, state: &AppState) {
+        self.stop.cancelled().await;
+        // First, so that no load balancer learns of the stop by a connection that is refused.
+        state.begin_shutdown();
+        let delay = state.config.http.shutdown_delay;
+        if delay.is_zero() || self.interrupt.is_cancelled() {
+            service_manager::notify_stopping(DRAINING);
+            return;
+        }
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(delay_ms, "not ready, accepting connections until the shutdown delay ends");
+        service_manager::notify_stopping("not ready, still accepting connections");
+        sleep(delay).await;
+        service_manager::notify_status(DRAINING);
+    }
+}

@@ -1,0 +1,87 @@
+//! Connections of a server that shuts down, while it still accepts them.
+
+use axum::http::{Request, StatusCode};
+use belfry::config::Config;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Bytes;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::{DEADLINE, Server, read_until_closed};
+use crate::support::Service;
+
+const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[tokio::test]
+async fn readyz_reports_the_stop_and_healthz_does_not() {
+    let service = Service::start().await;
+    service.state.begin_shutdown();
+    for client in [service.anonymous(), service.operator()] {
+        let ready = client.get("/readyz").await;
+        assert_eq!(ready.expect(StatusCode::SERVICE_UNAVAILABLE), json!({ "status": "stopping" }));
+        let health = client.get("/healthz").await;
+        assert_eq!(health.expect(StatusCode::OK), json!({ "status": "ok" }));
+    }
+}
+
+#[tokio::test]
+async fn http_1_connections_are_closed_after_their_next_response() {
+    let server = Server::with(Config::default()).await;
+    let mut used = server.connect().await;
+    used.write_all(GET).await.unwrap();
+    let mut response = [0; 1024];
+    let length = used.read(&mut response).await.unwrap();
+    let before = String::from_utf8_lossy(&response[..length]).into_owned();
+    assert!(!before.contains("connection:"), "{before}");
+    let mut unused = server.connect().await;
+
+    server.service.state.begin_shutdown();
+
+    let mut new = server.connect().await;
+    for stream in [&mut used, &mut unused, &mut new] {
+        stream.write_all(GET).await.unwrap();
+        let response = read_until_closed(stream).await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
+    }
+    server.stop().await;
+}
+
+/// A connection of HTTP/2 ends by GOAWAY: the client may open no further stream on it, and those
+/// that it has opened are answered.
+#[tokio::test]
+async fn http_2_connections_are_closed_after_their_next_response() {
+    let server = Server::with(Config::default()).await;
+    let connect = async || {
+        let stream = TokioIo::new(server.connect().await);
+        let handshake = http2::handshake::<_, _, Empty<Bytes>>(TokioExecutor::new(), stream);
+        let (sender, connection) = handshake.await.unwrap();
+        (sender, tokio::spawn(connection))
+    };
+    let get = || {
+        let url = format!("http://{}/healthz", server.address);
+        Request::get(url).body(Empty::<Bytes>::new()).unwrap()
+    };
+    let (mut used, used_connection) = connect().await;
+    let response = used.send_request(get()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+
+    server.service.state.begin_shutdown();
+
+    let (mut new, new_connection) = connect().await;
+    for (sender, connection) in [(&mut used, used_connection), (&mut new, new_connection)] {
+        let concurrent = [sender.send_request(get()), sender.send_request(get())];
+        for response in futures_util::future::join_all(concurrent).await {
+            let response = response.unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            assert!(response.headers().get("connection").is_none(), "HTTP/2 has no such header");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body, "{\"status\":\"ok\"}");
+        }
+        timeout(DEADLINE, connection).await.expect("the server closes it").unwrap().unwrap();
+    }
+    server.stop().await;
+}

@@ -1,0 +1,159 @@
+//! Rolling restarts: three nodes behind nginx, with the configuration of docs/operating.md, are
+//! restarted one by one under load. No request fails, and no acknowledged write is lost.
+
+mod load;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use test_engines::{EngineError, Proxy, free_port};
+
+use self::load::Load;
+use crate::store::upgrade::{execute, newest, next_migration};
+use crate::support::databases::engine_url;
+use crate::support::process::belfry;
+use crate::support::{Process, TestDatabase, report_skipped};
+
+const GUIDE: &str = include_str!("../../../../docs/operating.md");
+const NGINX: &str = include_str!("../../../../docs/examples/nginx.conf");
+
+/// Far longer than any step, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Three nodes on one PostgreSQL and Redis, behind nginx.
+struct Nodes {
+    nodes: Vec<Node>,
+    /// The URL of nginx.
+    url: String,
+    database: TestDatabase,
+    _nginx: Proxy,
+}
+
+struct Node {
+    address: String,
+    arguments: Vec<String>,
+    process: Process,
+    folder: TempDir,
+}
+
+impl Node {
+    fn launch(address: &str, arguments: &[String], folder: &Path) -> Process {
+        let mut all = vec!["serve", "--listen", address];
+        all.extend(arguments.iter().map(String::as_str));
+        Process::launch(belfry(folder, &all), folder)
+    }
+
+    /// Restarts the node, and waits until nginx sends requests to it again.
+    async fn restart(&mut self, load: &Load) {
+        self.process.signal("TERM");
+        assert_eq!(tokio::task::block_in_place(|| self.process.wait()), Some(0));
+        load.wait_for_requests(20).await;
+        self.process = Self::launch(&self.address, &self.arguments, self.folder.path());
+        let start = Instant::now();
+        while !self.has_issued_tokens().await {
+            assert!(start.elapsed() < TIMEOUT, "nginx does not use the node again");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn has_issued_tokens(&self) -> bool {
+        let metrics = reqwest::get(format!("{}/metrics", self.process.url)).await.unwrap();
+        let tokens = "belfry_http_requests_total{route=\"/oauth/token\"";
+        metrics.text().await.unwrap().contains(tokens)
+    }
+}
+
+impl Nodes {
+    /// `None` if an engine or nginx is missing.
+    async fn start(shutdown_delay: &str) -> Option<Self> {
+        let redis = engine_url("Redis", "BELFRY_TEST_REDIS")?;
+        let database = TestDatabase::postgres().await?;
+        let port = free_port().unwrap();
+        let url = format!("http://127.0.0.1:{port}");
+        let settings = format!(
+            "base_url = '{url}'\ntrusted_proxies = ['127.0.0.1']\n\
+             [http]\nshutdown_delay = '{shutdown_delay}'\n[store]\nconnections = 4\n\
+             [oauth]\nmax_app_tokens = 1000000\n"
+        );
+        let postgres = database.url().unwrap();
+        // Requests are counted, and none is rejected.
+        let arguments = ["--limits", "shadow", "--database", postgres, "--redis", &redis];
+        let arguments: Vec<String> = arguments.map(str::to_owned).into();
+        let nodes = [(); 3].map(|()| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("belfry.toml"), &settings).unwrap();
+            let address = format!("127.0.0.1:{}", free_port().unwrap());
+            let process = Node::launch(&address, &arguments, folder.path());
+            Node { address, arguments: arguments.clone(), process, folder }
+        });
+        let nginx = match Proxy::nginx(port, &configuration(port, &nodes)) {
+            Ok(nginx) => nginx,
+            Err(error @ EngineError::Missing(_)) => {
+                report_skipped("nginx", &error.to_string());
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        Some(Self { nodes: nodes.into(), url, database, _nginx: nginx })
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.process.url.clone()).collect()
+    }
+}
+
+/// The upstream of the guide with these nodes, and the location of the example.
+fn configuration(port: u16, nodes: &[Node]) -> String {
+    let (_, section) = GUIDE.split_once("\n## Rolling restarts\n").unwrap();
+    let mut upstream =
+        section.split("```nginx\n").nth(1).unwrap().split("```").next().unwrap().to_owned();
+    for (node, address) in nodes.iter().zip(["10.0.0.11:8080", "10.0.0.12:8080", "10.0.0.13:8080"])
+    {
+        assert_eq!(upstream.matches(address).count(), 1, "{upstream}");
+        upstream = upstream.replace(address, &node.address);
+    }
+    let location = &NGINX[NGINX.find("    location / {").unwrap()..];
+    format!(
+        "events {{}} http {{ access_log off; client_body_temp_path body; proxy_temp_path proxy;\n\
+         {upstream}\nserver {{ listen 127.0.0.1:{port};\n{location}\n}}"
+    )
+}
+
+/// Restarts all nodes one by one under load. `between` runs after the first restart.
+async fn restart_all(shutdown_delay: &str, between: impl AsyncFnOnce(&TestDatabase)) {
+    let Some(mut nodes) = Nodes::start(shutdown_delay).await else { return };
+    let mut between = Some(between);
+    let load = Load::start(&nodes.url, nodes.database.url().unwrap()).await;
+    for node in &mut nodes.nodes {
+        load.wait_for_requests(100).await;
+        node.restart(&load).await;
+        if let Some(between) = between.take() {
+            between(&nodes.database).await;
+        }
+    }
+    load.wait_for_requests(100).await;
+    load.stop_and_verify(&nodes.urls()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rolling_restart_fails_no_request() {
+    restart_all("500ms", async |_| {}).await;
+}
+
+/// nginx learns of a stop by connections that are refused, because it does not request `/readyz`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rolling_restart_without_a_delay_fails_no_request() {
+    restart_all("0s", async |_| {}).await;
+}
+
+/// The first node that starts as the newer release migrates the database, while nodes of this
+/// release serve requests and are restarted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_of_a_newer_release_fails_no_request() {
+    restart_all("0s", async |database| {
+        let known = newest(database).await;
+        execute(database, &next_migration(known)).await;
+    })
+    .await;
+}

@@ -1,0 +1,184 @@
+//! Clients that read rules, write rules and request tokens, and record which writes were
+//! acknowledged.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::TIMEOUT;
+use crate::support::process::run_successfully;
+
+/// The number of concurrent clients, each with a rule.
+const CLIENTS: usize = 6;
+
+/// Running clients.
+pub(super) struct Load {
+    shared: Arc<Shared>,
+    clients: JoinSet<Written>,
+    account_token: String,
+}
+
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// Requests that succeeded.
+    requests: AtomicU64,
+    /// Descriptions of the others.
+    failures: Mutex<Vec<String>>,
+}
+
+/// The acknowledged writes of a client.
+struct Written {
+    /// The path of its rule, and the pattern.
+    rule: String,
+    pattern: String,
+    /// Tokens of the app.
+    tokens: Vec<String>,
+}
+
+/// A client of nginx.
+struct Worker {
+    /// The path of its rule.
+    rule: String,
+    account_token: String,
+    url: String,
+    client: Client,
+    shared: Arc<Shared>,
+    app: [(&'static str, String); 2],
+}
+
+const RULES: &str = "/_matrix/client/v3/pushrules/";
+
+impl Load {
+    /// Starts clients of nginx at this URL, with accounts in this database.
+    pub(super) async fn start(url: &str, database: &str) -> Self {
+        let app = json!({ "client_name": "App", "redirect_uris": "https://app.example/" });
+        let response = Client::new().post(format!("{url}/api/v1/apps")).json(&app).send().await;
+        let app: Value = response.unwrap().json().await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str]| {
+            run_successfully(folder.path(), &[arguments, &["--database", database]].concat())
+        };
+        run(&["account", "add", "alice"]);
+        let account_token = run(&["token", "issue", "alice", "--scopes", "push"]).trim().to_owned();
+        let (shared, mut clients) = (Arc::<Shared>::default(), JoinSet::new());
+        for number in 0..CLIENTS {
+            let worker = Worker {
+                rule: format!("{RULES}global/content/{number}"),
+                account_token: account_token.clone(),
+                url: url.to_owned(),
+                client: Client::builder().timeout(TIMEOUT).build().unwrap(),
+                shared: Arc::clone(&shared),
+                app: ["client_id", "client_secret"]
+                    .map(|key| (key, app[key].as_str().unwrap().to_owned())),
+            };
+            clients.spawn(worker.run());
+        }
+        Self { shared, clients, account_token }
+    }
+
+    /// Waits until this many further requests have succeeded.
+    pub(super) async fn wait_for_requests(&self, more: u64) {
+        let count = || self.shared.requests.load(Ordering::Relaxed);
+        let (start, before) = (Instant::now(), count());
+        while count() < before + more {
+            assert!(start.elapsed() < TIMEOUT, "no progress: {:?}", self.shared.failures);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Asserts that no request failed, and that every acknowledged write can be read on each node.
+    pub(super) async fn stop_and_verify(self, nodes: &[String]) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        let written = self.clients.join_all().await;
+        let failures = self.shared.failures.lock().unwrap();
+        assert_eq!(
+            *failures,
+            [""; 0],
+            "{} succeeded",
+            self.shared.requests.load(Ordering::Relaxed)
+        );
+        drop(failures);
+        let client = Client::new();
+        let mut nodes = nodes.iter().cycle();
+        for Written { rule, pattern, tokens } in written {
+            for _ in 0..3 {
+                let url = format!("{}{rule}", nodes.next().unwrap());
+                wait_for_pattern(&client, &url, &self.account_token, &pattern).await;
+            }
+            assert!(!tokens.is_empty());
+            for token in tokens {
+                let url = format!("{}/api/v1/apps/verify_credentials", nodes.next().unwrap());
+                let status = client.get(url).bearer_auth(token).send().await.unwrap().status();
+                assert_eq!(status, 200, "a token was lost");
+            }
+        }
+    }
+}
+
+/// Waits until the rule has this pattern. The cache of another node may have an older one until its
+/// notification arrives.
+async fn wait_for_pattern(client: &Client, url: &str, token: &str, pattern: &str) {
+    let start = Instant::now();
+    loop {
+        let response = client.get(url).bearer_auth(token).send().await.unwrap();
+        let rule: Value = response.json().await.unwrap();
+        if rule["pattern"] == pattern {
+            return;
+        }
+        assert!(start.elapsed() < TIMEOUT, "{rule} instead of {pattern}: a write was lost");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Worker {
+    /// Sends requests until the load is stopped.
+    async fn run(self) -> Written {
+        let token = &self.account_token;
+        let mut written =
+            Written { rule: self.rule.clone(), pattern: String::new(), tokens: vec![] };
+        let mut number = 0_u64;
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            number += 1;
+            let pattern = format!("pattern {number}");
+            let body = json!({ "actions": ["notify"], "pattern": pattern });
+            let put = self.client.put(format!("{}{}", self.url, self.rule)).bearer_auth(token);
+            if self.send("PUT", put.json(&body)).await.is_some() {
+                written.pattern = pattern;
+            }
+            let get = self.client.get(format!("{}{RULES}", self.url)).bearer_auth(token);
+            self.send("GET", get).await;
+            let mut form = vec![("grant_type", "client_credentials")];
+            form.extend(self.app.iter().map(|(key, value)| (*key, value.as_str())));
+            let post = self.client.post(format!("{}/oauth/token", self.url)).form(&form);
+            if let Some(body) = self.send("POST", post).await {
+                written.tokens.push(body["access_token"].as_str().unwrap().to_owned());
+            }
+        }
+        written
+    }
+
+    /// The body of a successful response. Other responses are recorded as failures.
+    async fn send(&self, method: &str, request: reqwest::RequestBuilder) -> Option<Value> {
+        let failure = match request.send().await {
+            Ok(response) if response.status() == 200 => match response.json().await {
+                Ok(body) => {
+                    self.shared.requests.fetch_add(1, Ordering::Relaxed);
+                    return Some(body);
+                }
+                Err(error) => format!("{method}: {error}"),
+            },
+            Ok(response) => {
+                let status = response.status();
+                format!("{method}: {status} {}", response.text().await.unwrap_or_default())
+            }
+            Err(error) => format!("{method}: {error:?}"),
+        };
+        self.shared.failures.lock().unwrap().push(failure);
+        None
+    }
+}

@@ -1,0 +1,124 @@
+//! Three nodes behind nginx are restarted one by one during concurrent writes, or upgraded and
+//! rolled back if there is a binary of the previous release.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use test_engines::{Postgres, Proxy, Redis, free_port};
+
+use crate::Result;
+use crate::client::{Client, Request};
+use crate::load::{Load, OnFailure};
+use crate::node::Node;
+use crate::outcome::Run;
+use crate::workers::Workers;
+
+const NODES: usize = 3;
+
+/// The number of writes that must be acknowledged before each restart.
+const WRITES: u64 = 100;
+
+/// The maximum time until nginx sends requests to a restarted node.
+const RETURN: Duration = Duration::from_mins(1);
+
+/// The shutdown delays of the rounds, in turn.
+const DELAYS: [&str; 2] = ["0s", "1s"];
+
+/// No request may fail: nginx must not send one to a node that does not answer it, except one that
+/// it may repeat on another node.
+pub(crate) fn restarts(run: &mut Run) -> Result<()> {
+    let (postgres, redis) = (Postgres::start()?, Redis::start()?);
+    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+    // The previous release may not have the setting.
+    let has_delay = run.settings.previous.is_none();
+    let settings = |round: u32| {
+        let delay = DELAYS[round as usize % DELAYS.len()];
+        let http = format!("[http]\nshutdown_delay = \"{delay}\"\n");
+        let http = if has_delay { http } else { String::new() };
+        format!(
+            "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n\
+             [oauth]\nmax_app_tokens = 1000000\n{http}"
+        )
+    };
+    // Every request is counted, and none is rejected.
+    let (database, redis_url) = (postgres.url(), redis.url());
+    let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
+    let node = |_| Node::start_new(run, &arguments, &settings(0));
+    let mut nodes: Vec<Node> = (0..NODES).map(node).collect::<Result<_>>()?;
+    let _nginx = Proxy::nginx(proxy.port(), &configuration(proxy, &nodes))?;
+
+    let mut workers = Workers::set_up(run, &[proxy])?;
+    while let Some(round) = run.next_round() {
+        let belfry = match &run.settings.previous {
+            Some(previous) if round % 2 == 0 => previous.clone(),
+            _ => run.settings.belfry.clone(),
+        };
+        let pauses: Vec<u64> = nodes.iter().map(|_| run.rng.u64(1..=200)).collect();
+        workers.load(run, OnFailure::Continue, |load| {
+            for (node, pause) in nodes.iter_mut().zip(pauses) {
+                load.wait_for_acknowledged(WRITES)?;
+                thread::sleep(Duration::from_millis(pause));
+                // The settings of a running node are those of this round; these are for the next.
+                node.replace_settings(&settings(round + 1))?;
+                node.belfry.clone_from(&belfry);
+                restart(node, load)?;
+            }
+            load.wait_for_acknowledged(WRITES)
+        })?;
+        // A cached value is invalidated by a notification of the node that has written.
+        thread::sleep(Duration::from_millis(500));
+        workers.verify(run)?;
+        run.end_round();
+    }
+    workers.verify_all(run)?;
+    let failed = run.outcome.failed;
+    run.outcome.check(failed == 0, || format!("{failed} requests failed"));
+    Ok(())
+}
+
+/// Restarts a node, and waits until nginx sends requests to it again.
+fn restart(node: &mut Node, load: &Load) -> Result<()> {
+    node.terminate()?;
+    load.wait_for_acknowledged(1)?;
+    node.start()?;
+    let (client, start) = (Client::new(node.address), Instant::now());
+    loop {
+        let metrics = client.send_successfully(&Request::get("/metrics"))?.body;
+        if metrics.contains("belfry_http_requests_total{route=\"/oauth/token\"") {
+            return Ok(());
+        }
+        if start.elapsed() > RETURN {
+            return Err("nginx does not send requests to a restarted node".into());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The upstream of docs/operating.md, "Rolling restarts".
+fn configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
+    let server = |node: &Node| format!("server {} max_fails=1 fail_timeout=1s;\n", node.address);
+    let servers: String = nodes.iter().map(server).collect();
+    format!(
+        "events {{ }}
+        http {{
+            access_log off;
+            client_body_temp_path body;
+            proxy_temp_path proxy;
+            upstream belfry {{
+                {servers}
+                keepalive 32;
+                keepalive_timeout 30s;
+            }}
+            server {{
+                listen {proxy};
+                location / {{
+                    proxy_pass http://belfry;
+                    proxy_http_version 1.1;
+                    proxy_set_header Connection \"\";
+                    proxy_set_header X-Forwarded-For $remote_addr;
+                }}
+            }}
+        }}"
+    )
+}
