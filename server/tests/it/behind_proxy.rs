@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use test_engines::{EngineError, Proxy, free_port, programs};
 
+use crate::support::files::write_certificate;
 use crate::support::{Process, report_skipped};
 
 const GUIDE: &str = include_str!("../../../docs/install.md");
@@ -45,10 +46,8 @@ impl Site {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let pair = rcgen::generate_simple_self_signed(["ring.example".to_owned()]).unwrap();
+        write_certificate(folder.path(), "ring.example");
         let certificate = folder.path().join("certificate.pem");
-        fs::write(&certificate, pair.cert.pem()).unwrap();
-        fs::write(folder.path().join("key.pem"), pair.signing_key.serialize_pem()).unwrap();
 
         let (_, section) = GUIDE.split_once("\n## Behind a proxy\n").unwrap();
         let settings = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();

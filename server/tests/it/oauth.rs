@@ -25,6 +25,5 @@ mod secrets;
 mod sign_in;
 mod token;
 
-pub(crate) use self::account::visible_text;
 pub(crate) use self::client_auth::basic;
 pub(crate) use self::pages::assert_security_headers;

@@ -37,7 +37,7 @@ impl Alice {
         }))
         .await;
         let client = service.user("alice").await;
-        let browser = signed_in(&service).await;
+        let browser = service.browser().signed_in("alice").await;
         Self { service, client, browser }
     }
 
@@ -60,14 +60,6 @@ impl Alice {
     fn expire_sessions(&self) {
         self.service.clock.advance(365 * 86_400);
     }
-}
-
-/// A browser in which Alice is signed in.
-async fn signed_in(service: &Service) -> Browser {
-    let mut browser = service.browser();
-    let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
-    browser
 }
 
 /// A form of a page.

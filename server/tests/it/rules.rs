@@ -3,18 +3,17 @@
 mod application_services;
 mod authorization;
 mod builtin;
-mod bulk;
 mod devices;
 mod endpoints;
 mod fields;
 mod limits;
 mod malformed;
+mod many;
 mod nodes;
 mod parallel;
 mod paths;
 mod placement;
 mod timed;
-mod transfer;
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;

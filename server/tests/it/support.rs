@@ -4,6 +4,7 @@
 pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod databases;
+pub(crate) mod files;
 pub(crate) mod oauth_client;
 pub(crate) mod process;
 pub(crate) mod pypi;

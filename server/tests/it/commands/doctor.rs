@@ -1,17 +1,21 @@
 //! `belfry doctor`. Each test breaks an installation for real.
 
+mod base_url;
+mod certificate;
 mod engines;
+mod fixture;
+mod proxy;
 mod server;
+mod settings_in_use;
 
-use std::fs::{Permissions, read_dir, set_permissions, write};
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::Path;
+use std::fs::{read_dir, write};
+use std::os::unix::fs::chown;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::Workspace;
+use crate::support::files::set_mode;
 use crate::support::process::belfry;
 use crate::support::report_skipped;
 
@@ -62,10 +66,6 @@ impl Checks {
 fn doctor(workspace: &Workspace, arguments: &[&str]) -> Checks {
     let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
     Checks::parse(&belfry(workspace.path(), &arguments).output().unwrap())
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 fn with_database() -> Workspace {
@@ -205,52 +205,4 @@ fn doctor_at(workspace: &Workspace, offset: &str, arguments: &[&str]) -> Option<
     let mut command = belfry(workspace.path(), &arguments);
     command.env("LD_PRELOAD", library).env("FAKETIME", offset);
     Some(Checks::parse(&command.output().unwrap()))
-}
-
-/// Writes a certificate for localhost that is valid from and until these days from now.
-#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
-fn write_certificate(folder: &Path, from: i64, until: i64) {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
-    let at = |days: i64| {
-        let day = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
-        let now = std::time::SystemTime::now();
-        if days < 0 { now - day } else { now + day }
-    };
-    (params.not_before, params.not_after) = (at(from).into(), at(until).into());
-    let certificate = params.self_signed(&key).unwrap();
-    write(folder.join("certificate.pem"), certificate.pem()).unwrap();
-    write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-}
-
-const TLS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localhost:1'\n\
-                   tls = { certificate = 'certificate.pem', key = 'key.pem' }";
-
-#[test]
-fn a_certificate_that_clients_reject_is_reported() {
-    let workspace = with_database();
-    workspace.configure(TLS);
-    for (from, until, status, text) in [
-        (-30, 90, "ok", "certificate.pem is valid until"),
-        (-30, 10, "warning", "certificate.pem expires at"),
-        (-30, -1, "failed", "certificate.pem expired at"),
-        (1, 90, "failed", "certificate.pem is not valid before"),
-    ] {
-        write_certificate(workspace.path(), from, until);
-        let checks = doctor(&workspace, &[]);
-        checks.assert("certificate", status, text);
-        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")));
-    }
-    write_certificate(workspace.path(), -30, 90);
-    workspace.configure(&TLS.replace("localhost", "127.0.0.1"));
-    let text = "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
-    doctor(&workspace, &[]).assert_failed("certificate", text);
-
-    let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    write(workspace.path().join("key.pem"), key).unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "name the certificate and its own key");
-    std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "cannot use certificate.pem for TLS: ");
 }

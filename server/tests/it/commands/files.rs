@@ -1,16 +1,12 @@
 //! Files that a command reads: whose they are, and who else can read them.
 
-use std::fs::{Permissions, set_permissions, write};
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::Path;
+use std::fs::write;
+use std::os::unix::fs::chown;
 
 use super::Workspace;
 use crate::support::Process;
+use crate::support::files::set_mode;
 use crate::support::process::run;
-
-fn set_mode(path: &Path, mode: u32) {
-    set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
 
 /// Otherwise a command in `/tmp` would use the settings of whoever put a file there.
 #[test]

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use crate::support::Process;
+use crate::support::files::write_certificate;
 use crate::support::process::{belfry, run};
 
 /// Whether a check succeeds, and what it prints.
@@ -57,10 +58,8 @@ fn the_url_comes_from_the_settings_of_the_server() {
 #[test]
 fn a_local_https_server_is_checked_whatever_its_certificate() {
     let folder = tempfile::tempdir().unwrap();
-    let pair = rcgen::generate_simple_self_signed(["ring.example".to_owned()]).unwrap();
+    write_certificate(folder.path(), "ring.example");
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
-    fs::write(&certificate, pair.cert.pem()).unwrap();
-    fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
     let port = test_engines::free_port().unwrap();
     let settings = format!(
         "listen = '127.0.0.1:{port}'\n[tls]\ncertificate = {certificate:?}\nkey = {key:?}\n"

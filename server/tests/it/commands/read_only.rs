@@ -1,13 +1,13 @@
 //! Commands that only read: they wait for no lock, write nothing, and need no write access.
 
-use std::fs::{Permissions, read_dir, set_permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::read_dir;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Workspace, on_both_engines};
 use crate::support::Process;
+use crate::support::files::set_mode;
 use crate::support::process::belfry;
 
 const READING: [&[&str]; 7] = [
@@ -90,10 +90,9 @@ fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();
     with_alice(&workspace);
     let data = workspace.path().join("data");
-    let mode = |path: &Path, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
-    mode(workspace.path(), 0o755);
-    mode(&data.join("belfry.db"), 0o444);
-    mode(&data, 0o555);
+    set_mode(workspace.path(), 0o755);
+    set_mode(&data.join("belfry.db"), 0o444);
+    set_mode(&data, 0o555);
     let run = |arguments: &[&str]| {
         let mut command = belfry(workspace.path(), arguments);
         if is_root() {
@@ -111,7 +110,7 @@ fn reading_needs_no_write_access() {
     let output = run(&["account", "disable", "alice"]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("must be writable by the user that runs belfry"), "{message}");
-    mode(&data, 0o755);
+    set_mode(&data, 0o755);
 }
 
 fn is_root() -> bool {

@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use super::Workspace;
 use crate::support::Process;
+use crate::support::files::{days_from_now, write_certificate_with};
 use crate::support::process::belfry;
 
 #[test]
@@ -101,17 +102,10 @@ fn config_example_prints_a_file_that_changes_nothing() {
 }
 
 /// Writes a certificate for localhost that is valid until this many days from now, and its key.
-#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
 fn write_certificate(workspace: &Workspace, days: i64) {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.not_after = std::time::SystemTime::now().into();
-    params.not_after += std::time::Duration::from_hours(24) * u32::try_from(days.max(0)).unwrap();
-    params.not_after -=
-        std::time::Duration::from_hours(24) * u32::try_from((-days).max(0)).unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    std::fs::write(workspace.path().join("certificate.pem"), certificate.pem()).unwrap();
-    std::fs::write(workspace.path().join("key.pem"), key.serialize_pem()).unwrap();
+    write_certificate_with(workspace.path(), "localhost", |params| {
+        params.not_after = days_from_now(days).into();
+    });
 }
 
 const TLS: &str =

@@ -1,6 +1,5 @@
 //! HTTPS, with HTTP/2 and certificate reload.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,16 +14,9 @@ use tokio_rustls::client::TlsStream;
 
 use super::{DEADLINE, SHORT, Server, read_until_closed};
 use crate::support::Process;
+use crate::support::files::write_certificate;
 use crate::support::process::run;
 use crate::support::service::config;
-
-/// Writes a new certificate for localhost and its key, and returns the certificate.
-fn write_certificate(folder: &Path) -> CertificateDer<'static> {
-    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(folder.join("key.pem"), generated.signing_key.serialize_pem()).unwrap();
-    std::fs::write(folder.join("certificate.pem"), generated.cert.pem()).unwrap();
-    generated.cert.der().clone()
-}
 
 fn secure(folder: &TempDir) -> Config {
     config(|config| {
@@ -61,7 +53,7 @@ async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
 #[tokio::test]
 async fn https_is_served_from_a_certificate_and_a_key() {
     let folder = tempfile::tempdir().unwrap();
-    let certificate = write_certificate(folder.path());
+    let certificate = write_certificate(folder.path(), "localhost");
     let server = Server::with(secure(&folder)).await;
 
     let mut stream = connect(&server, &[&certificate], b"http/1.1").await.unwrap();
@@ -73,7 +65,7 @@ async fn https_is_served_from_a_certificate_and_a_key() {
 #[tokio::test]
 async fn plain_http_to_an_https_port_is_closed() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     let server = Server::with(secure(&folder)).await;
     let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!response.starts_with("HTTP/"), "{response}");
@@ -93,7 +85,7 @@ fn client_hello(version: [u8; 2]) -> Vec<u8> {
 #[tokio::test]
 async fn tls_before_1_2_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     let server = Server::with(secure(&folder)).await;
     let respond = async |version: [u8; 2]| {
         let mut stream = server.connect().await;
@@ -116,7 +108,7 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 #[tokio::test]
 async fn an_unfinished_handshake_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     let mut config = secure(&folder);
     config.http.handshake_timeout = SHORT;
     let server = Server::with(config).await;
@@ -129,7 +121,7 @@ async fn an_unfinished_handshake_is_cut_off() {
 #[tokio::test]
 async fn a_handshake_does_not_delay_the_shutdown() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     let mut config = secure(&folder);
     config.http.shutdown_timeout = DEADLINE * 30;
     config.http.idle_timeout = DEADLINE * 30;
@@ -145,14 +137,14 @@ async fn a_handshake_does_not_delay_the_shutdown() {
 #[tokio::test]
 async fn a_new_certificate_is_used_without_dropping_connections() {
     let folder = tempfile::tempdir().unwrap();
-    let old = write_certificate(folder.path());
+    let old = write_certificate(folder.path(), "localhost");
     let server = Server::with(secure(&folder)).await;
     let mut open = connect(&server, &[&old], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut open).await);
 
     // An unusable key does not replace the certificate.
     std::fs::write(folder.path().join("key.pem"), "not yet").unwrap();
-    let new = write_certificate(folder.path());
+    let new = write_certificate(folder.path(), "localhost");
 
     let start = Instant::now();
     let mut fresh = loop {
@@ -169,7 +161,7 @@ async fn a_new_certificate_is_used_without_dropping_connections() {
 #[tokio::test]
 async fn the_binary_serves_https_and_prints_its_url() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     let flags = ["--tls-certificate", "certificate.pem", "--tls-key", "key.pem"];
     let server = Process::start(folder.path(), &flags);
     assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
@@ -178,7 +170,7 @@ async fn the_binary_serves_https_and_prints_its_url() {
 #[test]
 fn an_unusable_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path());
+    write_certificate(folder.path(), "localhost");
     std::fs::write(folder.path().join("other.pem"), "nothing").unwrap();
     for (certificate, key, named) in [
         ("nowhere.pem", "key.pem", "cannot use nowhere.pem for TLS"),

@@ -7,16 +7,15 @@ use test_engines::{Redis, free_port};
 use super::outage::admitted;
 use crate::support::Process;
 use crate::support::databases::engine_url;
+use crate::support::files::write_certificate;
 use crate::support::process::belfry;
 
 /// A Redis with a certificate for localhost, and its URL `rediss://…`. `None` where tests of Redis
 /// are not run.
 fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
-    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    write_certificate(folder, "localhost");
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
-    std::fs::write(&certificate, generated.cert.pem()).unwrap();
-    std::fs::write(&key, generated.signing_key.serialize_pem()).unwrap();
     let port = free_port().unwrap();
     let options = [
         ("--tls-port", port.to_string()),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Alice, PAGE, seen};
-use crate::oauth::visible_text;
+use crate::support::browser::visible_text;
 use crate::support::service::START;
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{Alice, csrf, seen};
-use crate::oauth::visible_text;
 use crate::support::TestResponse;
+use crate::support::browser::visible_text;
 use crate::support::service::{config, unlimited};
 
 /// Asserts that a field is marked as invalid, with this text beside it and this value.

@@ -5,7 +5,7 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 use serde_json::json;
 
 use super::{Alice, PAGE};
-use crate::oauth::visible_text;
+use crate::support::browser::visible_text;
 
 /// Stores as many keywords, people and rooms as the limits allow.
 async fn fill(alice: &Alice) {

@@ -4,7 +4,8 @@ use belfry_core::percent;
 use serde_json::json;
 
 use super::{Alice, seen};
-use crate::oauth::{assert_security_headers, visible_text};
+use crate::oauth::assert_security_headers;
+use crate::support::browser::visible_text;
 
 const HOSTILE: [&str; 6] = [
     "<script>alert(1)<script>",

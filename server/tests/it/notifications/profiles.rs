@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Alice, PAGE, seen};
-use crate::oauth::visible_text;
+use crate::support::browser::visible_text;
 
 #[tokio::test]
 async fn profiles_are_offered_where_they_exist() {

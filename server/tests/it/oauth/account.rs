@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use belfry::store::NewToken;
 
 use super::pages::assert_security_headers;
-use crate::support::browser::form;
+use crate::support::browser::{form, visible_text};
 use crate::support::oauth_client::{CALLBACK, token_of};
 use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
@@ -44,13 +44,6 @@ pub(super) async fn authorize_app(
 ) -> String {
     let code = client.code(browser, name, &[("scope", scope)]).await;
     token_of(&client.redeem(&code, &[]).await)
-}
-
-/// The text of a page, without tags and bidirectional isolates.
-pub(crate) fn visible_text(page: &TestResponse) -> String {
-    let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
-    let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
-    text.join("|").replace(['\u{2068}', '\u{2069}'], "")
 }
 
 #[tokio::test]

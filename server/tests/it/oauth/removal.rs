@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use belfry::tokens::{FirstPartyApp, TokenIssuer};
 use serde_json::{Value, json};
 
-use super::account::{ACCOUNT, app_named, authorize_app, visible_text, with_alice};
+use super::account::{ACCOUNT, app_named, authorize_app, with_alice};
 use super::pages::assert_security_headers;
-use crate::support::browser::form;
+use crate::support::browser::{form, visible_text};
 use crate::support::oauth_client::{error_of, oauth_error};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{Browser, OAuthClient, Process, Service, TestResponse};

@@ -32,13 +32,6 @@ async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get("/oauth/account").await.text.contains("@alice:ring.example")
 }
 
-async fn signed_in(service: &Service) -> Browser {
-    let mut browser = service.browser();
-    let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
-    browser
-}
-
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     let (service, client, mut browser) = with_alice().await;
@@ -169,7 +162,7 @@ async fn a_form_of_another_site_is_rejected() {
 #[tokio::test]
 async fn signing_out_ends_the_session_and_requires_a_post() {
     let (service, _client, _) = with_alice().await;
-    let mut browser = signed_in(&service).await;
+    let mut browser = service.browser().signed_in("alice").await;
     let old = browser.cookie().to_owned();
     browser.get("/oauth/sign_out").await;
     assert!(is_signed_in(&mut browser).await);
@@ -184,7 +177,7 @@ async fn signing_out_ends_the_session_and_requires_a_post() {
 #[tokio::test]
 async fn a_password_change_ends_all_sessions() {
     let (service, _client, _) = with_alice().await;
-    let mut browser = signed_in(&service).await;
+    let mut browser = service.browser().signed_in("alice").await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
     service.store().set_password(alice.id, &alice.password, ExistingAccess::Keep).await.unwrap();
     assert!(!is_signed_in(&mut browser).await);
@@ -200,8 +193,8 @@ async fn a_session_expires_when_idle_and_at_its_maximum_age() {
     });
     let service = Service::with(short).await;
     service.add_account("alice").await;
-    let mut idle = signed_in(&service).await;
-    let mut busy = signed_in(&service).await;
+    let mut idle = service.browser().signed_in("alice").await;
+    let mut busy = service.browser().signed_in("alice").await;
     let steps = [
         (900, None, true),
         (99, None, true),

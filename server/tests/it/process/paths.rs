@@ -1,10 +1,11 @@
 //! Paths that cannot be written: the message names the path, and no data is lost.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use crate::support::files::set_mode;
 use crate::support::process::{belfry, run, run_successfully};
 
 /// An unprivileged user. Tests that run as root use it, because root can write to every directory.
@@ -23,10 +24,6 @@ fn run_as_nobody(folder: &Path, arguments: &[&str]) -> String {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! A few rounds of each scenario of `cargo xtask torture`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use test_engines::programs;
 use torture::{Outcome, Settings};
 
 use crate::support::databases::engine_url;
+use crate::support::files::set_mode;
 use crate::support::skip::report_skipped;
 
 /// Runs some rounds of a scenario with this binary.
 fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
-    let settings = Settings { belfry: belfry.to_owned(), previous: None, rounds, time: None, seed: 1 };
+    let settings =
+        Settings { belfry: belfry.to_owned(), previous: None, rounds, time: None, seed: 1 };
     torture::scenario(name).unwrap().run(&settings, &mut |_| {})
 }
 
@@ -126,7 +127,7 @@ fn lost_writes_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let wrapper = folder.path().join("wrapper");
     fs::write(&wrapper, LOSES_WRITES.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
-    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(&wrapper, 0o755);
     let outcome = run("kill-sqlite", 2, &wrapper);
     assert_eq!(outcome.rounds, 2);
     assert!(outcome.losses > 0 && !outcome.descriptions.is_empty(), "{outcome:?}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Alice, RULES, hostile_names, location, notify, row, rule_path, signed_in};
+use super::{Alice, RULES, hostile_names, location, notify, row, rule_path};
 
 #[tokio::test]
 async fn a_rule_is_moved_up_and_down() {
@@ -32,7 +32,7 @@ async fn a_move_after_the_order_has_changed_in_another_tab_does_nothing() {
     let mut alice = Alice::new().await;
     alice.add_rooms(&["a", "b", "c", "d"]).await;
     let stale = alice.browser.get(RULES).await;
-    let mut other = signed_in(&alice.service).await;
+    let mut other = alice.service.browser().signed_in("alice").await;
     let page = other.get(RULES).await;
     row(&page, "global/room/c").press("up", &mut other).await;
     assert_eq!(alice.rooms().await, "a c b d");

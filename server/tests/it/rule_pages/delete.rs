@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    Alice, RULES, editor, hostile_names, location, notify, row, rule_path, signed_in, undo,
-};
+use super::{Alice, RULES, editor, hostile_names, location, notify, row, rule_path, undo};
 
 #[tokio::test]
 async fn a_deleted_rule_is_restored_as_it_was() {
@@ -133,7 +131,7 @@ async fn a_deleted_rule_is_not_lost_when_the_session_has_ended() {
     alice.expire_sessions();
     let page = undo(&deleted).unwrap().press("restore", &mut alice.browser).await;
     page.page(401, "You were signed out, so nothing was saved.");
-    let mut browser = signed_in(&alice.service).await;
+    let mut browser = alice.service.browser().signed_in("alice").await;
     let page = undo(&deleted).unwrap().press("restore", &mut browser).await;
     page.page(403, "You have signed in since this page was opened");
     editor(&page).submit(&mut browser).await;

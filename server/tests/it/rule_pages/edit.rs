@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::{
-    Alice, EDIT, RULES, edit_path, editor, hostile_names, location, notify, rule_path, signed_in,
-    unescape, with_query,
+    Alice, EDIT, RULES, edit_path, editor, hostile_names, location, notify, rule_path, unescape,
+    with_query,
 };
-use crate::oauth::{assert_security_headers, visible_text};
+use crate::oauth::assert_security_headers;
+use crate::support::browser::visible_text;
 
 /// The text of the rule as the editor shows it.
 const SILENT: &str = "{\n  \"actions\": []\n}";
@@ -286,7 +287,7 @@ async fn the_text_is_not_lost_when_the_session_has_ended() {
     assert!(!visible_text(&page).contains("The rule as it is now"));
 
     // The user signs in in another tab of the browser, which has a new cookie then.
-    let mut browser = signed_in(&alice.service).await;
+    let mut browser = alice.service.browser().signed_in("alice").await;
     let page = editor(&page).submit(&mut browser).await;
     page.page(403, "You have signed in since this page was opened, so nothing was saved yet.");
     assert_eq!(editor(&page).value("json"), Some(text));

@@ -6,8 +6,9 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 use serde_json::json;
 
 use super::{Alice, EDIT, RULES, TRY, forms, hostile_names, location, row, rule_path};
-use crate::oauth::{assert_security_headers, visible_text};
+use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
+use crate::support::browser::visible_text;
 
 #[tokio::test]
 async fn all_rules_are_listed_in_the_order_of_evaluation() {

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, signed_in, unescape};
-use crate::oauth::{assert_security_headers, visible_text};
+use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, unescape};
+use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
+use crate::support::browser::visible_text;
 use crate::support::service::START;
 
 /// The form of the page.
@@ -264,7 +265,7 @@ async fn the_message_is_not_lost_when_the_session_has_ended() {
     page.page(401, "You were signed out, so nothing was saved. Your text is still here");
     assert!(page.text.contains("href=\"/oauth/sign_in?return_to=try\" target=\"_blank\""));
 
-    let mut browser = signed_in(&alice.service).await;
+    let mut browser = alice.service.browser().signed_in("alice").await;
     let again = trial(&page).set("profile", "phone").submit(&mut browser).await;
     again.page(403, "You have signed in since this page was opened");
     for page in [&page, &again] {

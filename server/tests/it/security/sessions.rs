@@ -2,8 +2,8 @@
 
 use super::{
     FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, on_both_engines, signed_in,
-    visible_text,
 };
+use crate::support::browser::visible_text;
 use crate::support::{Browser, Service, TestResponse};
 
 const END: &str = "/oauth/account/security/end_session";

@@ -3,7 +3,8 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{alice, events, id_of, on_both_engines, visible_text};
+use super::{alice, events, id_of, on_both_engines};
+use crate::support::browser::visible_text;
 use crate::support::{Service, TestResponse};
 
 const ACCOUNT: &str = "/oauth/account";

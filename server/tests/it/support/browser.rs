@@ -19,6 +19,13 @@ enum Transport {
     Http { client: reqwest::Client, url: String },
 }
 
+/// The text of a page, without tags and bidirectional isolates.
+pub(crate) fn visible_text(page: &TestResponse) -> String {
+    let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+    let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
+    text.join("|").replace(['\u{2068}', '\u{2069}'], "")
+}
+
 impl Browser {
     /// A browser of a service in this process.
     pub(crate) fn new(client: TestClient) -> Self {
@@ -88,6 +95,13 @@ impl Browser {
         fields.extend([("username", name), ("password", &*password)].map(own));
         let response = self.post(&action.replace("&#38;", "&"), &borrow(&fields)).await;
         self.follow(&response).await
+    }
+
+    /// This browser after signing in, as a user of [`super::Service::add_account`].
+    pub(crate) async fn signed_in(mut self, name: &str) -> Self {
+        let page = self.get("/oauth/sign_in").await;
+        self.sign_in(&page, name).await.page(200, &format!("@{name}:ring.example"));
+        self
     }
 
     /// Submits a decision on the consent page.

@@ -2,21 +2,19 @@
 
 use std::path::Path;
 
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::date_time_ymd;
 
 use super::Observer;
 use crate::support::Process;
+use crate::support::files::write_certificate_with;
 
 const EXPIRY: &str = "belfry_tls_certificate_expiry_timestamp_seconds";
 
 /// Writes a certificate that expires at the beginning of a year.
 fn write_certificate(folder: &Path, year: i32) {
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.not_after = date_time_ymd(year, 1, 1);
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-    std::fs::write(folder.join("certificate.pem"), certificate.pem()).unwrap();
+    write_certificate_with(folder, "localhost", |params| {
+        params.not_after = date_time_ymd(year, 1, 1);
+    });
 }
 
 pub(super) async fn drive(observer: &mut Observer) {

@@ -1,0 +1,93 @@
+//! The check of the certificate.
+
+use std::fs::{File, write};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use test_engines::free_port;
+
+use super::fixture::start;
+use super::{Checks, doctor, with_database};
+use crate::commands::Workspace;
+use crate::support::files::{days_from_now, write_certificate_with};
+use crate::support::process::belfry;
+
+/// Writes a certificate for localhost that is valid from and until these days from now.
+pub(super) fn write_certificate(folder: &Path, from: i64, until: i64) {
+    write_certificate_with(folder, "localhost", |params| {
+        params.not_before = days_from_now(from).into();
+        params.not_after = days_from_now(until).into();
+    });
+}
+
+pub(super) const TLS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localhost:1'\n\
+                   tls = { certificate = 'certificate.pem', key = 'key.pem' }";
+
+#[test]
+fn a_certificate_that_clients_reject_is_reported() {
+    let workspace = with_database();
+    workspace.configure(TLS);
+    for (from, until, status, text) in [
+        (-30, 90, "ok", "certificate.pem is valid until"),
+        (-30, 10, "warning", "certificate.pem expires at"),
+        (-30, -1, "failed", "certificate.pem expired at"),
+        (1, 90, "failed", "certificate.pem is not valid before"),
+    ] {
+        write_certificate(workspace.path(), from, until);
+        let checks = doctor(&workspace, &[]);
+        checks.assert("certificate", status, text);
+        assert_eq!(checks.exit_code, Some(i32::from(status == "failed")));
+    }
+    write_certificate(workspace.path(), -30, 90);
+    workspace.configure(&TLS.replace("localhost", "127.0.0.1"));
+    let text = "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
+    doctor(&workspace, &[]).assert_failed("certificate", text);
+
+    let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+    write(workspace.path().join("key.pem"), key).unwrap();
+    let checks = doctor(&workspace, &[]);
+    checks.assert("certificate", "failed", "name the certificate and its own key");
+    std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
+    let checks = doctor(&workspace, &[]);
+    checks.assert("certificate", "failed", "cannot use certificate.pem for TLS: ");
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_reported() {
+    let workspace = Workspace::sqlite();
+    let port = free_port().unwrap();
+    workspace.configure(&TLS.replace(":1'", &format!(":{port}'")));
+    write_certificate(workspace.path(), -30, 90);
+    let _server = start(&workspace);
+    let doctor = |trusted: &str| {
+        let mut command = belfry(workspace.path(), &["doctor", "--json"]);
+        command.env("SSL_CERT_FILE", workspace.path().join(trusted)).env_remove("SSL_CERT_DIR");
+        Checks::parse(&command.output().unwrap())
+    };
+    let sound = doctor("certificate.pem");
+    sound.assert("server", "ok", &format!("running at https://127.0.0.1:{port}, and ready"));
+    sound.assert("base_url", "ok", "leads to this server");
+    assert_eq!(sound.exit_code, Some(0), "{:?}", sound.results);
+
+    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let mut file = File::create(workspace.path().join("other.pem")).unwrap();
+    file.write_all(other.cert.pem().as_bytes()).unwrap();
+    let checks = doctor("other.pem");
+    let text = "its certificate was issued by an authority that this machine does not trust";
+    checks.assert_failed("base_url", text);
+    checks.assert_failed("base_url", "SSL_CERT_FILE");
+
+    // The server loads a new certificate within a second.
+    write_certificate(workspace.path(), -30, -1);
+    let text = "its certificate expired at 20";
+    let start = Instant::now();
+    loop {
+        let checks = doctor("certificate.pem");
+        let found = checks.of("base_url").join(" ");
+        if found.contains(text) && found.contains("renew the certificate") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{found}");
+    }
+}

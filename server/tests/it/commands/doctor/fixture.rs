@@ -1,0 +1,66 @@
+//! Servers and proxies that the checks find.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use test_engines::{EngineError, Proxy, free_port};
+
+use crate::commands::Workspace;
+use crate::support::process::belfry;
+use crate::support::{Process, report_skipped};
+
+/// A workspace whose server listens on a fixed port, and the port.
+pub(super) fn with_port(settings: &str) -> (Workspace, u16) {
+    let workspace = Workspace::sqlite();
+    let port = free_port().unwrap();
+    workspace.configure(&format!("listen = '127.0.0.1:{port}'\n{settings}"));
+    (workspace, port)
+}
+
+pub(super) fn start(workspace: &Workspace) -> Process {
+    Process::launch(belfry(workspace.path(), &["serve"]), workspace.path())
+}
+
+pub(super) const NOT_FOUND: &str =
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\nConnection: close\r\n\r\nnothing";
+
+/// Responds to every request with this text.
+pub(super) fn respond_with(text: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _length = stream.read(&mut [0; 4096]);
+            let _sent = stream.write_all(text.as_bytes());
+        }
+    });
+    port
+}
+
+/// Sends SIGHUP, and waits until the log has a line about a change.
+pub(super) fn reload(server: &Process, expected: &str) {
+    let start = Instant::now();
+    server.signal("HUP");
+    while !server.log().contains(expected) {
+        assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// nginx in front of a server, with these directives; `None` if it is not installed.
+pub(super) fn nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
+    let port = free_port().unwrap();
+    let configuration = format!(
+        "events {{}}\nhttp {{ access_log off; server {{ listen 127.0.0.1:{port}; location / {{\n\
+         proxy_pass http://127.0.0.1:{upstream};\n{directives}\n}} }} }}"
+    );
+    match Proxy::nginx(port, &configuration) {
+        Ok(proxy) => Some((proxy, port)),
+        Err(error @ EngineError::Missing(_)) => {
+            report_skipped("a proxy", &error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,100 @@
+//! Differences between the settings and those that a running server uses.
+
+use super::doctor;
+use super::fixture::{reload, start, with_port};
+use crate::support::Process;
+use crate::support::process::belfry;
+
+#[test]
+fn settings_that_the_server_does_not_use_yet_are_reported() {
+    let (workspace, port) = with_port("");
+    let server = start(&workspace);
+    let file = workspace.path().join("belfry.toml");
+    workspace.configure(&format!(
+        "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
+         trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
+    ));
+    let checks = doctor(&workspace, &[]);
+    let name = file.display();
+    for (message, fix) in [
+        (
+            format!("the server still uses trusted_proxies = []; {name} has [\"10.0.0.1\"]"),
+            "reload the server",
+        ),
+        (
+            format!(
+                "the server still uses base_url = \"http://127.0.0.1:{port}\"; {name} has \
+                 \"http://localhost:{port}\""
+            ),
+            "restart the server",
+        ),
+        (
+            format!("the server still uses another value of http.idle_timeout than {name}"),
+            "restart the server",
+        ),
+    ] {
+        checks.assert("server", "warning", &format!("{message} {fix}"));
+    }
+    let text = format!("leads to this server, which still uses http://127.0.0.1:{port}");
+    checks.assert_failed("base_url", &text);
+
+    reload(&server, "trusted_proxies: 10.0.0.1");
+    let checks = doctor(&workspace, &[]);
+    let found = checks.of("server").join(" ");
+    assert!(!found.contains("trusted_proxies") && found.contains("base_url"), "{found}");
+
+    drop(server);
+    let _server = start(&workspace);
+    let checks = doctor(&workspace, &[]);
+    assert_eq!(checks.of("server").len(), 1, "{:?}", checks.results);
+    checks.assert("base_url", "ok", "leads to this server");
+}
+
+/// A server that listens on the address that the file had before.
+#[test]
+fn a_server_with_another_address_than_the_file_is_reported() {
+    let (workspace, _) = with_port("");
+    let server = start(&workspace);
+    workspace.configure("listen = '127.0.0.1:1'");
+    let process = server.pid();
+    let text = format!(
+        "process {process} uses the data, but nothing listens on http://127.0.0.1:1 restart the \
+         server, if you changed listen"
+    );
+    doctor(&workspace, &[]).assert("server", "warning", &text);
+    drop(server);
+    doctor(&workspace, &[]).assert("server", "skipped", "not running");
+}
+
+#[test]
+fn other_flags_and_another_file_than_the_servers_are_reported() {
+    let (workspace, port) = with_port("");
+    let arguments = ["serve", "--log-level", "debug", "--metrics-listen", "127.0.0.1:0"];
+    let _server = Process::launch(belfry(workspace.path(), &arguments), workspace.path());
+    let checks = doctor(&workspace, &["--limits", "shadow"]);
+    checks.assert(
+        "server",
+        "warning",
+        "the server uses limits.mode = \"enforce\", this command \"shadow\" from --limits run \
+         belfry doctor with the flags and variables of the server",
+    );
+    let text = "the server uses another value of metrics_listen from --metrics-listen than this";
+    checks.assert("server", "warning", text);
+    assert!(!checks.of("server").join(" ").contains("log.level"), "it matters to no check");
+    assert_eq!(checks.exit_code, Some(0));
+
+    let other = workspace.path().join("other.toml");
+    std::fs::write(&other, format!("listen = '127.0.0.1:{port}'\nregistration = 'closed'"))
+        .unwrap();
+    let checks = doctor(&workspace, &["--config", "other.toml"]);
+    let found = checks.of("server").join(" ");
+    let expected = format!(
+        "the server reads {}, this command {}: 2 settings differ",
+        workspace.path().join("belfry.toml").display(),
+        other.display()
+    );
+    assert!(
+        found.contains(&expected) && found.contains("(metrics_listen, registration)"),
+        "{found}"
+    );
+}

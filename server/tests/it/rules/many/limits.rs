@@ -1,0 +1,179 @@
+//! Limits on the number and size of changes, imported rules and bodies.
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{add_rules, delete, put};
+use crate::rules::{pushrules, service};
+use crate::support::Service;
+use crate::support::service::config;
+
+#[tokio::test]
+async fn the_number_of_rules_is_checked_after_all_changes() {
+    let limits = config(|config| {
+        config.limits.mode = belfry::config::LimitMode::Off;
+        config.rules.max_rules = 3;
+    });
+    let service = Service::with(limits).await;
+    let alice = service.user("alice").await;
+    alice
+        .change_rules(&json!([put("global", "a"), put("global", "b"), put("device/p", "c")]))
+        .await;
+    let before = alice.get(&pushrules("")).await.text;
+    let response = alice.post_rules("bulk", &json!({ "changes": [put("global", "d")] })).await;
+    let expected = json!({
+        "errcode": "M_TOO_LARGE", "error": "an account may have at most 3 rules; delete some",
+    });
+    assert_eq!((response.status, response.json()), (413, expected));
+    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    alice.change_rules(&json!([put("global", "d"), delete("a")])).await;
+    alice.change_rules(&json!([delete("b"), put("device/q", "e")])).await;
+    assert_eq!(alice.user_rule_ids("global/room/").await, ["d"]);
+}
+
+#[tokio::test]
+async fn a_request_may_have_a_thousand_changes() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let puts = |count: usize| -> Vec<Value> {
+        (0..count).map(|number| put("global", &format!("!room_{number}:ring.example"))).collect()
+    };
+    let many = json!({ "changes": puts(1000) });
+    assert!(many.to_string().len() > 64 * 1024, "larger than the body of a single rule");
+    assert_eq!(alice.post_rules("bulk", &many).await.expect(StatusCode::OK), json!({}));
+    assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
+    let response = alice.post_rules("bulk", &json!({ "changes": puts(1001) })).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    // The changes of an account with the maximum of rules.
+    let disable = |number: usize| {
+        json!({ "op": "set_enabled", "kind": "room", "enabled": false,
+            "rule_id": format!("!room_{number}:ring.example") })
+    };
+    alice.change_rules(&(0..1000).map(disable).collect()).await;
+    let rules = alice.get_rules("global/room/").await;
+    assert!(rules.as_array().unwrap().iter().all(|rule| rule["enabled"] == false));
+}
+
+#[tokio::test]
+async fn a_rule_has_the_limits_of_a_single_request() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let with = |rule: Value| {
+        let mut change = put("global", "a");
+        change["rule"] = rule;
+        json!({ "changes": [change] })
+    };
+    let condition = json!({ "kind": "contains_display_name" });
+    for (rule, status, code) in [
+        (json!({ "actions": [], "x": "x".repeat(64 * 1024) }), 413, "M_TOO_LARGE"),
+        (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
+    ] {
+        let response = alice.post_rules("bulk", &with(rule)).await;
+        assert_eq!(response.errcode(), (status, code.into()));
+        assert_eq!(response.json()["change"], 0);
+    }
+    alice
+        .change_rules(&with(json!({ "actions": [], "x": "x".repeat(63 * 1024) }))["changes"])
+        .await;
+}
+
+#[tokio::test]
+async fn a_thousand_rules_are_exported_and_imported() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let rules = |count: usize| -> Vec<Value> {
+        let rule = |number| {
+            json!({ "rule_id": format!("r{number}"), "default": false, "enabled": number % 3 == 0,
+                "actions": ["notify"], "pattern": "p", "x": "x".repeat(700) })
+        };
+        (0..count).map(rule).collect()
+    };
+    let body = |count: usize| json!({ "global": { "content": rules(count) } });
+    assert!(body(1000).to_string().len() > 750_000);
+    alice.import(&body(1000)).await;
+    let export = alice.get_rules("export").await;
+    assert_eq!(export["global"]["content"], json!(rules(1000)));
+    bob.import(&export).await;
+    assert_eq!(bob.export().await, alice.export().await);
+
+    let before = bob.get(&pushrules("")).await.text;
+    let response = bob.post_rules("import", &body(1001)).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    // More than 1 MiB of rules, of which no one is too large.
+    let mut wide = body(1000);
+    for rule in wide["global"]["content"].as_array_mut().unwrap() {
+        rule["x"] = json!("x".repeat(1000));
+    }
+    let response = bob.post_rules("import", &wide).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(
+        response.json()["error"],
+        "the rules of an account may take at most 1048576 bytes; \
+        delete some, or shorten them"
+    );
+    // More than a body may have.
+    let spaces = " ".repeat((2 << 20) + (64 << 10));
+    let request = format!("POST {}", pushrules("import"));
+    let response = bob.send(&request, format!("{spaces}{{\"global\":{{}}}}")).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(bob.get(&pushrules("")).await.text, before);
+}
+
+/// A lowered limit must not prevent a user from importing an own export.
+#[tokio::test]
+async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    add_rules(&alice).await;
+    drop(alice);
+    let lowered = config(|config| {
+        config.limits.mode = belfry::config::LimitMode::Off;
+        config.rules.max_rules = 3;
+        config.rules.max_bytes = 100;
+    });
+    let service = service.restart(lowered).await;
+    let alice = service.user("alice").await;
+    let export = alice.get_rules("export").await;
+    alice.import(&export).await;
+    assert_eq!(alice.export().await["global"], export["global"]);
+    let mut more = export.clone();
+    more["device"]["new"] = json!({ "room": [{ "rule_id": "a", "actions": [] }] });
+    assert_eq!(alice.post_rules("import", &more).await.errcode(), (413, "M_TOO_LARGE".into()));
+}
+
+/// An account cannot occupy memory with many bodies that arrive slowly.
+#[tokio::test]
+async fn an_account_sends_one_large_body_at_a_time() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
+    let (polled, is_polled) = tokio::sync::oneshot::channel::<()>();
+    let state = (receiver, Some(polled));
+    let stream = futures_util::stream::unfold(state, async |(mut receiver, polled)| {
+        if let Some(polled) = polled {
+            let _ = polled.send(());
+        }
+        receiver.recv().await.map(|chunk| (chunk, (receiver, None)))
+    });
+    let request = format!("POST {}", pushrules("import"));
+    let slow = {
+        let (alice, request) = (alice.clone(), request.clone());
+        tokio::spawn(async move { alice.send(&request, Body::from_stream(stream)).await })
+    };
+    is_polled.await.unwrap();
+    let large = json!({ "global": { "room": [{ "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
+        { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) }] } });
+    let response = alice.post_rules("import", &large).await;
+    assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
+    assert_eq!(response.header("retry-after"), "5");
+    bob.import(&large).await;
+    alice.change_rules(&json!([])).await;
+
+    sender.send(Ok(Bytes::from_static(b"{\"global\":"))).await.unwrap();
+    sender.send(Ok(Bytes::from_static(b"{}}"))).await.unwrap();
+    drop(sender);
+    assert_eq!(slow.await.unwrap().status, 200);
+    alice.import(&large).await;
+}

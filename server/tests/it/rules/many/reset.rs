@@ -1,0 +1,60 @@
+//! Reset of all rules, or of those of one scope.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::add_rules;
+use crate::rules::{on_both_engines, pushrules};
+use crate::support::service::unlimited;
+use crate::support::{Service, TestDatabase};
+
+on_both_engines! {
+    all_rules_or_those_of_one_scope_are_reset,
+}
+
+async fn all_rules_or_those_of_one_scope_are_reset(database: TestDatabase) {
+    let service = Service::on(database, unlimited()).await;
+    let alice = service.user("alice").await;
+    let (new, empty) = (alice.get_rules("").await, alice.export().await);
+    add_rules(&alice).await;
+    let full = alice.export().await;
+    let reset = async |body: &str| {
+        let response = alice.send(&format!("POST {}", pushrules("reset")), body.to_owned()).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({}), "{body}");
+    };
+    reset(r#"{"scope":"device/unknown"}"#).await;
+    assert_eq!(alice.export().await, full);
+
+    reset(r#"{"scope":"device/phone"}"#).await;
+    let mut expected = full.clone();
+    expected["device"] = json!({});
+    assert_eq!(alice.export().await, expected);
+
+    alice.import(&full).await;
+    reset(r#"{"scope":"global"}"#).await;
+    let mut expected = empty.clone();
+    expected["device"] = full["device"].clone();
+    assert_eq!(alice.export().await, expected);
+
+    for body in ["", "{}"] {
+        alice.import(&full).await;
+        reset(body).await;
+        assert_eq!(alice.export().await, empty);
+        assert_eq!(alice.get_rules("").await, new, "as for a new user");
+        reset(body).await;
+    }
+
+    alice.import(&full).await;
+    for (body, code) in [
+        (r#"{"scpoe":"device/phone"}"#, "M_BAD_JSON"),
+        (r#"{"scope":null}"#, "M_BAD_JSON"),
+        (r#"{"scope":"phone"}"#, "M_INVALID_PARAM"),
+        ("[]", "M_BAD_JSON"),
+        (" ", "M_NOT_JSON"),
+        ("scope=global", "M_NOT_JSON"),
+    ] {
+        let response = alice.send(&format!("POST {}", pushrules("reset")), body).await;
+        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+    }
+    assert_eq!(alice.export().await, full);
+}

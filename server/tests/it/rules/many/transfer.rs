@@ -1,0 +1,133 @@
+//! Export and import of all rules.
+
+use serde_json::json;
+
+use super::add_rules;
+use crate::rules::{ids, minimal_rule, on_both_engines, pushrules, service};
+use crate::support::service::{START, unlimited};
+use crate::support::{Service, TestDatabase};
+
+on_both_engines! {
+    an_export_is_imported_by_another_account,
+    an_invalid_import_changes_nothing,
+}
+
+async fn an_export_is_imported_by_another_account(database: TestDatabase) {
+    let service = Service::on(database, unlimited()).await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let empty = bob.export().await;
+    add_rules(&alice).await;
+    let export = alice.get_rules("export").await;
+    assert_eq!((&export["version"], &export["exported_ts"]), (&json!("1"), &json!(START * 1000)));
+    assert_eq!(ids(&export["global"]["room"], false), ["a", "b"]);
+    assert_eq!(ids(&export["global"]["override"], true), [""; 0], "no built-in rules");
+    assert_eq!(
+        export["builtin_changes"],
+        json!({
+            ".m.rule.call": { "actions": [] }, ".m.rule.master": { "enabled": true },
+            ".m.rule.message": { "enabled": true },
+        })
+    );
+
+    bob.put_ok("global/room/old", &minimal_rule("room")).await;
+    bob.put_ok("device/old/room/old", &minimal_rule("room")).await;
+    bob.get_rules("").await;
+    bob.import(&export).await;
+    assert_eq!(bob.export().await, alice.export().await);
+    let [mut of_alice, mut of_bob] = [alice.get_rules("").await, bob.get_rules("").await];
+    // The built-in rules about mentions contain the name of the user.
+    for all in [&mut of_alice, &mut of_bob] {
+        let rules = all["global"]["override"].as_array_mut().unwrap();
+        rules.retain(|rule| rule["default"] == false || rule["rule_id"] == ".m.rule.master");
+        all["global"]["content"].as_array_mut().unwrap().retain(|rule| rule["default"] == false);
+    }
+    assert_eq!(of_bob, of_alice);
+
+    // Back to what it was.
+    bob.import(&empty).await;
+    assert_eq!(bob.export().await, empty);
+    assert_eq!(alice.export().await["device"]["phone"], export["device"]["phone"]);
+}
+
+async fn an_invalid_import_changes_nothing(database: TestDatabase) {
+    let service = Service::on(database, unlimited()).await;
+    let alice = service.user("alice").await;
+    add_rules(&alice).await;
+    let before = alice.get(&pushrules("")).await.text;
+    let rule = json!({ "rule_id": "a", "actions": [] });
+    for (body, code, error) in [
+        (json!({}), "M_MISSING_PARAM", "global is missing"),
+        (json!({ "room": [rule] }), "M_MISSING_PARAM", "global is missing"),
+        (json!(null), "M_BAD_JSON", "the body must be a JSON object"),
+        (
+            json!({ "global": {}, "version": "2" }),
+            "M_INVALID_PARAM",
+            "version must be the string \"1\"",
+        ),
+        (
+            json!({ "global": { "room": [rule, { "rule_id": "b", "actions": ["ring"] }] } }),
+            "M_INVALID_PARAM",
+            "global.room[1]: actions[0] must be notify, dont_notify, coalesce, set_tweak, or an \
+             object with set_tweak",
+        ),
+        (
+            json!({ "global": {}, "device": { "phone": { "room": [rule, rule] } } }),
+            "M_INVALID_PARAM",
+            "device.phone.room[1]: another rule of this kind has the same rule_id; delete one of them",
+        ),
+    ] {
+        let response = alice.post_rules("import", &body).await;
+        let expected = json!({ "errcode": code, "error": error });
+        assert_eq!((response.status, response.json()), (400, expected), "{body}");
+        assert_eq!(alice.get(&pushrules("")).await.text, before, "{body}");
+    }
+}
+
+/// The rules of an account on another Matrix server, as its clients get them.
+#[tokio::test]
+async fn the_response_with_all_rulesets_is_imported() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    add_rules(&alice).await;
+    let mut all = alice.get_rules("").await;
+    let other = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
+        "actions": [], "conditions": [] });
+    all["global"]["override"].as_array_mut().unwrap().push(other);
+    bob.import(&all).await;
+    let mut expected = alice.export().await;
+    // It is the default, which the response does not show.
+    expected["builtin_changes"].as_object_mut().unwrap().remove(".m.rule.message");
+    assert_eq!(bob.export().await, expected);
+}
+
+#[tokio::test]
+async fn timed_rules_end_in_exports_and_are_omitted_by_imports_after_their_end() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let until = (START + 60) * 1000;
+    let timed = json!({ "op": "put", "kind": "room", "rule_id": "timed",
+        "rule": { "actions": [], "until": until } });
+    let pause = json!({ "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master",
+        "enabled": true, "until": until });
+    let permanent = json!({ "op": "put", "kind": "room", "rule_id": "permanent",
+        "rule": { "actions": [] } });
+    alice.change_rules(&json!([permanent, timed, pause])).await;
+    let before = alice.export().await;
+    assert_eq!(ids(&before["global"]["room"], false), ["timed", "permanent"]);
+    assert_eq!(before["global"]["room"][0]["until"], until);
+    let master = json!({ ".m.rule.master": { "enabled": true, "until": until } });
+    assert_eq!(before["builtin_changes"], master);
+    bob.import(&before).await;
+    assert_eq!(bob.export().await, before);
+
+    service.clock.advance(60);
+    let after = alice.export().await;
+    assert_eq!(ids(&after["global"]["room"], false), ["permanent"]);
+    assert_eq!(after["builtin_changes"], json!({}));
+    assert_eq!(bob.export().await, after);
+    let carol = service.user("carol").await;
+    carol.import(&before).await;
+    assert_eq!(carol.export().await, after);
+    let response = carol.post_rules("bulk", &json!({ "changes": [timed] })).await;
+    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+}

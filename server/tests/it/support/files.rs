@@ -1,0 +1,43 @@
+//! Files of tests: modes and certificates.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::CertificateDer;
+
+/// Sets the mode of a file or directory.
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Writes a new certificate for this host to `certificate.pem`, and its key to `key.pem`. Returns the
+/// certificate.
+pub(crate) fn write_certificate(folder: &Path, host: &str) -> CertificateDer<'static> {
+    write_certificate_with(folder, host, |_| {})
+}
+
+/// Like [`write_certificate`], with other parameters.
+pub(crate) fn write_certificate_with(
+    folder: &Path,
+    host: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> CertificateDer<'static> {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new([host.to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.self_signed(&key).unwrap();
+    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+    fs::write(folder.join("certificate.pem"), certificate.pem()).unwrap();
+    certificate.der().clone()
+}
+
+/// The time this many days from now, or before now.
+#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
+pub(crate) fn days_from_now(days: i64) -> SystemTime {
+    let time = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
+    let now = SystemTime::now();
+    if days < 0 { now - time } else { now + time }
+}
