@@ -259,6 +259,20 @@ impl RateLimitDecision {
         self
     }
 
+    /// Combines decisions about different buckets of one request, each with the indices of its
+    /// buckets, in the order of the indices.
+    pub fn combine(parts: [(&[usize], Self); 2]) -> Self {
+        let mut combined = Self::default();
+        let mut statuses = Vec::new();
+        for (indices, part) in parts {
+            combined.at = combined.at.max(part.at);
+            statuses.extend(indices.iter().zip(part.statuses));
+        }
+        statuses.sort_unstable_by_key(|&(index, _)| index);
+        combined.statuses = statuses.into_iter().map(|(_, status)| status).collect();
+        combined
+    }
+
     /// How long a rejected client has to wait; `None` for an admitted request.
     pub fn retry_after(&self) -> Option<Duration> {
         if self.is_admitted() {

@@ -19,18 +19,19 @@ use self::redis::RedisCounters;
 use crate::config::Config;
 use crate::metrics::exposition::Exposition;
 use crate::metrics::{LimitMetrics, families};
+use crate::store::SecretUrl;
 
-/// The address and certificates of the configured Redis.
+/// The addresses and certificates of the configured Redis; none if it is not configured.
 ///
 /// # Errors
 /// When its URL is invalid or its certificate cannot be used.
-pub fn redis_server(config: &Config) -> RedisResult<Option<ConnectionInfo>> {
-    let Some(url) = &config.redis else { return Ok(None) };
-    match &config.limits.redis_root_certificate {
-        None => url.reveal().into_connection_info(),
-        Some(file) => redis::with_root_certificate(url.reveal(), file),
-    }
-    .map(Some)
+pub fn redis_servers(config: &Config) -> RedisResult<Vec<ConnectionInfo>> {
+    let urls = config.redis.iter().flat_map(SecretUrl::reveal_each);
+    let server = |url: String| match &config.limits.redis_root_certificate {
+        None => url.into_connection_info(),
+        Some(file) => redis::with_root_certificate(&url, file),
+    };
+    urls.map(server).collect()
 }
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
@@ -48,12 +49,12 @@ impl Limits {
     /// # Errors
     /// When the URL or the key prefix of Redis is invalid.
     pub async fn open(config: &Config, metrics: &LimitMetrics) -> RedisResult<Self> {
-        let redis = match redis_server(config)? {
-            None => None,
-            Some(server) => {
-                let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
-                Some(RedisCounters::connect(server, prefix, timeout).await?)
-            }
+        let servers = redis_servers(config)?;
+        let redis = if servers.is_empty() {
+            None
+        } else {
+            let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
+            Some(RedisCounters::connect(servers, prefix, timeout).await?)
         };
         let engine = Engine::new(MemoryCounters::new(config.limits.max_keys), redis);
         let active = ArcSwap::from_pointee(ActiveLimits::new(config, metrics));

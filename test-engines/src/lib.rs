@@ -25,6 +25,7 @@ pub mod process_group;
 pub mod programs;
 mod proxy;
 mod redis;
+mod redis_cluster;
 mod server;
 
 pub use self::chromedriver::Chromedriver;
@@ -35,4 +36,5 @@ pub use self::postgres::Postgres;
 pub use self::process_group::ProcessGroup;
 pub use self::proxy::Proxy;
 pub use self::redis::Redis;
+pub use self::redis_cluster::{RedisCluster, SHARDS, SlotMove};
 pub use self::server::Server;

@@ -20,6 +20,7 @@ pub struct Redis {
     program: PathBuf,
     options: Vec<String>,
     port: u16,
+    is_paused: bool,
 }
 
 impl Redis {
@@ -38,7 +39,8 @@ impl Redis {
     pub fn start_with(options: Vec<String>) -> Result<Self, EngineError> {
         let program = find_program(&["redis-server", "valkey-server"])?;
         let dir = temp_dir("redis")?;
-        let mut redis = Self { group: None, dir, program, options, port: free_port()? };
+        let (port, is_paused) = (free_port()?, false);
+        let mut redis = Self { group: None, dir, program, options, port, is_paused };
         redis.restart()?;
         Ok(redis)
     }
@@ -47,6 +49,24 @@ impl Redis {
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns its host and port.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Returns whether it is running and not paused.
+    #[must_use]
+    pub fn is_responsive(&self) -> bool {
+        self.group.is_some() && !self.is_paused
     }
 
     /// Stops the server. Its data is lost; [`Self::restart`] uses the same port.
@@ -86,6 +106,7 @@ impl Redis {
         let on_drop = OnDrop { remove, ..OnDrop::default() };
         let port = self.port;
         let is_ready = || ping(port).is_some();
+        self.is_paused = false;
         self.group = Some(launch(command, self.dir.path(), &on_drop, is_ready)?);
         Ok(())
     }
@@ -95,7 +116,9 @@ impl Redis {
     /// # Errors
     /// When it is not running.
     pub fn pause(&mut self) -> Result<(), EngineError> {
-        self.signal(Signal::SIGSTOP)
+        self.signal(Signal::SIGSTOP)?;
+        self.is_paused = true;
+        Ok(())
     }
 
     /// Resumes a paused server.
@@ -103,7 +126,9 @@ impl Redis {
     /// # Errors
     /// When it is not running.
     pub fn resume(&mut self) -> Result<(), EngineError> {
-        self.signal(Signal::SIGCONT)
+        self.signal(Signal::SIGCONT)?;
+        self.is_paused = false;
+        Ok(())
     }
 
     fn signal(&mut self, signal: Signal) -> Result<(), EngineError> {

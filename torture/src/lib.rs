@@ -103,6 +103,12 @@ pub const SCENARIOS: &[Scenario] = &[
         run: scenarios::engines::redis_outage,
     },
     Scenario {
+        name: "redis-cluster",
+        description: "primaries of a Redis cluster are killed and replaced, and slots are moved",
+        rounds: 60,
+        run: scenarios::cluster::failovers_and_moved_slots,
+    },
+    Scenario {
         name: "full-disk",
         description: "the disk of SQLite becomes full during concurrent writes",
         rounds: 10,

@@ -1,6 +1,7 @@
 //! The scenarios, by the part that fails.
 
 pub(crate) mod clock;
+pub(crate) mod cluster;
 pub(crate) mod connections;
 pub(crate) mod disk;
 pub(crate) mod engines;

@@ -57,6 +57,17 @@ impl LimitKey {
         Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
     }
 
+    /// The subject of the key: what all its limits have in common, so that a store can keep their
+    /// counts together. For IPv6 it is the /48, which a request is counted for along with its /64.
+    pub fn subject(self) -> Self {
+        match self {
+            Self::Account(_) | Self::App(_) => self,
+            Self::Network(network) | Self::NameFrom(network, _) => {
+                Self::Network(network.site().unwrap_or(network))
+            }
+        }
+    }
+
     /// The key of the /48 around an IPv6 network.
     pub(super) fn site(self) -> Option<Self> {
         match self {
@@ -163,6 +174,23 @@ mod tests {
         assert_ne!(site("2001:db8:2:2::3"), Some(site_48));
         assert_ne!(site_48, network("2001:db8:1::"), "a /64 with the same first address");
         assert_eq!(site_48.site(), None);
+    }
+
+    #[test]
+    fn all_keys_of_a_request_from_one_network_have_one_subject() {
+        for (address, other) in [("192.0.2.1", "192.0.2.2"), ("2001:db8:1:2::3", "2001:db8:2::3")] {
+            let (here, there) = (network(address), network(other));
+            let subject = LimitKey::Network(here).subject();
+            let keys = [LimitKey::Network(here), LimitKey::name_from(here, "bob")];
+            let sites = keys.into_iter().filter_map(LimitKey::site);
+            for key in keys.into_iter().chain(sites).chain([subject]) {
+                assert_eq!(key.subject(), subject, "{key}");
+            }
+            assert_ne!(LimitKey::Network(there).subject(), subject);
+        }
+        for key in [LimitKey::Account(1), LimitKey::App(1)] {
+            assert_eq!(key.subject(), key);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::output::{print, print_message};
 use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, EXAMPLE};
-use crate::limits::redis::with_root_certificate;
+use crate::limits::redis_servers;
 use crate::pages::Logo;
 use crate::store::Store;
 use crate::tls::Tls;
@@ -45,8 +45,6 @@ pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     }
     Store::check_certificates(&config.database())?;
     config.instance.logo.as_deref().map(Logo::read).transpose()?;
-    if let (Some(url), Some(file)) = (&config.redis, &config.limits.redis_root_certificate) {
-        with_root_certificate(url.reveal(), file)?;
-    }
+    redis_servers(config)?;
     Ok(())
 }

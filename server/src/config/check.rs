@@ -70,12 +70,23 @@ impl Config {
             // The driver would accept `#insecure`, which disables certificate verification.
             return Err(self.url_error("redis", "a fragment (#…) is not supported"));
         }
-        let redis = self.redis.as_ref().map(|url| url.reveal().into_connection_info());
-        if let Some(Err(error)) = redis {
-            // Its text ends with the kind of the error.
-            let error = error.to_string();
-            let error = error.split(" - ").next().unwrap_or_default();
-            let problem = format!("{error}: write redis://HOST, or redis://:PASSWORD@HOST/NUMBER");
+        let redis: Vec<String> = self.redis.iter().flat_map(SecretUrl::reveal_each).collect();
+        for url in &redis {
+            let problem = match url.as_str().into_connection_info() {
+                Ok(info) if redis.len() > 1 && info.redis_settings().db() != 0 => {
+                    "a cluster has no databases: write redis://HOST1,HOST2 without a number".into()
+                }
+                Ok(_) => continue,
+                Err(error) => {
+                    // Its text ends with the kind of the error.
+                    let error = error.to_string();
+                    let error = error.split(" - ").next().unwrap_or_default();
+                    format!(
+                        "{error}: write redis://HOST, redis://:PASSWORD@HOST/NUMBER, or \
+                         redis://HOST1,HOST2 for a cluster"
+                    )
+                }
+            };
             return Err(self.url_error("redis", &problem));
         }
         let has_redis_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
@@ -200,6 +211,8 @@ mod tests {
             ("redis = 'redis://cache/x'", "redis: Invalid database number: write redis://HOST", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),
             ("[http]\nshutdown_delay = '11m'", "http.shutdown_delay must be at most 10 minutes", 2),
+            ("redis = 'redis://a:1,b:2/3'", "redis: a cluster has no databases", 1),
+            ("redis = 'redis://a:1,b:x'", "redis: Redis URL did not parse: write redis://HOST", 1),
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),
             ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),

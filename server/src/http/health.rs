@@ -75,6 +75,14 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
         match state.limits.engine.state().status {
             EngineStatus::Memory => {}
             EngineStatus::Redis => body["redis"] = "ok".into(),
+            EngineStatus::RedisDegraded { unavailable, servers } => {
+                let unreachable = unavailable.len();
+                let text = format!(
+                    "{unreachable} of {servers} shards unreachable, counting locally for them: {}",
+                    unavailable.join(", ")
+                );
+                body["redis"] = text.into();
+            }
             EngineStatus::RedisUnavailable => {
                 body["redis"] = "redis unreachable, counting locally".into();
             }

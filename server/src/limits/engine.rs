@@ -4,14 +4,17 @@
 //! known to be exhausted is rejected locally until its window ends, and when Redis is unavailable,
 //! counting continues from the last known counts.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use belfry_core::limits::{Bucket, CountMode, RateLimitDecision, UnixMicros, Window, decide};
+use belfry_core::limits::{
+    Bucket, CountMode, Limit, RateLimitDecision, UnixMicros, Window, decide,
+};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::memory::MemoryCounters;
-use super::redis::{RedisCounters, WindowState};
+use super::redis::{Counted, RedisCounters, Reservation, WindowState};
 use crate::metrics::RedisMetrics;
 
 /// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
@@ -30,8 +33,7 @@ impl Engine {
         Self { local, redis, local_decisions: AtomicU64::new(0) }
     }
 
-    /// Decides about a request by all its buckets in one atomic step, and counts it according to
-    /// `mode`.
+    /// Decides about a request by all its buckets together, and counts it according to `mode`.
     ///
     /// No two buckets of a request may have the same limit.
     pub async fn check(
@@ -40,7 +42,7 @@ impl Engine {
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> RateLimitDecision {
-        let Some(redis) = &self.redis else {
+        let Some(redis) = self.redis.as_ref().filter(|_| !buckets.is_empty()) else {
             return self.local.check(mode, buckets, now);
         };
         if matches!(mode, CountMode::Check | CountMode::Peek)
@@ -49,23 +51,99 @@ impl Engine {
             return rejection;
         }
         let sent = Instant::now();
-        let Some(states) = redis.count(mode, buckets).await else {
+        let Counted { states, reservation } = redis.count(mode, buckets).await;
+        if states.iter().all(Option::is_none) {
             self.local_decisions.fetch_add(1, Ordering::Relaxed);
-            return self.local.check(mode, buckets, now);
-        };
+            let decision = self.local.check(mode, buckets, now);
+            if let Some(reservation) = reservation {
+                self.settle(reservation, buckets, &decision, now.into()).await;
+            }
+            return decision;
+        }
         // Redis reports the time left, which is counted from the arrival of the response.
         let now = UnixMicros::from(now).plus(sent.elapsed());
-        let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
-        let limits = buckets.iter().map(|bucket| bucket.limit);
-        let mut windows: Vec<_> = limits.zip(states.iter().map(window)).collect();
-        let decision = decide(mode, &mut windows, now);
+        let Some(states) = states.iter().copied().collect::<Option<Vec<_>>>() else {
+            return self.check_divided(mode, buckets, &states, reservation, now).await;
+        };
+        let decision = decide(mode, &mut windows(buckets, &states, now), now);
+        if let Some(reservation) = reservation {
+            self.settle(reservation, buckets, &decision, now).await;
+        }
+        self.record(mode, buckets, &decision, now);
+        decision
+    }
+
+    /// Decides about a request of which Redis has counted some buckets, because a shard of a
+    /// cluster is unavailable: the others are counted locally.
+    async fn check_divided(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        states: &[Option<WindowState>],
+        reservation: Option<Reservation>,
+        now: UnixMicros,
+    ) -> RateLimitDecision {
+        self.local_decisions.fetch_add(1, Ordering::Relaxed);
+        let (shared, local): (Vec<usize>, Vec<usize>) =
+            (0..buckets.len()).partition(|&index| states[index].is_some());
+        let pick = |indices: &[usize]| -> Vec<Bucket<'_>> {
+            indices.iter().map(|&index| buckets[index].clone()).collect()
+        };
+        let (shared_buckets, local_buckets) = (pick(&shared), pick(&local));
+        let states: Vec<WindowState> = states.iter().copied().flatten().collect();
+        let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
+        // A request that is rejected elsewhere is counted nowhere.
+        let mode_if = |is_admitted: bool| match mode {
+            CountMode::Check if !is_admitted => CountMode::Peek,
+            _ => mode,
+        };
+        let is_admitted = decide_shared(CountMode::Peek).is_admitted();
+        let local_decision = self.local.check(mode_if(is_admitted), &local_buckets, now.into());
+        let shared_decision = decide_shared(mode_if(local_decision.is_admitted()));
+        self.record(mode, &shared_buckets, &shared_decision, now);
+        let decision =
+            RateLimitDecision::combine([(&shared, shared_decision), (&local, local_decision)]);
+        if let Some(reservation) = reservation {
+            self.settle(reservation, buckets, &decision, now).await;
+        }
+        decision
+    }
+
+    /// Counts a reserved request for good if it is admitted, and releases it if not.
+    async fn settle(
+        &self,
+        reservation: Reservation,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: UnixMicros,
+    ) {
+        if decision.is_admitted() {
+            return reservation.keep();
+        }
+        reservation.release().await;
+        // Meanwhile another request may have found a limit exhausted by this one.
+        for (bucket, status) in buckets.iter().zip(decision.statuses()) {
+            let bucket = std::slice::from_ref(bucket);
+            if status.admitted && self.local.known_rejection(bucket, now.into()).is_some() {
+                self.local.check(CountMode::Refund, bucket, now.into());
+            }
+        }
+    }
+
+    /// Stores the counts that Redis reported.
+    fn record(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: UnixMicros,
+    ) {
         if mode == CountMode::Refund {
             // Recording ignores counts that are smaller than the stored one.
             self.local.check(mode, buckets, now.into());
         } else {
-            self.local.record(buckets, &decision, now);
+            self.local.record(buckets, decision, now);
         }
-        decision
     }
 
     /// Deletes windows that have ended. Call it regularly to free their memory.
@@ -75,16 +153,19 @@ impl Engine {
 
     /// The metrics of the requests to Redis, if it is used.
     pub fn redis_metrics(&self) -> Option<&RedisMetrics> {
-        self.redis.as_ref().map(|redis| &redis.metrics)
+        self.redis.as_ref().map(RedisCounters::metrics)
     }
 
     /// The state of the engine, for health checks and metrics.
     pub fn state(&self) -> EngineState {
         let (keys, evicted) = self.local.keys();
         EngineState {
-            status: match &self.redis {
+            status: match self.redis.as_ref().map(RedisCounters::unavailable) {
                 None => EngineStatus::Memory,
-                Some(redis) if redis.is_connected() => EngineStatus::Redis,
+                Some((unavailable, 1..)) if unavailable.is_empty() => EngineStatus::Redis,
+                Some((unavailable, servers)) if unavailable.len() < servers => {
+                    EngineStatus::RedisDegraded { unavailable, servers }
+                }
                 Some(_) => EngineStatus::RedisUnavailable,
             },
             keys,
@@ -94,8 +175,18 @@ impl Engine {
     }
 }
 
+/// The limit and the window of each bucket, by the states that Redis reported at `now`.
+fn windows<'a>(
+    buckets: &[Bucket<'a>],
+    states: &[WindowState],
+    now: UnixMicros,
+) -> Vec<(&'a Arc<Limit>, Window)> {
+    let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
+    buckets.iter().map(|bucket| bucket.limit).zip(states.iter().map(window)).collect()
+}
+
 /// The state of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
     /// Where requests are counted at the moment.
     pub status: EngineStatus,
@@ -108,12 +199,19 @@ pub struct EngineState {
 }
 
 /// Where requests are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineStatus {
     /// In this process, as configured.
     Memory,
     /// In Redis, together with all other nodes.
     Redis,
+    /// In Redis, except for the keys of the shards of a cluster that are unavailable.
+    RedisDegraded {
+        /// The addresses of their primaries.
+        unavailable: Vec<String>,
+        /// The number of all shards.
+        servers: usize,
+    },
     /// In this process, because Redis is unavailable.
     RedisUnavailable,
 }

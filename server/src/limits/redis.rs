@@ -1,20 +1,28 @@
 //! Counters that all nodes share, in Redis or Valkey, by the clock of that server.
 //!
-//! One run of a script decides about all limits of a request.
+//! One run of a script decides about all limits of a request. In a cluster, the limits of one
+//! subject are in one slot. A request with several subjects runs the script once for each slot
+//! ([`Reservation`]).
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally.
 //! A connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row. From then on requests are counted locally at once, while a task reconnects. No request is
-//! rejected because Redis is unavailable, and limits still apply: each node admits at most the
-//! limit. Local counts are not written back, but a key that was exhausted locally remains so until
-//! its window ends.
+//! row. From then on requests are counted locally at once, while a task reconnects. In a cluster
+//! this applies to each shard on its own. No request is rejected because Redis is unavailable, and
+//! limits still apply: each node admits at most the limit. Local counts are not written back, but a
+//! key that was exhausted locally remains so until its window ends.
 //!
 //! **Server settings.** Redis must not evict keys at random, because an evicted key starts again
 //! from 0. A full server that evicts nothing rejects writes, which counts as an outage.
 
 mod connection;
 mod diagnosis;
-mod reconnect;
+mod node;
+mod refresh;
+mod reservation;
+mod routing;
+mod script;
+mod slots;
+mod topology;
 
 use std::fs;
 use std::path::Path;
@@ -22,17 +30,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
-use redis::{
-    Client, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, TlsCertificates,
-};
+use redis::{Client, ConnectionInfo, ErrorKind, RedisError, RedisResult, TlsCertificates};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-pub(super) use self::connection::WindowState;
-pub use self::diagnosis::{RedisDiagnosis, diagnose};
-use self::reconnect::ManagedConnection;
+pub use self::diagnosis::{RedisDiagnosis, RedisMeasurement, diagnose};
+use self::node::CONNECT_TIMEOUT;
+pub(super) use self::reservation::Reservation;
+pub(super) use self::script::WindowState;
+use self::script::{ScriptMode, ScriptRun};
+use self::topology::{Servers, Topology, group};
 use crate::metrics::RedisMetrics;
 
 /// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
@@ -58,68 +67,86 @@ pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionIn
 /// The shared counters.
 #[derive(Debug)]
 pub struct RedisCounters {
-    connection: Arc<ManagedConnection>,
-    pub(super) metrics: RedisMetrics,
-    _reconnect_task: AbortOnDropHandle<()>,
+    servers: Arc<Servers>,
+    _refresh_task: AbortOnDropHandle<()>,
+}
+
+/// The count of a request.
+#[derive(Debug)]
+pub(super) struct Counted {
+    /// The window of each bucket before the request; `None` where Redis is unavailable.
+    pub(super) states: Vec<Option<WindowState>>,
+    /// A request that must be kept if it is admitted and released if not.
+    pub(super) reservation: Option<Reservation>,
 }
 
 impl RedisCounters {
-    /// Connects to a server. A request waits for its response for at most `timeout`.
-    /// All keys begin with `prefix` as hash tag. Services that share a server need different
-    /// prefixes.
+    /// Connects to a server, or to the cluster of which these are nodes. A request waits for a
+    /// response for at most `timeout`. All keys begin with `prefix`. Services that share a server
+    /// need different prefixes.
     ///
     /// An unreachable server is not an error: a task reconnects until this value is dropped.
     ///
     /// # Errors
-    /// When the URL is invalid, or the prefix is not a valid hash tag.
+    /// When the prefix is empty or contains a brace, which delimits the hash tag of a key.
     pub async fn connect(
-        server: impl IntoConnectionInfo,
+        addresses: Vec<ConnectionInfo>,
         prefix: &str,
         timeout: Duration,
     ) -> RedisResult<Self> {
-        let info = server.into_connection_info()?;
         if prefix.is_empty() || prefix.contains(['{', '}']) {
             let reason = "limits.redis_prefix must not be empty or contain a brace";
             return Err((ErrorKind::InvalidClientConfig, reason).into());
         }
-        let connection = Arc::new(ManagedConnection::new(info, prefix, timeout));
-        if let Err(reason) = connection.try_connect().await {
-            connection.log_unavailable(&reason);
-        }
-        let task = tokio::spawn(reconnect::reconnect_loop(Arc::clone(&connection)));
-        let metrics = RedisMetrics::default();
-        Ok(Self { connection, metrics, _reconnect_task: AbortOnDropHandle::new(task) })
+        let servers = Arc::new(Servers::new(addresses, prefix, timeout));
+        servers.update_first().await;
+        servers.settle(Instant::now() + CONNECT_TIMEOUT + timeout).await;
+        let task = tokio::spawn(refresh::refresh_loop(Arc::clone(&servers)));
+        Ok(Self { servers, _refresh_task: AbortOnDropHandle::new(task) })
     }
 
-    /// Counts a request. Returns the windows before it; `None` when Redis is unavailable.
-    pub(super) async fn count(
-        &self,
-        mode: CountMode,
-        buckets: &[Bucket<'_>],
-    ) -> Option<Vec<WindowState>> {
-        let live = self.connection.get()?;
-        let mut connection = live.connection.clone();
-        let start = Instant::now();
-        match timeout(self.connection.timeout, connection.count(mode, buckets)).await {
-            Ok(Ok(states)) => {
-                live.record_success();
-                self.metrics.durations.observe_duration(start.elapsed());
-                return Some(states);
-            }
-            Ok(Err(error)) => {
-                self.metrics.errors.inc();
-                self.connection.discard(&live, &error.to_string());
-            }
-            Err(_) => {
-                self.metrics.timeouts.inc();
-                self.connection.record_timeout(&live);
+    /// Counts a request.
+    pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> Counted {
+        let mut counted = Counted { states: vec![None; buckets.len()], reservation: None };
+        let is_cluster = match &*self.servers.topology() {
+            Topology::Unknown => return counted,
+            Topology::Single(_) => false,
+            Topology::Cluster(_) => true,
+        };
+        let mut groups = group(buckets, &self.servers.settings.prefix, is_cluster);
+        let indices: Vec<_> = groups.iter().map(|group| group.indices.clone()).collect();
+        let results = if groups.len() > 1 {
+            let mode = match mode {
+                CountMode::Check => ScriptMode::Reserve,
+                _ => ScriptMode::Count(mode),
+            };
+            let (results, reservation) = reservation::count(&self.servers, groups, mode).await;
+            counted.reservation = reservation;
+            results
+        } else if let Some(group) = groups.pop() {
+            let run = ScriptRun { mode: ScriptMode::Count(mode), counters: group.counters };
+            let deadline = Instant::now() + self.servers.settings.timeout;
+            vec![self.servers.run(group.slot, &run, deadline).await]
+        } else {
+            Vec::new()
+        };
+        for (indices, result) in indices.into_iter().zip(results) {
+            let Some(result) = result else { continue };
+            for (index, state) in indices.into_iter().zip(result.states) {
+                counted.states[index] = Some(state);
             }
         }
-        None
+        counted
     }
 
-    /// Whether Redis is used at the moment.
-    pub(super) fn is_connected(&self) -> bool {
-        self.connection.get().is_some()
+    /// The metrics of the requests to Redis.
+    pub(super) fn metrics(&self) -> &RedisMetrics {
+        &self.servers.metrics
+    }
+
+    /// The addresses of the servers that do not count at the moment, and the number of all servers.
+    /// No servers if none has responded yet.
+    pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
+        self.servers.unavailable()
     }
 }

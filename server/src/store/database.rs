@@ -1,5 +1,6 @@
 //! The location of a database, and URLs that may contain a password.
 
+mod hosts;
 mod postgres_url;
 
 use std::borrow::Cow;

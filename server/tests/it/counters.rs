@@ -1,7 +1,8 @@
-//! Rate limit counters: the conformance list of both engines, and tests of Redis.
+//! Rate limit counters: the conformance list of memory, Redis and a cluster, and tests of Redis.
 
 mod cases;
-mod engine;
+mod cluster;
+pub(crate) mod engine;
 mod gate;
 mod outage;
 mod server;
@@ -19,6 +20,15 @@ macro_rules! conformance {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $case() {
                 if let Some(engine) = super::engine::TestEngine::redis().await {
+                    super::cases::$case(engine).await;
+                }
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $case() {
+                if let Some(engine) = super::engine::TestEngine::cluster().await {
                     super::cases::$case(engine).await;
                 }
             })*

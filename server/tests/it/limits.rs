@@ -1,6 +1,7 @@
 //! Rate limits over HTTP.
 
 mod address;
+mod cluster;
 mod connections;
 mod guard;
 mod headers;

@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use super::clock::Clocks;
 use super::report::Report;
 use crate::config::Config;
-use crate::limits::redis::{RedisDiagnosis, diagnose};
-use crate::limits::redis_server;
+use crate::limits::redis::{RedisDiagnosis, RedisMeasurement, diagnose};
+use crate::limits::redis_servers;
 use crate::store::{Database, Diagnosis, SchemaState, StoreError};
 
 /// Maximum time of the diagnosis of an engine.
@@ -84,30 +84,41 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
 
 async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) {
     let (prefix, limit) = (&config.limits.redis_prefix, config.limits.redis_timeout);
-    let server = match redis_server(config) {
-        Ok(Some(server)) => server,
-        Ok(None) => return report.skip("redis", "not configured: this process counts requests"),
+    let servers = match redis_servers(config) {
+        Ok(servers) if servers.is_empty() => {
+            return report.skip("redis", "not configured: this process counts requests");
+        }
+        Ok(servers) => servers,
         Err(error) => {
             return report.fail("redis", error.to_string(), "correct the URL or its certificate");
         }
     };
-    let diagnosis = match timeout(TIMEOUT, diagnose(server, prefix)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
-    };
-    match diagnosis {
+    let diagnoses = match diagnose(&servers, prefix, TIMEOUT).await {
+        Ok(diagnoses) => diagnoses,
         Err(error) => {
             let fix = redis_fix(&error, prefix);
-            report.fail("redis", format!("nodes count on their own: {error}"), fix);
+            return report.fail("redis", format!("nodes count on their own: {error}"), fix);
         }
-        Ok(RedisDiagnosis { response_time, ahead }) => {
-            clocks.ahead.extend(ahead.map(|ahead| ("Redis", ahead)));
-            let message = format!("runs the script of limits, in {response_time:.1?}");
-            if response_time <= limit {
-                report.ok("redis", message);
-            } else {
-                let fix = "move Redis closer, or raise limits.redis_timeout";
-                report.warn("redis", format!("{message}; limits.redis_timeout is {limit:?}"), fix);
+    };
+    let is_cluster = diagnoses.len() > 1;
+    for RedisDiagnosis { address, result } in diagnoses {
+        let shard = if is_cluster { format!("shard {address}: ") } else { String::new() };
+        match result {
+            Err(error) => {
+                let fix = redis_fix(&error, prefix);
+                let problem = format!("{shard}nodes count on their own: {error}");
+                report.fail("redis", problem, fix);
+            }
+            Ok(RedisMeasurement { response_time, ahead }) => {
+                clocks.ahead.extend(ahead.map(|ahead| ("Redis", ahead)));
+                let message = format!("{shard}runs the script of limits, in {response_time:.1?}");
+                if response_time <= limit {
+                    report.ok("redis", message);
+                } else {
+                    let message = format!("{message}; limits.redis_timeout is {limit:?}");
+                    let fix = "move Redis closer, or raise limits.redis_timeout";
+                    report.warn("redis", message, fix);
+                }
             }
         }
     }
@@ -119,15 +130,22 @@ fn redis_fix(error: &str, prefix: &str) -> String {
         let error = error.to_ascii_lowercase();
         words.iter().any(|word| error.contains(word))
     };
-    if contains(&["noperm", "no permission"]) {
+    if contains(&["noperm", "no permission", "moved"]) {
         return format!(
-            "ACL SETUSER … ~{{{prefix}}}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire"
+            "ACL SETUSER … ~{prefix}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
+             and for a cluster +cluster|slots +asking +time"
         );
     }
     let fix = if contains(&["noauth", "wrongpass", "authentication"]) {
         "write the password into the URL: redis://:PASSWORD@HOST, or redis://USER:PASSWORD@HOST"
     } else if contains(&["readonly", "read only"]) {
         "use the address of the primary, not of a replica"
+    } else if contains(&["select is not allowed"]) {
+        "remove the number after the host: a cluster has no databases"
+    } else if contains(&["not a cluster"]) {
+        "write one address, or start the servers with cluster-enabled yes"
+    } else if contains(&["clusterdown"]) {
+        "see CLUSTER INFO; with cluster-require-full-coverage no, other shards continue to count"
     } else if contains(&["oom", "memory"]) {
         "raise maxmemory"
     } else if contains(&["certificate"]) {

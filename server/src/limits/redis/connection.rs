@@ -1,124 +1,100 @@
-//! A connection to Redis or Valkey that runs the counting script.
-//!
-//! All keys have one hash tag, so that they are in one slot of a cluster: a script may access keys
-//! of one slot only, a request has buckets of an account and of an address, and a request rejected
-//! by one must not be counted by the other. The price is that one node of the cluster does all the
-//! counting. Services with different prefixes are spread over the cluster.
+//! A connection to a Redis or Valkey server that runs the counting script.
 
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
-
-use belfry_core::limits::{Bucket, CountMode};
 use jiff::SignedDuration;
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError,
-    RedisResult, Script,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisResult,
+    ServerErrorKind, Value,
 };
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("count.lua")));
+use belfry_core::limits::CountMode;
+
+use super::script::{Counter, RunResult, SCRIPT, ScriptMode, ScriptRun};
+use super::slots::Address;
 
 /// The number of commands that may wait to be sent in one batch.
 const PIPELINE_SIZE: usize = 4096;
 
-/// A connection to a server that has loaded the script. Clones share it and pipeline commands.
+/// A connection to a server. Clones share it and pipeline commands.
 #[derive(Debug, Clone)]
-pub(super) struct Connection {
-    multiplexed: MultiplexedConnection,
-    prefix: Arc<str>,
-}
-
-/// The count before a request, and the time left in the window.
-pub(in crate::limits) type WindowState = (u32, Duration);
+pub(super) struct Connection(MultiplexedConnection);
 
 impl Connection {
-    /// Connects and runs the script once. In a cluster, follows redirects to the node of the slot.
-    pub(super) async fn open(info: &ConnectionInfo, prefix: &Arc<str>) -> RedisResult<Self> {
-        // The timeouts are in `reconnect` and `RedisCounters::count`.
+    /// Connects. The caller limits the time.
+    pub(super) async fn open(info: &ConnectionInfo) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(PIPELINE_SIZE);
-        let mut info = info.clone();
-        let mut redirects = 0;
-        loop {
-            let client = Client::open(info.clone())?;
-            let multiplexed = client.get_multiplexed_async_connection_with_config(&config).await?;
-            let mut connection = Self { multiplexed, prefix: Arc::clone(prefix) };
-            match connection.probe().await {
-                Ok(()) => return Ok(connection),
-                Err(error) if redirects < 3 => info = redirect(&info, &error).ok_or(error)?,
-                Err(error) => return Err(error),
-            }
-            redirects += 1;
-        }
+        let client = Client::open(info.clone())?;
+        client.get_multiplexed_async_connection_with_config(&config).await.map(Self)
     }
 
     /// Writes once, so that a server that cannot write, such as a replica or one without free
-    /// memory, is not used.
-    pub(super) async fn probe(&mut self) -> RedisResult<()> {
-        let key = format!("{{{}}}:probe", self.prefix);
-        self.run(CountMode::Charge, &[(key, u32::MAX, 1_000)]).await.map(drop)
+    /// memory, is not used. A node without slots can only run the script without keys.
+    pub(super) async fn probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
+        let counters = tag.map(|tag| Counter::probe(prefix, tag)).into_iter().collect();
+        let mode = ScriptMode::Count(CountMode::Charge);
+        self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
     /// The time of the server, since 1970.
     pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
-        let time = redis::cmd("TIME").query_async(&mut self.multiplexed).await?;
-        let (seconds, micros): (i64, i64) = time;
+        let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
     }
 
-    /// Runs the script for a request.
-    pub(super) async fn count(
-        &mut self,
-        mode: CountMode,
-        buckets: &[Bucket<'_>],
-    ) -> RedisResult<Vec<WindowState>> {
-        let argument = |bucket: &Bucket<'_>| {
-            let key = format!("{{{}}}:{}:{}", self.prefix, bucket.limit.name(), bucket.key);
-            (key, bucket.limit.requests(), bucket.limit.window().as_secs() * 1000)
-        };
-        let arguments: Vec<_> = buckets.iter().map(argument).collect();
-        self.run(mode, &arguments).await
+    /// The nodes of the slots. An error response if the server is not in a cluster.
+    pub(super) async fn cluster_slots(&mut self) -> RedisResult<Value> {
+        redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut self.0).await
     }
 
-    async fn run(
-        &mut self,
-        mode: CountMode,
-        arguments: &[(String, u32, u64)],
-    ) -> RedisResult<Vec<WindowState>> {
-        let mut invocation = SCRIPT.arg(match mode {
-            CountMode::Check => "check",
-            CountMode::Peek => "peek",
-            CountMode::Charge => "charge",
-            CountMode::Refund => "refund",
-        });
-        for (key, requests, window) in arguments {
-            invocation.key(key).arg(requests).arg(window);
+    /// Runs the script. `is_asking` permits keys of a slot that is being moved to this node.
+    pub(super) async fn run(&mut self, run: &ScriptRun, is_asking: bool) -> RedisResult<RunResult> {
+        let command = run.command();
+        let response = match self.send(&command, is_asking).await {
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                SCRIPT.load_async(&mut self.0).await?;
+                self.send(&command, is_asking).await?
+            }
+            response => response?,
+        };
+        run.parse(&response)
+    }
+
+    async fn send(&mut self, command: &Cmd, is_asking: bool) -> RedisResult<Vec<u64>> {
+        if !is_asking {
+            return command.query_async(&mut self.0).await;
         }
-        let states: Vec<(u32, u64)> = invocation.invoke_async(&mut self.multiplexed).await?;
-        if states.len() != arguments.len() {
-            let kind = ErrorKind::UnexpectedReturnType;
-            return Err((kind, "the script must return two numbers per limit").into());
-        }
-        Ok(states.into_iter().map(|(count, left)| (count, Duration::from_millis(left))).collect())
+        // One pipeline, because ASKING applies to the next command of the connection, which is
+        // shared.
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("ASKING").ignore().add_command(command.clone());
+        let (response,) = pipeline.query_async(&mut self.0).await?;
+        Ok(response)
     }
 }
 
-/// The address that a MOVED or ASK error redirects to.
-fn redirect(info: &ConnectionInfo, error: &RedisError) -> Option<ConnectionInfo> {
-    let (address, _slot) = error.redirect_node()?;
-    let (host, port) = address.rsplit_once(':')?;
-    let port = port.parse().ok()?;
+/// The same server with another address. `None` for one that has no host.
+pub(super) fn with_address(
+    info: &ConnectionInfo,
+    (host, port): &Address,
+) -> Option<ConnectionInfo> {
     let mut address = info.addr().clone();
     let (ConnectionAddr::Tcp(target_host, target_port)
     | ConnectionAddr::TcpTls { host: target_host, port: target_port, .. }) = &mut address
     else {
         return None;
     };
-    if !host.is_empty() {
-        host.clone_into(target_host);
-    }
-    *target_port = port;
+    host.clone_into(target_host);
+    *target_port = *port;
     Some(info.clone().set_addr(address))
+}
+
+/// The host of a server.
+pub(super) fn host(info: &ConnectionInfo) -> &str {
+    match info.addr() {
+        ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,
+        _ => "",
+    }
 }

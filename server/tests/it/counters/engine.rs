@@ -1,14 +1,17 @@
 //! A rate limit engine under test, and the clock it uses.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use belfry::limits::Engine;
 use belfry::limits::memory::MemoryCounters;
 use belfry::limits::redis::RedisCounters;
+use belfry::store::SecretUrl;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network, RateLimitDecision};
 use jiff::{SignedDuration, Timestamp};
+use redis::{ErrorKind, IntoConnectionInfo, RedisError};
+use test_engines::RedisCluster;
 
 use crate::support::databases::engine_url;
 
@@ -29,6 +32,14 @@ impl TestEngine {
     /// `None` where tests of Redis are not run.
     pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
+        let prefix = fresh_prefix();
+        let engine = connect(&url, &prefix).await;
+        Some(Self::new(engine, Some((url, prefix))))
+    }
+
+    /// `None` where tests of Redis are not run.
+    pub(super) async fn cluster() -> Option<Self> {
+        let url = shared_cluster()?.url();
         let prefix = fresh_prefix();
         let engine = connect(&url, &prefix).await;
         Some(Self::new(engine, Some((url, prefix))))
@@ -86,6 +97,16 @@ pub(super) fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")
 }
 
+/// A cluster that all tests share, which must not stop any of its nodes. `None` where tests of Redis
+/// are not run.
+pub(crate) fn shared_cluster() -> Option<&'static RedisCluster> {
+    // Longer than any pause of a node on a busy machine.
+    const NODE_TIMEOUT: Duration = Duration::from_secs(30);
+    static CLUSTER: LazyLock<RedisCluster> =
+        LazyLock::new(|| RedisCluster::start(NODE_TIMEOUT).unwrap());
+    redis_url().map(|_| &*CLUSTER)
+}
+
 /// A prefix that no other test uses.
 pub(super) fn fresh_prefix() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -98,13 +119,12 @@ pub(super) async fn connect(url: &str, prefix: &str) -> Engine {
 }
 
 /// Opens shared counters with these settings.
-pub(super) async fn open(
-    url: &str,
-    prefix: &str,
-    timeout: Duration,
-) -> Result<Engine, redis::RedisError> {
+pub(super) async fn open(url: &str, prefix: &str, timeout: Duration) -> Result<Engine, RedisError> {
+    let invalid = |error| RedisError::from((ErrorKind::InvalidClientConfig, "URL", error));
+    let urls = url.parse::<SecretUrl>().map_err(invalid)?.reveal_each();
+    let servers = urls.into_iter().map(String::into_connection_info).collect::<Result<_, _>>()?;
     let local = MemoryCounters::new(100_000);
-    Ok(Engine::new(local, Some(RedisCounters::connect(url, prefix, timeout).await?)))
+    Ok(Engine::new(local, Some(RedisCounters::connect(servers, prefix, timeout).await?)))
 }
 
 pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {

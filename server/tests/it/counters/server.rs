@@ -6,8 +6,6 @@ use belfry::limits::EngineStatus;
 use belfry_core::limits::{Bucket, CountMode, LimitKey, Network};
 use belfry_core::secret::Sha256Digest;
 use redis::AsyncTypedCommands;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
 use super::engine::{account, address, connect, fresh_prefix, limit, open, redis_url, remaining};
 
@@ -20,25 +18,54 @@ fn now() -> jiff::Timestamp {
 }
 
 #[tokio::test]
-async fn all_keys_are_in_one_slot_and_expire_with_their_window() {
+async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
     let here = Network::from_address([192, 0, 2, 1].into());
     let name = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
-    counters.check(CountMode::Check, &[name, address(&by_address, 1)], now()).await;
+    let by_account = limit("account", 9, 30);
+    let buckets = [name, address(&by_address, 1), account(&by_account, 7)];
+    counters.check(CountMode::Check, &buckets, now()).await;
 
     let mut redis = raw_connection(&url).await;
-    let tag = format!("{{{prefix}}}:");
-    let name = format!("name:tried:192.0.2.1:#{}", Sha256Digest::of("{x}").to_text());
-    for (rest, seconds) in [(name.as_str(), 300), ("ip:ip:192.0.2.1", 60)] {
-        let milliseconds = redis.pttl(format!("{tag}{rest}")).await.unwrap().raw();
+    let digest = Sha256Digest::of("{x}").to_text();
+    let name = format!("{{ip:192.0.2.1}}:name:tried:192.0.2.1:#{digest}");
+    for (rest, seconds) in
+        [(name.as_str(), 300), ("{ip:192.0.2.1}:ip", 60), ("{account:=7}:account", 30)]
+    {
+        let milliseconds = redis.pttl(format!("{prefix}:{rest}")).await.unwrap().raw();
         assert!(
             milliseconds > seconds * 1000 - 5000 && milliseconds <= seconds * 1000,
             "{rest}: {milliseconds}"
         );
     }
+}
+
+/// A request that is released takes back a count of its own window only.
+#[tokio::test]
+async fn a_reserved_request_is_released_in_its_own_window() {
+    let Some(url) = redis_url() else { return };
+    let mut redis = raw_connection(&url).await;
+    let script = redis::Script::new(include_str!("../../../src/limits/redis/count.lua"));
+    let key = fresh_prefix();
+    let mut run = async |mode: &str, argument: u64, window: u64| -> Vec<u64> {
+        let mut invocation = script.key(&key);
+        invocation.arg(mode).arg(argument).arg(window);
+        invocation.invoke_async(&mut redis).await.unwrap()
+    };
+    let short = 1_000;
+    let [count, left, time] = run("reserve", 5, short).await[..] else { panic!() };
+    assert_eq!((count, left), (0, short));
+    let end = time + left;
+    assert_eq!(run("reserve", 5, short).await[0], 1);
+    assert_eq!(run("release", end, short).await[0], 2);
+    assert_eq!(run("peek", 5, short).await[0], 1, "released");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert_eq!(run("charge", 5, short).await[0], 0, "the next window");
+    assert_eq!(run("release", end, short).await[0], 1);
+    assert_eq!(run("peek", 5, short).await[0], 1, "not released");
 }
 
 #[tokio::test]
@@ -50,7 +77,7 @@ async fn a_key_that_is_not_a_count_starts_again() {
     let limit = limit("l", 3, 300);
     let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
     for (id, text) in (1..).zip(texts) {
-        redis.set(format!("{{{prefix}}}:l:account:={id}"), text).await.unwrap();
+        redis.set(format!("{prefix}:{{account:={id}}}:l"), text).await.unwrap();
         let decision = counters.check(CountMode::Check, &[account(&limit, id)], now()).await;
         assert_eq!(remaining(&decision), [2], "{text:?}");
         assert_eq!(
@@ -58,7 +85,7 @@ async fn a_key_that_is_not_a_count_starts_again() {
             [1]
         );
     }
-    redis.lpush(format!("{{{prefix}}}:l:account:=99"), "x").await.unwrap();
+    redis.lpush(format!("{prefix}:{{account:=99}}:l"), "x").await.unwrap();
     assert_eq!(
         remaining(&counters.check(CountMode::Check, &[account(&limit, 99)], now()).await),
         [2]
@@ -73,7 +100,7 @@ async fn a_count_without_an_expiry_gets_one() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 60);
-    let key = format!("{{{prefix}}}:l:account:=1");
+    let key = format!("{prefix}:{{account:=1}}:l");
     redis.set(&key, "3").await.unwrap();
     assert!(!counters.check(CountMode::Check, &[account(&limit, 1)], now()).await.is_admitted());
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
@@ -89,7 +116,7 @@ async fn an_evicted_key_starts_from_0() {
     let limit = limit("l", 3, 300);
     let buckets = [account(&limit, 1)];
     assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [2]);
-    redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
+    redis.del(format!("{prefix}:{{account:=1}}:l")).await.unwrap();
     for expected in [2, 1, 0] {
         assert_eq!(remaining(&counters.check(CountMode::Check, &buckets, now()).await), [expected]);
     }
@@ -164,7 +191,7 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
         assert_eq!(decision.is_admitted(), admitted);
     }
     // A query would find no key, and admit the request.
-    redis.del(format!("{{{prefix}}}:l:account:=1")).await.unwrap();
+    redis.del(format!("{prefix}:{{account:=1}}:l")).await.unwrap();
     // Later than the delay of any response, by which the end of the window may be overestimated.
     let later = now() + Duration::from_secs(1);
     for _ in 0..8 {
@@ -191,43 +218,4 @@ async fn the_password_of_the_url_is_never_in_debug_output() {
     let url = "redis://user:hunter2@127.0.0.1:1";
     let counters = open(url, "belfry", Duration::from_millis(25)).await.unwrap();
     assert!(!format!("{counters:?}").contains("hunter2"));
-}
-
-/// A cluster node without the slot, which redirects every script call to `to`.
-async fn node_without_slots(to: String) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        while let Ok((mut client, _)) = listener.accept().await {
-            let mut bytes = vec![0; 65_536];
-            while let Ok(read @ 1..) = client.read(&mut bytes).await {
-                let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
-                // Every command is an array, and our arguments do not look like one.
-                for command in text.split("\r\n").filter(|line| line.starts_with('*')) {
-                    let response = match (command, &text) {
-                        ("*3", text) if text.contains("SCRIPT") => "+0123\r\n".to_owned(),
-                        (_, text) if text.contains("EVALSHA") => format!("-MOVED 1 {to}\r\n"),
-                        _ => "+OK\r\n".to_owned(),
-                    };
-                    client.write_all(response.as_bytes()).await.unwrap();
-                }
-            }
-        }
-    });
-    address.to_string()
-}
-
-#[tokio::test]
-async fn in_a_cluster_the_node_of_the_slot_is_found() {
-    let Some(url) = redis_url() else { return };
-    let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
-    let node = node_without_slots(server).await;
-    let prefix = fresh_prefix();
-    let counters = connect(&format!("redis://{node}"), &prefix).await;
-    assert_eq!(counters.state().status, EngineStatus::Redis);
-    let limit = limit("l", 9, 60);
-    counters.check(CountMode::Check, &[account(&limit, 1)], now()).await;
-    let peek =
-        connect(&url, &prefix).await.check(CountMode::Peek, &[account(&limit, 1)], now()).await;
-    assert_eq!(remaining(&peek), [8]);
 }

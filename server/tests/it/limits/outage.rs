@@ -17,13 +17,13 @@ type Action = fn(&mut Redis);
 
 /// Clients with many addresses that send requests until stopped.
 #[derive(Clone, Default)]
-struct Load {
-    stopped: Arc<AtomicBool>,
+pub(super) struct Load {
+    pub(super) stopped: Arc<AtomicBool>,
     responses: Arc<AtomicUsize>,
 }
 
 impl Load {
-    async fn send(self, url: String, client_number: usize) {
+    pub(super) async fn send(self, url: String, client_number: usize) {
         let client = reqwest::Client::new();
         for number in 0.. {
             if self.stopped.load(Ordering::Relaxed) {
@@ -37,13 +37,13 @@ impl Load {
         }
     }
 
-    async fn wait_for_progress(&self) {
+    pub(super) async fn wait_for_progress(&self) {
         let before = self.responses.load(Ordering::Relaxed);
         wait_until(async || self.responses.load(Ordering::Relaxed) > before + 50).await;
     }
 }
 
-async fn wait_until(mut done: impl AsyncFnMut() -> bool) {
+pub(super) async fn wait_until(mut done: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
     while !done().await {
         assert!(start.elapsed() < DEADLINE, "timed out");
@@ -51,12 +51,12 @@ async fn wait_until(mut done: impl AsyncFnMut() -> bool) {
     }
 }
 
-async fn get(server: &Process, path: &str) -> String {
+pub(super) async fn get(server: &Process, path: &str) -> String {
     let response = reqwest::get(format!("{}{path}", server.url)).await.unwrap();
     response.text().await.unwrap()
 }
 
-async fn has_metric(server: &Process, line: &str) -> bool {
+pub(super) async fn has_metric(server: &Process, line: &str) -> bool {
     get(server, "/metrics").await.lines().any(|other| other == line)
 }
 

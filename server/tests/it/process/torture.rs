@@ -65,6 +65,14 @@ fn outages_of_redis_during_writes_fail_no_request() {
     }
 }
 
+/// A primary is killed, slots are moved, and a replica becomes the primary.
+#[test]
+fn failovers_and_moved_slots_of_a_redis_cluster_keep_counts_exact() {
+    if has_postgres() && engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
+        assert_nothing_is_lost("redis-cluster", 3);
+    }
+}
+
 /// Once with a full file system, and once with a limit on the size of files.
 #[test]
 fn a_disk_that_becomes_full_during_writes_loses_nothing() {

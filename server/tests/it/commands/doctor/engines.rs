@@ -1,6 +1,8 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
-use test_engines::{Postgres, Redis, free_port};
+use std::time::Duration;
+
+use test_engines::{Postgres, Redis, RedisCluster, free_port};
 
 use super::{doctor, doctor_at, with_database};
 use crate::commands::{Workspace, on_both_engines};
@@ -187,13 +189,13 @@ async fn a_redis_that_cannot_count_is_reported() {
     redis::cmd("ACL").arg(&limited).exec_async(&mut connection).await.unwrap();
     let url = redis.url().replace("redis://", "redis://limited:hunter2@");
     let checks = doctor(&workspace, &["--redis", &url]);
-    checks.assert_failed("redis", "ACL SETUSER … ~{belfry}:* +evalsha");
+    checks.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
     let text = format!("{:?}", checks.results);
     assert!(!text.contains("hunter2"), "{text}");
 
     // The permissions that are recommended are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
-    let mut sufficient = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~{belfry}:*"];
+    let mut sufficient = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
     sufficient.extend(commands.split(' '));
     redis::cmd("ACL").arg(&sufficient).exec_async(&mut connection).await.unwrap();
     doctor(&workspace, &["--redis", &url]).assert("redis", "ok", "");
@@ -203,4 +205,45 @@ async fn a_redis_that_cannot_count_is_reported() {
     redis.stop().unwrap();
     let checks = doctor(&workspace, &["--redis", &redis.url()]);
     checks.assert_failed("redis", "start Redis, or correct its URL");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_shard_of_a_cluster_is_checked() {
+    if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
+        return;
+    }
+    let mut cluster = RedisCluster::start(Duration::from_mins(10)).unwrap();
+    let workspace = with_database();
+    workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
+    let primaries = cluster.primaries().unwrap();
+    let shards =
+        primaries.iter().map(|&number| format!("shard {}: ", cluster.node(number).address()));
+    let shards: Vec<String> = shards.collect();
+    let checks = doctor(&workspace, &["--redis", &cluster.url()]);
+    for shard in &shards {
+        checks.assert("redis", "ok", &format!("{shard}runs the script of limits"));
+    }
+    assert_eq!(checks.exit_code, Some(0));
+
+    // The permissions that are recommended are enough.
+    let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire \
+                    +cluster|slots +asking +time";
+    for number in 0..6 {
+        let mut user = vec!["ACL", "SETUSER", "limited", "on", ">hunter2", "~belfry:*"];
+        user.extend(commands.split(' '));
+        cluster.command(number, &user).unwrap();
+    }
+    let url = cluster.url().replace("redis://", "redis://limited:hunter2@");
+    doctor(&workspace, &["--redis", &url]).assert("redis", "ok", &shards[0]);
+
+    cluster.node(primaries[1]).kill().unwrap();
+    let checks = doctor(&workspace, &["--redis", &cluster.url()]);
+    checks.assert("redis", "ok", &shards[0]);
+    checks.assert_failed("redis", &format!("{}nodes count on their own", shards[1]));
+    assert_ne!(checks.exit_code, Some(0));
+
+    let redis = Redis::start().unwrap();
+    let twice = format!("redis://{0},{0}", redis.address());
+    let checks = doctor(&workspace, &["--redis", &twice]);
+    checks.assert_failed("redis", "write one address, or start the servers with cluster-enabled");
 }

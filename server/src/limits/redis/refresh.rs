@@ -1,0 +1,180 @@
+//! Finds the servers that count: whether the configured server is in a cluster, and which nodes own
+//! its slots.
+//!
+//! The slots are read again when a node fails, when a node redirects a request, and every minute.
+//! While a node is unavailable they are read repeatedly, until another node has replaced it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{ConnectionInfo, ErrorKind, RedisError, RedisResult, Value};
+use tokio::time::{sleep, timeout};
+
+use super::connection::{Connection, host, with_address};
+use super::node::{CONNECT_TIMEOUT, log_unavailable};
+use super::slots::{ALL_SLOTS, Address, SlotRange, parse_slots};
+use super::topology::{Servers, Shard, Topology};
+
+/// The time limit for reading the slots from a connected node.
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// The time between two reads of the slots while all nodes are available.
+const INTERVAL: Duration = Duration::from_mins(1);
+/// The shortest and the longest delay between two reads while a node is unavailable.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+/// The shortest delay between two reads.
+const MIN_DELAY: Duration = Duration::from_millis(10);
+
+/// What a server reports about the servers that count.
+#[derive(Debug)]
+pub(super) enum View {
+    /// It is not in a cluster.
+    Single(ConnectionInfo),
+    /// It is in a cluster with these slots.
+    Cluster(ConnectionInfo, Vec<SlotRange>),
+}
+
+/// What discovery remembers between two reads.
+#[derive(Debug, Default)]
+struct Discovery {
+    /// All nodes of the cluster, which are asked if no connected node responds.
+    known: Vec<ConnectionInfo>,
+    reads: usize,
+}
+
+/// Keeps the topology up to date.
+pub(super) async fn refresh_loop(servers: Arc<Servers>) {
+    let mut delay = RETRY_DELAYS.0;
+    let mut discovery = Discovery::default();
+    loop {
+        let (unavailable, nodes) = servers.unavailable();
+        if unavailable.is_empty() && nodes > 0 {
+            delay = RETRY_DELAYS.0;
+            let _or_interval = timeout(INTERVAL, servers.refresh.notified()).await;
+        } else {
+            let _or_delay = timeout(delay, servers.refresh.notified()).await;
+            delay = RETRY_DELAYS.1.min(delay * 2);
+        }
+        if let Err(reason) = servers.update(&mut discovery).await {
+            tracing::debug!(reason, "cannot read the slots of Redis");
+        }
+        sleep(MIN_DELAY).await;
+    }
+}
+
+impl Servers {
+    /// Looks for the servers that count for the first time.
+    pub(super) async fn update_first(&self) {
+        if let Err(reason) = self.update(&mut Discovery::default()).await {
+            let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
+            log_unavailable(&seeds.join(","), &reason);
+        }
+    }
+
+    /// Replaces the topology by that of the first server that responds.
+    async fn update(&self, discovery: &mut Discovery) -> Result<(), String> {
+        let topology = match self.discover(discovery).await? {
+            View::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
+            View::Cluster(info, mut ranges) => {
+                // A hash tag is found quickly in a large range, and the last one of a node is used.
+                ranges.sort_by_key(|range| range.slots.len());
+                let to_info = |address: &Address| with_address(&info, address);
+                discovery.known = ranges
+                    .iter()
+                    .flat_map(|range| range.replicas.iter().chain([&range.primary]))
+                    .filter_map(to_info)
+                    .collect();
+                let shards = ranges.into_iter().filter_map(|range| {
+                    let primary = to_info(&range.primary)?;
+                    let primary = self.node_at(primary, Some(range.slots.clone()));
+                    Some(Shard { slots: range.slots, primary })
+                });
+                let mut shards: Vec<Shard> = shards.collect();
+                shards.sort_by_key(|shard| *shard.slots.start());
+                Topology::Cluster(shards)
+            }
+        };
+        self.replace(topology);
+        Ok(())
+    }
+
+    async fn discover(&self, discovery: &mut Discovery) -> Result<View, String> {
+        let mut reason = "no address".to_owned();
+        // In varying order, because a node that is cut off reports outdated slots.
+        let topology = self.topology();
+        let mut nodes = topology.nodes();
+        let first = discovery.reads % nodes.len().max(1);
+        nodes.rotate_left(first);
+        discovery.reads += 1;
+        for node in nodes {
+            let Some(live) = node.get() else { continue };
+            let mut connection = live.connection.clone();
+            let Ok(response) = timeout(RESPONSE_TIMEOUT, connection.cluster_slots()).await else {
+                continue;
+            };
+            match self.interpret(&node.info, response) {
+                Ok(view) => return Ok(view),
+                Err(error) => reason = error,
+            }
+        }
+        for info in discovery.known.iter().chain(&self.seeds) {
+            match self.ask(info).await {
+                Ok(view) => return Ok(view),
+                Err(error) => reason = error,
+            }
+        }
+        Err(reason)
+    }
+
+    /// Connects to a server for its view.
+    async fn ask(&self, info: &ConnectionInfo) -> Result<View, String> {
+        let ask = async {
+            let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;
+            self.interpret(info, connection.cluster_slots().await)
+        };
+        let response = timeout(CONNECT_TIMEOUT, ask).await;
+        response.unwrap_or_else(|_| Err(format!("no connection within {CONNECT_TIMEOUT:?}")))
+    }
+
+    fn interpret(
+        &self,
+        info: &ConnectionInfo,
+        response: RedisResult<Value>,
+    ) -> Result<View, String> {
+        interpret(info, self.seeds.len(), response).map_err(|error| error.to_string())
+    }
+}
+
+/// The view of a server by its response to `CLUSTER SLOTS`.
+pub(super) fn interpret(
+    info: &ConnectionInfo,
+    addresses: usize,
+    response: RedisResult<Value>,
+) -> RedisResult<View> {
+    let invalid = |reason, detail: String| RedisError::from((ErrorKind::Client, reason, detail));
+    match response {
+        Ok(response) => {
+            let ranges = parse_slots(&response, host(info));
+            if ranges.is_empty() {
+                let detail = format!("create it with redis-cli --cluster create ({})", info.addr());
+                return Err(invalid("the cluster has no slots", detail));
+            }
+            Ok(View::Cluster(info.clone(), ranges))
+        }
+        // Also if the user may not read the slots: outside of a cluster this is not needed.
+        Err(error) if is_response(&error) && addresses == 1 => Ok(View::Single(info.clone())),
+        Err(error) if is_response(&error) => {
+            let detail = format!(
+                "several addresses are those of one cluster, but {} reports: {error}; write one \
+                 address",
+                info.addr()
+            );
+            Err(invalid("not a cluster", detail))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the server responded with an error, as opposed to a failed connection.
+fn is_response(error: &RedisError) -> bool {
+    matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension)
+}

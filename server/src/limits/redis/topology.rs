@@ -1,0 +1,223 @@
+//! The servers that count: one, or the primaries of a cluster by the slots they own.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use belfry_core::limits::Bucket;
+use redis::ConnectionInfo;
+use smallvec::SmallVec;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::node::{Node, NodeSettings};
+use super::script::Counter;
+use crate::metrics::RedisMetrics;
+
+/// How long a node remains connected that owns no slot yet, but was the target of a redirect.
+const REDIRECT_LIFETIME: Duration = Duration::from_mins(1);
+
+/// The servers that count.
+#[derive(Debug)]
+pub(super) enum Topology {
+    /// No server has responded yet.
+    Unknown,
+    /// One server, which is not in a cluster.
+    Single(Arc<Node>),
+    /// The primaries of a cluster, ordered by their slots.
+    Cluster(Vec<Shard>),
+}
+
+/// A range of slots and the primary that owns it.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) slots: RangeInclusive<u16>,
+    pub(super) primary: Arc<Node>,
+}
+
+impl Topology {
+    /// The node that counts in a slot; `None` if no node owns it.
+    pub(super) fn node(&self, slot: u16) -> Option<&Arc<Node>> {
+        match self {
+            Self::Unknown => None,
+            Self::Single(node) => Some(node),
+            Self::Cluster(shards) => {
+                let index = shards.partition_point(|shard| *shard.slots.end() < slot);
+                let shard = shards.get(index)?;
+                shard.slots.contains(&slot).then_some(&shard.primary)
+            }
+        }
+    }
+
+    /// All nodes that count, each once.
+    pub(super) fn nodes(&self) -> Vec<&Arc<Node>> {
+        let mut nodes: Vec<&Arc<Node>> = match self {
+            Self::Unknown => Vec::new(),
+            Self::Single(node) => vec![node],
+            Self::Cluster(shards) => shards.iter().map(|shard| &shard.primary).collect(),
+        };
+        nodes.sort_unstable_by_key(|node| Arc::as_ptr(node));
+        nodes.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        nodes
+    }
+}
+
+/// The buckets of a request that one run of the script counts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) slot: u16,
+    /// The indices of the buckets.
+    pub(super) indices: SmallVec<[usize; 4]>,
+    pub(super) counters: Vec<Counter>,
+}
+
+/// Groups buckets by their slot; in a single group for a server that is not in a cluster.
+pub(super) fn group(
+    buckets: &[Bucket<'_>],
+    prefix: &str,
+    is_cluster: bool,
+) -> SmallVec<[Group; 2]> {
+    let mut groups: SmallVec<[Group; 2]> = SmallVec::new();
+    for (index, bucket) in buckets.iter().enumerate() {
+        let counter = Counter::of(bucket, prefix);
+        let slot = if is_cluster { counter.slot() } else { 0 };
+        if let Some(group) = groups.iter_mut().find(|group| group.slot == slot) {
+            group.indices.push(index);
+            group.counters.push(counter);
+        } else {
+            let mut counters = Vec::with_capacity(buckets.len());
+            counters.push(counter);
+            groups.push(Group { slot, indices: SmallVec::from_slice(&[index]), counters });
+        }
+    }
+    groups
+}
+
+/// The servers, and what is needed to connect to them.
+#[derive(Debug)]
+pub(super) struct Servers {
+    /// The configured addresses.
+    pub(super) seeds: Vec<ConnectionInfo>,
+    pub(super) settings: NodeSettings,
+    topology: ArcSwap<Topology>,
+    /// All nodes that are connected, by their address.
+    nodes: Mutex<HashMap<String, Arc<Node>>>,
+    /// Wakes the task that looks for changes of the topology.
+    pub(super) refresh: Arc<Notify>,
+    pub(super) metrics: RedisMetrics,
+}
+
+impl Servers {
+    pub(super) fn new(seeds: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
+        let refresh = Arc::new(Notify::new());
+        let failed = Arc::clone(&refresh);
+        Self {
+            seeds,
+            settings: NodeSettings { prefix: prefix.into(), timeout, failed },
+            topology: ArcSwap::from_pointee(Topology::Unknown),
+            nodes: Mutex::default(),
+            refresh,
+            metrics: RedisMetrics::default(),
+        }
+    }
+
+    /// The current topology.
+    pub(super) fn topology(&self) -> Arc<Topology> {
+        self.topology.load_full()
+    }
+
+    /// The node at an address, to which a connection is started if there is none.
+    pub(super) fn node_at(
+        &self,
+        info: ConnectionInfo,
+        slots: Option<RangeInclusive<u16>>,
+    ) -> Arc<Node> {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = &self.settings;
+        let node = nodes
+            .entry(info.addr().to_string())
+            .or_insert_with(|| Node::start(info, slots.clone(), settings.clone()));
+        if let Some(slots) = slots {
+            node.set_slots(slots);
+        }
+        Arc::clone(node)
+    }
+
+    /// Replaces the topology, and closes connections to nodes that are not part of it.
+    pub(super) fn replace(&self, topology: Topology) {
+        let topology = Arc::new(topology);
+        self.topology.store(Arc::clone(&topology));
+        let used = topology.nodes();
+        let is_needed = |node: &Arc<Node>| {
+            used.iter().any(|used| Arc::ptr_eq(used, node))
+                || node.created.elapsed() < REDIRECT_LIFETIME
+        };
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.retain(|_, node| is_needed(node));
+    }
+
+    /// The addresses of the nodes that do not count at the moment, and the number of all nodes. No
+    /// nodes if none has responded yet.
+    pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
+        let topology = self.topology();
+        let nodes = topology.nodes();
+        let unavailable = nodes.iter().filter(|node| node.get().is_none());
+        (unavailable.map(|node| node.address()).collect(), nodes.len())
+    }
+
+    /// Waits until the first attempt to connect to each node has ended.
+    pub(super) async fn settle(&self, deadline: Instant) {
+        for node in self.topology().nodes() {
+            node.get_first(deadline).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use belfry_core::limits::{Limit, LimitKey, Network};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn keys() -> impl Strategy<Value = LimitKey> {
+        let network = any::<std::net::IpAddr>().prop_map(Network::from_address);
+        prop_oneof![
+            any::<i64>().prop_map(LimitKey::Account),
+            any::<i64>().prop_map(LimitKey::App),
+            network.clone().prop_map(LimitKey::Network),
+            (network, ".*").prop_map(|(network, name)| LimitKey::name_from(network, &name)),
+        ]
+    }
+
+    proptest! {
+        /// Every bucket is in one group, buckets of one subject are in the same, and each group is
+        /// in one slot.
+        #[test]
+        fn groups_divide_the_buckets_by_their_slots(keys in prop::collection::vec(keys(), 0..8)) {
+            let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_secs(60)).unwrap().into();
+            let buckets: Vec<_> = keys.iter().map(|&key| Bucket { limit: &limit, key }).collect();
+            let groups = group(&buckets, "p", true);
+            let mut group_of = vec![None; buckets.len()];
+            for (number, group) in groups.iter().enumerate() {
+                for (&index, counter) in group.indices.iter().zip(&group.counters) {
+                    prop_assert_eq!(counter, &Counter::of(&buckets[index], "p"));
+                    prop_assert_eq!(counter.slot(), group.slot);
+                    prop_assert_eq!(group_of[index].replace(number), None);
+                }
+            }
+            for (one, key) in keys.iter().enumerate() {
+                prop_assert!(group_of[one].is_some());
+                for (other, other_key) in keys.iter().enumerate() {
+                    if key.subject() == other_key.subject() {
+                        prop_assert_eq!(group_of[one], group_of[other]);
+                    }
+                }
+            }
+            let single = group(&buckets, "p", false);
+            prop_assert_eq!(single.len(), usize::from(!buckets.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Several nodes that share counters in a Redis cluster.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use test_engines::RedisCluster;
+use tokio::task::JoinSet;
+
+use super::nodes::node;
+use super::outage::{Load, admitted, get, has_metric, wait_until};
+use crate::counters::engine::shared_cluster;
+use crate::support::databases::engine_url;
+use crate::support::process::run_successfully;
+use crate::support::{Process, TestDatabase};
+
+/// A cluster whose nodes the test may stop. `None` where tests of Redis are not run.
+fn own_cluster(node_timeout: Duration) -> Option<RedisCluster> {
+    engine_url("Redis", "BELFRY_TEST_REDIS")?;
+    Some(RedisCluster::start(node_timeout).unwrap())
+}
+
+/// Each request has another address, so it is counted in two slots.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
+    let Some(cluster) = shared_cluster() else { return };
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "trusted_proxies = ['127.0.0.1']\n\
+                    limits = { redis_timeout = '30s', redis_prefix = 'three-nodes' }";
+    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    let (url, redis) = (database.url().unwrap(), cluster.url());
+    let start = |()| Process::start(folder.path(), &["--database", url, "--redis", &redis]);
+    let nodes = [(); 3].map(start);
+    run_successfully(folder.path(), &["account", "add", "alice", "--database", url]);
+    let issue = ["token", "issue", "alice", "--database", url];
+    let token: Arc<str> = run_successfully(folder.path(), &issue).trim().into();
+
+    let client = reqwest::Client::new();
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut clients = JoinSet::new();
+    for number in 0..64_usize {
+        let (client, next, token) = (client.clone(), Arc::clone(&next), Arc::clone(&token));
+        let url = format!("{}/api/v1/apps/verify_credentials", nodes[number % 3].url);
+        clients.spawn(async move {
+            let mut admitted = 0;
+            loop {
+                let request = next.fetch_add(1, Ordering::Relaxed);
+                if request >= 900 {
+                    return admitted;
+                }
+                let address = format!("10.0.{}.{}", request / 250, request % 250);
+                let request = client.get(&url).bearer_auth(&token);
+                let response = request.header("x-forwarded-for", address).send().await.unwrap();
+                let status = response.status();
+                assert!(status == 200 || status == 429, "{status}");
+                admitted += usize::from(status == 200);
+            }
+        });
+    }
+    assert_eq!(clients.join_all().await.into_iter().sum::<usize>(), 300);
+    for node in &nodes {
+        assert!(get(node, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(has_metric(node, "belfry_rate_limit_local_decisions_total 0").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
+    let Some(cluster) = own_cluster(Duration::from_secs(30)) else { return };
+    let settings = "trusted_proxies = ['127.0.0.1']\n\
+                    limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
+    let nodes = [(); 2].map(|()| node(&cluster.url(), settings));
+    let stopped = Arc::new(AtomicBool::new(false));
+    let mut clients = JoinSet::new();
+    for number in 0..8_usize {
+        let urls = nodes.each_ref().map(|(node, _)| format!("{}/x", node.url));
+        let stopped = Arc::clone(&stopped);
+        clients.spawn(async move {
+            let client = reqwest::Client::new();
+            let mut addresses = 0;
+            while !stopped.load(Ordering::Relaxed) {
+                let address = format!("10.{number}.{}.{}", addresses / 250, addresses % 250);
+                let mut admitted = 0;
+                for request in 0..25 {
+                    let request = client.get(&urls[request % 2]);
+                    let request = request.header("x-forwarded-for", &address);
+                    let status = request.send().await.unwrap().status();
+                    assert!(status == 404 || status == 429, "{status}");
+                    admitted += usize::from(status == 404);
+                }
+                assert_eq!(admitted, 20, "{address}");
+                addresses += 1;
+            }
+            addresses
+        });
+    }
+    let moved = tokio::task::spawn_blocking(move || {
+        let primaries = cluster.primaries().unwrap();
+        cluster.move_slots(primaries[0], primaries[1], 200).unwrap();
+        cluster.move_slots(primaries[1], primaries[2], 200).unwrap();
+        cluster
+    });
+    let _cluster = moved.await.unwrap();
+    stopped.store(true, Ordering::Relaxed);
+    let addresses: usize = clients.join_all().await.into_iter().sum();
+    assert!(addresses > 16, "{addresses}");
+    for (node, _) in &nodes {
+        assert!(has_metric(node, "belfry_rate_limit_local_decisions_total 0").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
+    let Some(mut cluster) = own_cluster(Duration::from_millis(1500)) else { return };
+    let settings = "trusted_proxies = ['127.0.0.1']\n\
+                    limits = { redis_timeout = '250ms', rows.ip = { requests = 20 } }";
+    let [(one, _one), (two, _two)] = [(); 2].map(|()| node(&cluster.url(), settings));
+    let primaries = cluster.primaries().unwrap();
+    let address_on = |cluster: &RedisCluster, primary| {
+        let mut addresses = (1..250).map(|last| format!("192.0.2.{last}"));
+        let is_there = |address: &String| {
+            cluster.primary_of(&format!("belfry:{{ip:{address}}}:ip")).unwrap() == primary
+        };
+        addresses.find(is_there).unwrap()
+    };
+    let addresses: Vec<_> =
+        primaries.iter().map(|&primary| address_on(&cluster, primary)).collect();
+    let load = Load::default();
+    let mut clients = JoinSet::new();
+    for client in 0..4 {
+        clients.spawn(load.clone().send(one.url.clone(), client));
+        clients.spawn(load.clone().send(two.url.clone(), client + 4));
+    }
+    for address in &addresses {
+        assert_eq!(admitted(&one, address, 5).await, 5);
+    }
+    load.wait_for_progress().await;
+
+    let killed = cluster.node(primaries[0]).address();
+    cluster.node(primaries[0]).kill().unwrap();
+    for node in [&one, &two] {
+        wait_until(async || has_metric(node, "belfry_redis_up 0").await).await;
+    }
+    let ready = get(&one, "/readyz").await;
+    let expected = format!("1 of 3 shards unreachable, counting locally for them: {killed}");
+    assert!(ready.contains(&expected), "{ready}");
+    // The replica takes over.
+    for node in [&one, &two] {
+        wait_until(async || has_metric(node, "belfry_redis_up 1").await).await;
+        assert!(get(node, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(node.log().matches("Redis unavailable").count() <= 10);
+    }
+    load.wait_for_progress().await;
+    for address in &addresses[1..] {
+        assert_eq!(admitted(&two, address, 30).await, 15, "{address} is on another shard");
+    }
+    let on_failed_shard = admitted(&two, &addresses[0], 30).await;
+    assert!((15..=20).contains(&on_failed_shard), "{on_failed_shard}");
+
+    // The old primary returns as a replica. A failover without loss stops nothing either.
+    cluster.node(primaries[0]).restart().unwrap();
+    let cluster = tokio::task::spawn_blocking(move || {
+        cluster.wait_until_complete().unwrap();
+        cluster.fail_over(primaries[1]).unwrap();
+        cluster
+    });
+    let _cluster = cluster.await.unwrap();
+    load.wait_for_progress().await;
+    assert_eq!(admitted(&one, &addresses[1], 3).await, 0);
+    load.stopped.store(true, Ordering::Relaxed);
+    clients.join_all().await;
+}

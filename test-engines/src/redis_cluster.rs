@@ -1,0 +1,345 @@
+//! A private Redis or Valkey cluster.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::launch::find_program;
+use crate::{EngineError, Redis, free_port};
+
+/// The number of primaries, each of which has a replica.
+pub const SHARDS: usize = 3;
+
+/// Far longer than a change of the cluster takes, even on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// A private cluster of three primaries and three replicas, without persistence.
+///
+/// Nodes have the numbers 0 to 5. The roles of primary and replica change with failovers.
+#[derive(Debug)]
+pub struct RedisCluster {
+    nodes: Vec<Redis>,
+    cli: PathBuf,
+}
+
+/// A slot that is being moved from one primary to another.
+#[derive(Debug)]
+pub struct SlotMove {
+    slot: String,
+    from: usize,
+    to: usize,
+}
+
+/// What a node reports about a node of the cluster.
+#[derive(Debug, Clone)]
+struct NodeLine {
+    port: u16,
+    flags: Vec<String>,
+    /// The id of its primary; `None` for a primary.
+    primary: Option<String>,
+    slots: usize,
+}
+
+impl RedisCluster {
+    /// Starts a cluster. A primary that does not respond for `node_timeout` is replaced by its
+    /// replica. Until then, other shards respond.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] if Redis is not installed; otherwise the reason, with its log.
+    pub fn start(node_timeout: Duration) -> Result<Self, EngineError> {
+        let cli = find_program(&["redis-cli", "valkey-cli"])?;
+        let mut nodes = Vec::new();
+        for _ in 0..2 * SHARDS {
+            nodes.push(start_node(node_timeout)?);
+        }
+        let cluster = Self { nodes, cli };
+        let mut create = vec!["--cluster".to_owned(), "create".to_owned()];
+        create.extend(cluster.nodes.iter().map(Redis::address));
+        create.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_owned));
+        cluster.run(&create)?;
+        cluster.wait_until_complete()?;
+        Ok(cluster)
+    }
+
+    /// The URL of all nodes.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let addresses: Vec<_> = self.nodes.iter().map(Redis::address).collect();
+        format!("redis://{}", addresses.join(","))
+    }
+
+    /// A node by its number.
+    pub fn node(&mut self, number: usize) -> &mut Redis {
+        &mut self.nodes[number]
+    }
+
+    /// The URL of one node.
+    #[must_use]
+    pub fn node_url(&self, number: usize) -> String {
+        self.nodes[number].url()
+    }
+
+    /// Runs a command on a node and returns its output.
+    ///
+    /// # Errors
+    /// When the node does not respond.
+    pub fn command(&self, number: usize, arguments: &[&str]) -> Result<String, EngineError> {
+        let port = self.nodes[number].port().to_string();
+        let mut all = vec!["-p".to_owned(), port];
+        all.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self.run(&all)
+    }
+
+    /// The numbers of the primaries that own slots and respond.
+    ///
+    /// # Errors
+    /// When no node responds.
+    pub fn primaries(&self) -> Result<Vec<usize>, EngineError> {
+        let lines = self.lines()?;
+        let primaries = lines.iter().filter(|line| is_primary(line) && is_alive(line));
+        Ok(primaries.filter_map(|line| self.number(line)).collect())
+    }
+
+    /// The number of the primary of the slot of a key.
+    ///
+    /// # Errors
+    /// When no node responds, or no primary owns the slot.
+    pub fn primary_of(&self, key: &str) -> Result<usize, EngineError> {
+        for number in self.primaries()? {
+            // A primary redirects if it does not own the slot.
+            if !self.command(number, &["TYPE", key])?.starts_with("MOVED") {
+                return Ok(number);
+            }
+        }
+        Err(failed(format!("no primary owns the slot of {key}")))
+    }
+
+    /// The number of the replica of a primary.
+    ///
+    /// # Errors
+    /// When there is none that responds.
+    pub fn replica_of(&self, primary: usize) -> Result<usize, EngineError> {
+        let lines = self.lines()?;
+        let id = Some(self.id(primary)?);
+        lines
+            .iter()
+            .find(|line| line.primary.is_some() && line.primary == id && is_alive(line))
+            .and_then(|line| self.number(line))
+            .ok_or_else(|| failed(format!("node {primary} has no replica")))
+    }
+
+    /// The number of keys of a node.
+    ///
+    /// # Errors
+    /// When it does not respond.
+    pub fn keys(&self, number: usize) -> Result<usize, EngineError> {
+        let output = self.command(number, &["DBSIZE"])?;
+        output.trim().parse().map_err(|_| failed(output))
+    }
+
+    /// Makes the replica of a primary the primary, without loss. Returns its number.
+    ///
+    /// # Errors
+    /// When it does not become the primary.
+    pub fn fail_over(&self, primary: usize) -> Result<usize, EngineError> {
+        let replica = self.replica_of(primary)?;
+        self.command(replica, &["CLUSTER", "FAILOVER"])?;
+        self.wait_until("the failover has ended", || {
+            Ok(self.primaries()?.contains(&replica) && !self.primaries()?.contains(&primary))
+        })?;
+        Ok(replica)
+    }
+
+    /// Moves slots with their keys from one primary to another.
+    ///
+    /// # Errors
+    /// When a node does not respond.
+    pub fn move_slots(&self, from: usize, to: usize, slots: usize) -> Result<(), EngineError> {
+        let reshard = [
+            "--cluster".to_owned(),
+            "reshard".to_owned(),
+            self.nodes[from].address(),
+            "--cluster-from".to_owned(),
+            self.id(from)?,
+            "--cluster-to".to_owned(),
+            self.id(to)?,
+            "--cluster-slots".to_owned(),
+            slots.to_string(),
+            "--cluster-yes".to_owned(),
+        ];
+        self.run(&reshard).map(drop)
+    }
+
+    /// Begins to move the slot of a key, without moving any key.
+    ///
+    /// # Errors
+    /// When a node does not respond.
+    pub fn begin_move(&self, key: &str, from: usize, to: usize) -> Result<SlotMove, EngineError> {
+        let slot = self.command(from, &["CLUSTER", "KEYSLOT", key])?.trim().to_owned();
+        self.command(to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.id(from)?])?;
+        self.command(from, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", &self.id(to)?])?;
+        Ok(SlotMove { slot, from, to })
+    }
+
+    /// Moves one key of a slot that is being moved.
+    ///
+    /// # Errors
+    /// When a node does not respond.
+    pub fn move_key(&self, slot_move: &SlotMove, key: &str) -> Result<(), EngineError> {
+        let port = self.nodes[slot_move.to].port().to_string();
+        let arguments = ["MIGRATE", "127.0.0.1", &port, key, "0", "5000"];
+        self.command(slot_move.from, &arguments).map(drop)
+    }
+
+    /// Moves the remaining keys of a slot, and then the slot.
+    ///
+    /// # Errors
+    /// When a node does not respond.
+    pub fn end_move(&self, slot_move: SlotMove) -> Result<(), EngineError> {
+        let SlotMove { slot, from, to } = &slot_move;
+        let keys = self.command(*from, &["CLUSTER", "GETKEYSINSLOT", slot, "10000"])?;
+        for key in keys.lines().filter(|key| !key.is_empty()) {
+            self.move_key(&slot_move, key)?;
+        }
+        for node in [*to, *from] {
+            self.command(node, &["CLUSTER", "SETSLOT", slot, "NODE", &self.id(*to)?])?;
+        }
+        Ok(())
+    }
+
+    /// The id of a node.
+    fn id(&self, number: usize) -> Result<String, EngineError> {
+        let id = self.command(number, &["CLUSTER", "MYID"])?;
+        Ok(id.trim().to_owned())
+    }
+
+    /// Waits until three primaries own all slots, each has a replica, and all nodes agree.
+    ///
+    /// # Errors
+    /// When that does not happen in time.
+    pub fn wait_until_complete(&self) -> Result<(), EngineError> {
+        self.wait_until("all nodes agree", || {
+            for number in 0..self.nodes.len() {
+                let info = self.command(number, &["CLUSTER", "INFO"])?;
+                let lines = parse_lines(&self.command(number, &["CLUSTER", "NODES"])?);
+                let is_complete = lines.len() == self.nodes.len()
+                    && lines.iter().all(is_alive)
+                    && lines.iter().filter(|line| is_primary(line)).count() == SHARDS
+                    && info.contains("cluster_state:ok");
+                let replication = self.command(number, &["INFO", "replication"])?;
+                let is_linked = replication.contains("role:master")
+                    || replication.contains("master_link_status:up");
+                if !is_complete || !is_linked {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn wait_until(
+        &self,
+        event: &str,
+        mut has_happened: impl FnMut() -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        let start = Instant::now();
+        while !has_happened().unwrap_or_default() {
+            if start.elapsed() > DEADLINE {
+                let nodes = self.lines();
+                return Err(failed(format!("timed out before {event}: {nodes:?}")));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// The nodes, as reported by the first that responds.
+    fn lines(&self) -> Result<Vec<NodeLine>, EngineError> {
+        let mut last = failed("no node responds".to_owned());
+        for node in self.nodes.iter().filter(|node| node.is_responsive()) {
+            let port = node.port().to_string();
+            match self.run(&["-p", &port, "CLUSTER", "NODES"].map(str::to_owned)) {
+                Ok(output) => return Ok(parse_lines(&output)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn number(&self, line: &NodeLine) -> Option<usize> {
+        self.nodes.iter().position(|node| node.port() == line.port)
+    }
+
+    fn run(&self, arguments: &[String]) -> Result<String, EngineError> {
+        let output = Command::new(&self.cli).args(arguments).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            return Ok(text);
+        }
+        Err(failed(text + &String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+fn failed(reason: String) -> EngineError {
+    EngineError::Failed { name: "redis cluster".to_owned(), reason, log: String::new() }
+}
+
+fn start_node(node_timeout: Duration) -> Result<Redis, EngineError> {
+    let options = [
+        ("--cluster-enabled", "yes".to_owned()),
+        ("--cluster-config-file", "nodes.conf".to_owned()),
+        ("--cluster-node-timeout", node_timeout.as_millis().to_string()),
+        ("--cluster-require-full-coverage", "no".to_owned()),
+        ("--cluster-port", free_port()?.to_string()),
+        ("--repl-diskless-sync-delay", "0".to_owned()),
+    ];
+    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+    Redis::start_with(options.collect())
+}
+
+/// Parses the output of `CLUSTER NODES`.
+fn parse_lines(output: &str) -> Vec<NodeLine> {
+    output.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<NodeLine> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let [_id, address, flags, primary, _, _, _, _, slots @ ..] = fields.as_slice() else {
+        return None;
+    };
+    let (_, port) = address.split_once('@')?.0.rsplit_once(':')?;
+    Some(NodeLine {
+        port: port.parse().ok()?,
+        flags: flags.split(',').map(str::to_owned).collect(),
+        primary: (*primary != "-").then(|| (*primary).to_owned()),
+        slots: slots.len(),
+    })
+}
+
+fn is_primary(line: &NodeLine) -> bool {
+    line.primary.is_none() && line.slots > 0
+}
+
+fn is_alive(line: &NodeLine) -> bool {
+    !line.flags.iter().any(|flag| flag.starts_with("fail") || flag == "handshake")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_parsed() {
+        let output = "\
+07c3 127.0.0.1:30004@31004,host slave e7d1 0 1426238317239 4 connected
+e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460 9000
+67ed 127.0.0.1:30002@31002 master,fail - 0 1426238316232 2 disconnected
+";
+        let lines = parse_lines(output);
+        let summary: Vec<_> =
+            lines.iter().map(|line| (line.port, is_primary(line), is_alive(line))).collect();
+        assert_eq!(summary, [(30_004, false, true), (30_001, true, true), (30_002, false, false)]);
+        assert_eq!(lines[0].primary.as_deref(), Some("e7d1"));
+    }
+}

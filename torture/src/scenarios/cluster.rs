@@ -1,0 +1,279 @@
+//! Failovers and moved slots of a Redis cluster, while three nodes count requests in it.
+//!
+//! Each client sends more requests from an address than its limit admits, then continues with
+//! another address. All requests of a round have the token of one account, so each is counted for
+//! two subjects. Without a failed shard, exactly the limit is admitted for every address, and the
+//! account is counted exactly for the admitted requests. With one, this holds for the keys of the
+//! other shards.
+
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use test_engines::{Postgres, RedisCluster};
+
+use crate::Result;
+use crate::client::{Client, Request};
+use crate::node::Node;
+use crate::outcome::Run;
+
+const NODES: usize = 3;
+const CLIENTS: usize = 64;
+/// The number of requests that the limit of an address admits, and that a client sends.
+const LIMIT: usize = 20;
+const REQUESTS: usize = 25;
+/// After this time, a primary that does not respond is replaced by its replica.
+const NODE_TIMEOUT: Duration = Duration::from_millis(1500);
+/// The maximum time until a node uses the replaced shard again.
+const RECOVERY: Duration = Duration::from_mins(1);
+
+const SETTINGS: &str = "\
+trusted_proxies = ['127.0.0.1']
+[limits]
+redis_timeout = '5s'
+rows.ip = { requests = 20, window = '1h' }
+rows.account = { requests = 4000000, window = '1h' }
+";
+
+/// The events, one for each round in turn.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// SIGKILL of a primary, which its replica replaces. It returns as a replica.
+    Kill,
+    /// Slots with their keys are moved from one primary to another.
+    MoveSlots,
+    /// A replica becomes the primary, in agreement with it.
+    FailOver,
+}
+
+/// The requests of one address.
+struct Series {
+    address: String,
+    admitted: usize,
+}
+
+pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
+    let postgres = Postgres::start()?;
+    let mut cluster = RedisCluster::start(NODE_TIMEOUT)?;
+    let arguments = ["--database", &postgres.url(), "--redis", &cluster.url()];
+    let nodes: Vec<Node> =
+        (0..NODES).map(|_| Node::start_new(run, &arguments, SETTINGS)).collect::<Result<_>>()?;
+    while let Some(round) = run.next_round() {
+        let event = [Event::Kill, Event::MoveSlots, Event::FailOver][round as usize % 3];
+        let account = format!("account{round}");
+        let token = add_account(run, &nodes[0], &account, &postgres.url())?;
+        let keys_before = account_keys(&cluster)?;
+        let load = RoundLoad::new(round, &token);
+        let mut failed_shard = None;
+        let all_series = thread::scope(|scope| -> Result<Vec<Series>> {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| {
+                    let (load, nodes) = (&load, &nodes);
+                    scope.spawn(move || load.send(client, nodes))
+                })
+                .collect();
+            let caused = load.wait_for_responses(500).and_then(|()| {
+                failed_shard = cause(run, event, &mut cluster)?;
+                nodes.iter().try_for_each(wait_until_redis_is_used)?;
+                load.wait_for_responses(500)
+            });
+            load.is_over.store(true, Ordering::Relaxed);
+            let mut all = Vec::new();
+            for client in clients {
+                all.extend(client.join().map_err(|_| "a client panicked")??);
+            }
+            caused.map(|()| all)
+        })?;
+        verify(run, &cluster, &load, &all_series, failed_shard, &keys_before)?;
+        run.end_round();
+    }
+    Ok(())
+}
+
+/// Causes an event and waits for its end. Returns the new primary of a failed shard.
+fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
+    let primaries = cluster.primaries()?;
+    let primary = primaries[run.rng.usize(..primaries.len())];
+    match event {
+        Event::Kill => {
+            let replica = cluster.replica_of(primary)?;
+            cluster.node(primary).kill()?;
+            let start = Instant::now();
+            while !cluster.primaries()?.contains(&replica) {
+                if start.elapsed() > RECOVERY {
+                    return Err("no replica has replaced the killed primary".into());
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+            cluster.node(primary).restart()?;
+            cluster.wait_until_complete()?;
+            return Ok(Some(replica));
+        }
+        Event::MoveSlots => {
+            let to = primaries.iter().find(|&&other| other != primary).ok_or("one primary")?;
+            cluster.move_slots(primary, *to, 100)?;
+            cluster.move_slots(*to, primary, 100)?;
+        }
+        Event::FailOver => drop(cluster.fail_over(primary)?),
+    }
+    cluster.wait_until_complete()?;
+    Ok(None)
+}
+
+/// Checks the counts of a round.
+fn verify(
+    run: &mut Run,
+    cluster: &RedisCluster,
+    load: &RoundLoad,
+    all_series: &[Series],
+    failed_shard: Option<usize>,
+    keys_before: &[String],
+) -> Result<()> {
+    let failed = load.failed.load(Ordering::Relaxed);
+    run.outcome.failed += failed;
+    let description = || load.first_failure.lock().map(|text| text.clone()).unwrap_or_default();
+    run.outcome.check(failed == 0, || format!("{failed} requests failed: {}", description()));
+    let is_on_failed_shard = |key: &str| -> Result<bool> {
+        let Some(failed) = failed_shard else { return Ok(false) };
+        Ok(cluster.primary_of(key)? == failed)
+    };
+    let mut admitted = 0;
+    for Series { address, admitted: of_series } in all_series {
+        admitted += of_series;
+        let is_exact = *of_series == LIMIT;
+        // Every node may have counted locally, and the counts of the shard may be lost.
+        let is_expected = is_exact
+            || *of_series <= LIMIT * (NODES + 2)
+                && is_on_failed_shard(&format!("belfry:{{ip:{address}}}:ip"))?;
+        run.outcome.check(is_expected, || format!("{of_series} admitted of {address}"));
+    }
+    run.outcome.acknowledged += admitted as u64;
+
+    let keys = account_keys(cluster)?;
+    let key =
+        keys.iter().find(|key| !keys_before.contains(key)).ok_or("no counter of the account")?;
+    if !is_on_failed_shard(key)? {
+        let count = cluster.command(cluster.primary_of(key)?, &["GET", key])?;
+        let count: usize = count.trim().parse()?;
+        run.outcome.check(count == admitted, || format!("{key}: {count}, but {admitted} admitted"));
+    }
+    Ok(())
+}
+
+/// The keys of the counters of accounts.
+fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
+    let mut keys = Vec::new();
+    for primary in cluster.primaries()? {
+        let output = cluster.command(primary, &["KEYS", "belfry:{account:*"])?;
+        keys.extend(output.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+    }
+    Ok(keys)
+}
+
+/// Adds an account and returns an access token of it.
+fn add_account(run: &Run, node: &Node, name: &str, database: &str) -> Result<String> {
+    let belfry = |arguments: &[&str]| -> Result<String> {
+        let mut command = Command::new(&run.settings.belfry);
+        let output = command.args(arguments).args(["--database", database]);
+        let output = output.current_dir(node.dir()).output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into());
+        }
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    };
+    belfry(&["account", "add", name])?;
+    belfry(&["token", "issue", name])
+}
+
+fn wait_until_redis_is_used(node: &Node) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let response = Client::new(node.address).send(&Request::get("/readyz"))?;
+        if response.body.contains("\"redis\":\"ok\"") {
+            return Ok(());
+        }
+        if start.elapsed() > RECOVERY {
+            return Err(format!("still {} after a failover: {}", response.body, node.log()).into());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The load of one round.
+struct RoundLoad {
+    round: u32,
+    token: String,
+    is_over: AtomicBool,
+    responses: AtomicU64,
+    failed: AtomicU64,
+    first_failure: Mutex<String>,
+}
+
+impl RoundLoad {
+    fn new(round: u32, token: &str) -> Self {
+        Self {
+            round,
+            token: token.to_owned(),
+            is_over: AtomicBool::new(false),
+            responses: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            first_failure: Mutex::default(),
+        }
+    }
+
+    /// Sends series of requests until the round is over.
+    fn send(&self, client: usize, nodes: &[Node]) -> Result<Vec<Series>> {
+        let clients: Vec<Client> = nodes.iter().map(|node| Client::new(node.address)).collect();
+        let mut all = Vec::new();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let address = format!(
+                "{}.{}.{client}.{}",
+                20 + self.round / 250,
+                self.round % 250,
+                all.len() % 250
+            );
+            if all.len() >= 250 {
+                // All addresses of this client are used.
+                break;
+            }
+            let request = Request::get("/api/v1/apps/verify_credentials")
+                .with_bearer(&self.token)
+                .with_header("x-forwarded-for", &address);
+            let mut admitted = 0;
+            for number in 0..REQUESTS {
+                match clients[(client + number) % clients.len()].send(&request) {
+                    Ok(response) if response.status == 200 => admitted += 1,
+                    Ok(response) if response.status == 429 => {}
+                    Ok(response) => {
+                        self.record_failure(&format!("{} {}", response.status, response.body))
+                    }
+                    Err(error) => self.record_failure(&error.to_string()),
+                }
+                self.responses.fetch_add(1, Ordering::Relaxed);
+            }
+            all.push(Series { address, admitted });
+        }
+        Ok(all)
+    }
+
+    fn record_failure(&self, reason: &str) {
+        if self.failed.fetch_add(1, Ordering::Relaxed) == 0
+            && let Ok(mut first) = self.first_failure.lock()
+        {
+            reason.clone_into(&mut first);
+        }
+    }
+
+    fn wait_for_responses(&self, more: u64) -> Result<()> {
+        let (start, before) = (Instant::now(), self.responses.load(Ordering::Relaxed));
+        while self.responses.load(Ordering::Relaxed) - before < more {
+            if start.elapsed() > RECOVERY {
+                return Err(format!("fewer than {more} responses in {RECOVERY:?}").into());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
