@@ -117,6 +117,8 @@ families! {
         "Maximum number of connections of the pool";
     POSTGRES_WAITING = Gauge "belfry_postgres_waiting_requests" []
         "Reads and writes that wait for a connection";
+    POSTGRES_COMMIT_WRITES = Histogram "belfry_postgres_commit_writes" []
+        "Writes that were committed in one transaction";
     POSTGRES_PROBE_DURATION = Histogram "belfry_postgres_probe_duration_seconds" []
         "Time until a notification to this node itself arrived";
     POSTGRES_PROBE_FAILURES = Counter "belfry_postgres_probe_failures_total" []

@@ -90,6 +90,8 @@ pub struct PostgresMetrics {
     pub waiting: Gauge,
     /// Durations of transactions.
     pub commits: Histogram,
+    /// Writes in a transaction.
+    pub commit_writes: Histogram,
     /// Time until a notification to this node itself arrived.
     pub probes: Histogram,
     /// Times that notifications could not be received.
@@ -99,14 +101,16 @@ pub struct PostgresMetrics {
 impl Default for PostgresMetrics {
     fn default() -> Self {
         let [commits, probes] = [Histogram::durations(), Histogram::durations()];
+        let commit_writes = Histogram::numbers();
         let (waiting, probe_failures) = Default::default();
-        Self { waiting, commits, probes, probe_failures }
+        Self { waiting, commits, commit_writes, probes, probe_failures }
     }
 }
 
 impl PostgresMetrics {
     pub(crate) fn write(&self, out: &mut Exposition) {
         out.family(&families::STORE_COMMIT_DURATION).histogram(&["postgresql"], &self.commits);
+        out.histogram(&families::POSTGRES_COMMIT_WRITES, &self.commit_writes);
         out.value(&families::POSTGRES_WAITING, self.waiting.get());
         out.histogram(&families::POSTGRES_PROBE_DURATION, &self.probes);
         out.value(&families::POSTGRES_PROBE_FAILURES, self.probe_failures.get());

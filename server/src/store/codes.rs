@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::audit::insert_event;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Row, sql};
+use super::engine::{Batch, FromRow, Grouping, Row, sql};
 use super::tokens::token_event;
 use super::{Store, StoreError, to_json};
 
@@ -173,7 +173,7 @@ impl Store {
             ))
             .and(sql("select token from codes where lookup = $1", [code.into()]))
             .and_events(&self.entries, &token_event(token.lookup));
-        let [_, _, redeemed] = self.write_rows(batch).await?;
+        let [_, _, redeemed] = self.write_rows(batch.grouped(Grouping::Code(code))).await?;
         match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),

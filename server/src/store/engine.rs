@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 
 pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
-pub(crate) use self::statement::{Batch, OnMissingRows, Statement, sql};
+pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement, sql};
 use super::StoreError;
 use super::outage::{Operation, Outage};
 use crate::metrics::exposition::Exposition;

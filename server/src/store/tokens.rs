@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::audit::insert_event;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Row, Statement, sql};
+use super::engine::{Batch, FromRow, Grouping, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
@@ -101,7 +101,7 @@ impl Store {
     pub async fn add_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let batch = Batch::from(insert(token, None));
         let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
-        let outcome = self.update(batch).await?;
+        let outcome = self.update(batch.grouped(Grouping::NewRows)).await?;
         if token.account_id.is_none() {
             self.uses.record_app_token(token.app_id, token.created_at);
         }

@@ -5,6 +5,7 @@ mod crash;
 mod encoding;
 mod failover;
 mod files;
+mod group_commit;
 mod nodes;
 mod pooler;
 pub(crate) mod proxy;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use belfry_core::secret::LookupKey;
+
 use super::{Rows, Value};
 use crate::store::invalidation::Invalidation;
 
@@ -13,6 +15,7 @@ pub(crate) struct Batch {
     /// The statements that insert audit events.
     pub(crate) events: Range<usize>,
     pub(crate) on_missing_rows: OnMissingRows,
+    pub(crate) grouping: Grouping,
 }
 
 /// What happens when a statement of a batch returns no rows.
@@ -25,7 +28,30 @@ pub(crate) enum OnMissingRows {
     RollBack,
 }
 
+/// Whether PostgreSQL may write a batch in one transaction with batches of other callers. The rows
+/// that it changes stay locked until that transaction ends. In a transaction the batches have the
+/// order of these values, so that all transactions lock rows in the same order. (SQLite has one
+/// writer, which always writes batches together.)
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grouping {
+    /// It is written alone.
+    #[default]
+    Alone,
+    /// It only inserts rows, and with new keys.
+    NewRows,
+    /// It changes this code, and otherwise only inserts rows with new keys.
+    Code(LookupKey),
+    /// It changes one ruleset of this account.
+    Ruleset(i64),
+}
+
 impl Batch {
+    /// Allows PostgreSQL to write it together with others. With [`OnMissingRows::RollBack`] it must
+    /// have one statement.
+    pub(crate) fn grouped(self, grouping: Grouping) -> Self {
+        Self { grouping, ..self }
+    }
+
     /// Adds a statement.
     pub(crate) fn and(mut self, statement: Statement) -> Self {
         self.statements.push(statement);

@@ -64,6 +64,15 @@ impl NodeId {
         sql("select pg_notify('belfry', $1)", [self.payload(invalidation).into()])
     }
 
+    /// The statement that notifies other nodes of several writes.
+    pub(super) fn notify_all(&self, invalidations: &[Invalidation]) -> Statement {
+        let payloads = invalidations.iter().map(|&invalidation| self.payload(invalidation));
+        let payloads = payloads.collect::<Vec<_>>().join(",");
+        let notify = "select count(pg_notify('belfry', payload)) \
+                      from unnest(string_to_array($1, ',')) as payload";
+        sql(notify, [payloads.into()])
+    }
+
     fn payload(&self, invalidation: Invalidation) -> String {
         format!("{} by {:016x}", invalidation.to_text(), self.0.load(Ordering::SeqCst))
     }

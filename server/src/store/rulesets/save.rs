@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{RulesetsForUpdate, StoredRulesets, Versioned};
 use crate::random;
-use crate::store::engine::{Batch, OnMissingRows, Statement, sql};
+use crate::store::engine::{Batch, Grouping, OnMissingRows, Statement, sql};
 use crate::store::invalidation::Invalidation;
 use crate::store::{Store, StoreError};
 
@@ -99,7 +99,12 @@ impl Store {
             return Ok(SaveOutcome::Saved);
         }
         let on_missing_rows = OnMissingRows::RollBack;
-        let batch = Batch { statements, on_missing_rows, ..Batch::default() };
+        let grouping = match statements.len() {
+            1 => Grouping::Ruleset(read.account),
+            // Committed or rolled back depending on its rows.
+            _ => Grouping::Alone,
+        };
+        let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
         let rows = self.write(batch.invalidating(Invalidation::Rules(read.account))).await?;
         let mut versions = Vec::with_capacity(saved.len());
         for rows in rows {
