@@ -28,7 +28,7 @@ const LENGTH: Duration = Duration::from_secs(3);
 
 /// Prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
-    fill::fill(&fill::Arguments { accounts: MEMBERS.into(), rules: true }).await?;
+    fill::fill(&fill::Arguments { accounts: MEMBERS.into(), rules: true, database: None }).await?;
     let service = http_service().await?;
     let body = Bytes::from(request_body(service.state().server_name()).to_string());
     let response = send(&service, &body).await?;

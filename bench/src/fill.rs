@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use belfry::random;
 use belfry::store::{
-    Account, AddAccountError, Database, NewToken, Options, SerializedDocument, Store, StoredApp,
+    Account, AddAccountError, Database, NewToken, Options, SecretUrl, SerializedDocument, Store,
+    StoredApp,
 };
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
@@ -28,9 +29,12 @@ pub(crate) struct Arguments {
     /// Give each account ten rules
     #[arg(long)]
     pub(crate) rules: bool,
+    /// Add them to this PostgreSQL
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<SecretUrl>,
 }
 
-/// Adds the accounts to `data/belfry.db` and prints the template of their tokens.
+/// Adds the accounts and prints the template of their tokens.
 pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     add_accounts(arguments).await?;
     // `{padded}` stands for the number with ten digits.
@@ -38,12 +42,11 @@ pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds the accounts to `data/belfry.db`.
-pub(crate) async fn add_accounts(
-    &Arguments { accounts, rules }: &Arguments,
-) -> Result<(), Box<dyn Error>> {
-    let now = Timestamp::UNIX_EPOCH;
-    let database = Database::Sqlite("data/belfry.db".into());
+/// Adds the accounts to the database of the arguments, or to `data/belfry.db`.
+pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let (now, accounts, rules) = (Timestamp::UNIX_EPOCH, arguments.accounts, arguments.rules);
+    let sqlite = || Database::Sqlite("data/belfry.db".into());
+    let database = arguments.database.clone().map_or_else(sqlite, Database::Postgres);
     let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
     store.add_app(&app(now)).await?;
     let world = Arc::new(World::new());

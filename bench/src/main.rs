@@ -4,6 +4,7 @@
 //! `ms (5 or less)` contains a target.
 
 mod backup;
+mod cold;
 mod counters;
 mod evaluate;
 mod evaluation;
@@ -27,11 +28,13 @@ enum Part {
     /// Measure backup and restore with the program `belfry` beside this one, SQLite in this directory
     /// and the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
     Backup(backup::Arguments),
+    /// Measure reads that are not cached on the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
+    Cold,
     /// Measure the rate limit counters in memory
     Counters,
     /// Add 10,000 accounts with rules to data/belfry.db and measure an evaluation for them
     Evaluate,
-    /// Add accounts with an access token each to data/belfry.db
+    /// Add accounts with an access token each to data/belfry.db or to PostgreSQL
     Fill(fill::Arguments),
     /// Measure durable writes on SQLite in this directory, and on the PostgreSQL of the variable
     /// `BELFRY_TEST_POSTGRES`
@@ -44,6 +47,7 @@ enum Part {
 async fn main() -> Result<(), Box<dyn Error>> {
     match Part::parse() {
         Part::Backup(arguments) => backup::measure(&arguments).await,
+        Part::Cold => cold::measure().await,
         Part::Counters => counters::measure(),
         Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,
@@ -58,4 +62,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Prints a result.
 fn row(name: &str, value: impl std::fmt::Display, unit: &str) {
     println!("{name}\t{value}\t{unit}");
+}
+
+/// Returns the median; of an even number of values the greater one.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }

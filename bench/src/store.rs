@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::fill::app;
 use crate::process::cpu_seconds;
-use crate::row;
+use crate::{median, row};
 
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 16, 64];
@@ -75,11 +75,6 @@ async fn measure_one(
         row(&name, format_args!("{ratio:.1}"), "times one task");
     }
     Ok(())
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }
 
 /// Writes tokens with this many tasks, and returns the number of acknowledged writes per

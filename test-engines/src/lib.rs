@@ -16,6 +16,7 @@
 //! ```
 
 mod chromedriver;
+mod cpu;
 mod error;
 mod launch;
 mod pgbouncer;

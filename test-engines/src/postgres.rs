@@ -13,6 +13,7 @@ use std::time::Duration;
 use nix::unistd::{User, geteuid};
 use tempfile::TempDir;
 
+use crate::cpu::cpu_us_with_children;
 use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{OnDrop, ProcessGroup, Signal, UserIds};
 use crate::{EngineError, free_port};
@@ -56,7 +57,15 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::start`].
     pub fn start_durable() -> Result<Self, EngineError> {
-        Self::start_as(&[], &[])
+        Self::start_durable_with(&[])
+    }
+
+    /// Starts PostgreSQL for measurements with these settings (`name=value`).
+    ///
+    /// # Errors
+    /// As [`Postgres::start`].
+    pub fn start_durable_with(settings: &[&str]) -> Result<Self, EngineError> {
+        Self::start_as(&[], settings)
     }
 
     fn start_as(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
@@ -128,6 +137,13 @@ impl Postgres {
         }
         let log = String::from_utf8_lossy(&output.stderr).into_owned();
         Err(EngineError::Failed { name: "psql".into(), reason: output.status.to_string(), log })
+    }
+
+    /// Returns the CPU time that the server and its backends have used so far in microseconds; NaN
+    /// where `/proc` does not exist.
+    #[must_use]
+    pub fn cpu_us(&self) -> f64 {
+        self.group.as_ref().map_or(f64::NAN, |group| cpu_us_with_children(group.id()))
     }
 
     /// Stops the server in "fast" mode: clients are disconnected, transactions rolled back.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::cpu::cpu_us;
 use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{OnDrop, ProcessGroup, Signal};
 use crate::{EngineError, free_port};
@@ -67,6 +68,27 @@ impl Redis {
     #[must_use]
     pub fn is_responsive(&self) -> bool {
         self.group.is_some() && !self.is_paused
+    }
+
+    /// Returns the CPU time that the server has used so far in microseconds; NaN where `/proc` does
+    /// not exist.
+    #[must_use]
+    pub fn cpu_us(&self) -> f64 {
+        self.group.as_ref().map_or(f64::NAN, |group| cpu_us(group.id()))
+    }
+
+    /// Returns a section of the response to `INFO`, such as `commandstats`.
+    ///
+    /// # Errors
+    /// When the server does not respond.
+    pub fn info(&self, section: &str) -> Result<String, EngineError> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        // Redis closes the connection after the response.
+        stream.write_all(format!("INFO {section}\r\nQUIT\r\n").as_bytes())?;
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        Ok(response)
     }
 
     /// Stops the server. Its data is lost; [`Self::restart`] uses the same port.

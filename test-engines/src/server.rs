@@ -8,6 +8,7 @@ use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::cpu::cpu_us;
 use crate::process_group::{OnDrop, ProcessGroup, Signal};
 
 /// Far longer than a server takes to stop, even on a busy machine.
@@ -102,8 +103,7 @@ impl Server {
     /// Returns the CPU time used so far in microseconds; NaN where `/proc` does not exist.
     #[must_use]
     pub fn cpu_us(&self) -> f64 {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.group.id()));
-        parse_ticks(&stat.unwrap_or_default()).map_or(f64::NAN, |ticks| ticks * 10_000.0)
+        cpu_us(self.group.id())
     }
 }
 
@@ -115,13 +115,6 @@ fn parse_megabytes(status: &str, field: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kibibytes * 1024.0 / 1e6)
-}
-
-/// Returns user plus system time in hundredths of a second. The process name before these fields
-/// is in parentheses and may itself contain parentheses and spaces.
-fn parse_ticks(stat: &str) -> Option<f64> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
 }
 
 #[cfg(test)]
@@ -141,12 +134,5 @@ mod tests {
         let status = "Name:\tbelfry\nVmHWM:\t   12500 kB\nVmRSS:\t    9000 kB\n";
         assert_eq!(parse_megabytes(status, "VmHWM:"), Some(12.8));
         assert_eq!(parse_megabytes(status, "VmSwap:"), None);
-    }
-
-    #[test]
-    fn cpu_time_is_read_after_any_process_name() {
-        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 131 0 0 0 250 50 9 9 20 0 3 0";
-        assert_eq!(parse_ticks(stat), Some(300.0));
-        assert_eq!(parse_ticks(""), None);
     }
 }

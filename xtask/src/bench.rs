@@ -1,11 +1,15 @@
 //! `cargo xtask bench`: throughput, memory and start time against the performance targets.
 
 mod compare;
+mod engines;
 mod measure;
+mod nodes;
 mod overload;
+mod pgbench;
 mod request;
 mod rows;
 mod setup;
+mod storage;
 mod wrk;
 
 use std::error::Error;

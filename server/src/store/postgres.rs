@@ -21,9 +21,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use tokio_postgres::Client;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::connect_error::reason;

@@ -10,8 +10,10 @@ use std::time::Duration;
 use test_engines::{Postgres, Server};
 
 use super::compare::Comparison;
+use super::nodes::Nodes;
+use super::pgbench::Pgbench;
 use super::setup::{Setup, belfry_command};
-use super::{Bench, overload};
+use super::{Bench, overload, storage};
 use crate::cargo;
 
 /// A row of the table.
@@ -33,6 +35,12 @@ pub(super) enum Kind {
     /// Latency of the setup's request, and of others, while expensive push rules are evaluated by
     /// the application service with this token.
     Overload(Setup, &'static str),
+    /// Throughput and operations of the engines with one, two and four nodes.
+    Nodes(Nodes),
+    /// Throughput relative to pgbench with the same statements.
+    Pgbench(Pgbench),
+    /// Bytes of accounts, tokens, rules and counters.
+    Storage(Setup),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Part(&'static str),
 }
@@ -126,10 +134,15 @@ impl Row {
             Kind::Throughput(comparison) => {
                 return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
-            Kind::Part(_) if bench.other.is_some() => {
+            Kind::Part(_) | Kind::Nodes(_) | Kind::Pgbench(_) | Kind::Storage(_)
+                if bench.other.is_some() =>
+            {
                 return Err("not measured: it has no reference in another build".into());
             }
             Kind::Part(part) => return run_part(bench, part),
+            Kind::Nodes(nodes) => return nodes.measure(bench, self.name),
+            Kind::Pgbench(pgbench) => return Ok(vec![pgbench.measure(bench, self.name)?]),
+            Kind::Storage(setup) => return storage::measure(bench, setup),
             Kind::Overload(setup, token) => return overload::measure(bench, setup, token),
             Kind::IdleMemory => ("MB", idle_memory),
             Kind::StartTime => ("ms", start_time),
@@ -169,8 +182,11 @@ fn run_part(bench: &Bench, part: &str) -> Result<Vec<Line>, Box<dyn Error>> {
     let mut command = Command::new(&bench.current.bench);
     command.arg(part).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres =
-        if matches!(part, "backup" | "store") { Some(Postgres::start_durable()?) } else { None };
+    let postgres = if matches!(part, "backup" | "cold" | "store") {
+        Some(Postgres::start_durable()?)
+    } else {
+        None
+    };
     if let Some(postgres) = &postgres {
         command.env("BELFRY_TEST_POSTGRES", postgres.url());
     }

@@ -1,11 +1,17 @@
 //! The rows of the table: the measurements and their performance targets.
 
-use std::io;
+mod requests;
 
+use self::requests::{
+    client_credentials, evaluate, gateway_check, read_rules, read_rules_of_account, rejected,
+    write_rule,
+};
 use super::compare::{Comparison, Reference};
 use super::measure::{Kind, Row, Target};
+use super::nodes::Nodes;
+use super::pgbench::{self, Pgbench};
 use super::request::Request;
-use super::setup::{Belfry, Setup};
+use super::setup::Setup;
 
 /// Rate limits that are counted and reported but never reached. The numbers have about as many
 /// digits as in practice, because the length of the headers affects wrk.
@@ -26,13 +32,11 @@ const APPLICATION_SERVICE: &str = "[[application_services]]\n\
     sender_localpart = \"bench0\"\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
 
-const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
-
-const JSON: &str = "application/json";
-const FORM: &str = "application/x-www-form-urlencoded";
-
 /// Members of the room in the evaluation row.
 const MEMBERS: u32 = 10_000;
+
+/// Members of the room in the evaluation row with several nodes.
+const FEW_MEMBERS: u32 = 100;
 
 const DEFAULT_SETUP: Setup = Setup {
     arguments: &[],
@@ -47,11 +51,19 @@ const DEFAULT_SETUP: Setup = Setup {
 const READ_RULES: Setup = Setup { prepare: |belfry| read_rules(belfry, ""), ..DEFAULT_SETUP };
 
 /// Reads all push rules of a random account.
-const READ_RULES_OF_1_000: Setup = Setup {
-    accounts: 1_000,
-    prepare: |_| Ok(Request::new("GET", PUSH_RULES).with_bearer("{token}")),
-    ..DEFAULT_SETUP
-};
+const READ_RULES_OF_1_000: Setup =
+    Setup { accounts: 1_000, prepare: |_| Ok(read_rules_of_account()), ..DEFAULT_SETUP };
+
+/// Accounts with ten rules each, and limits in Redis.
+const SHARED: Setup = Setup { accounts: 10_000, rules: true, redis: true, ..DEFAULT_SETUP };
+
+/// Reads all push rules of a random account, on several nodes.
+const READ_RULES_SHARED: Setup = Setup { prepare: READ_RULES_OF_1_000.prepare, ..SHARED };
+
+/// The limits of [`WIDE_LIMITS`] without a cache.
+const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
+    account = { requests = 9999999, window = \"1m\" }\n\
+    ip = { requests = 9999999, window = \"1m\" }\n";
 
 const COMPARISON: Comparison = Comparison {
     setup: DEFAULT_SETUP,
@@ -190,7 +202,7 @@ pub(super) const ROWS: &[Row] = &[
                 settings: APPLICATION_SERVICE,
                 accounts: MEMBERS,
                 rules: true,
-                prepare: |_| Ok(evaluate()),
+                prepare: |_| Ok(evaluate(MEMBERS)),
                 ..DEFAULT_SETUP
             },
             connections: 2,
@@ -201,57 +213,50 @@ pub(super) const ROWS: &[Row] = &[
     Row { name: "store, durable writes", kind: Kind::Part("store"), target: None },
     Row { name: "rate limit counters in memory", kind: Kind::Part("counters"), target: None },
     Row { name: "evaluation without the network", kind: Kind::Part("evaluate"), target: None },
+    // Several nodes.
+    shared("shared: GET /pushrules/", READ_RULES_SHARED),
+    shared(
+        "shared: GET one rule",
+        Setup { prepare: |belfry| read_rules(belfry, "global/content/cake"), ..SHARED },
+    ),
+    shared(
+        "shared: GET /pushrules/ without a cache",
+        Setup { settings: NO_CACHE, ..READ_RULES_SHARED },
+    ),
+    shared("shared: PUT rule", Setup { prepare: |_| Ok(write_rule()), ..SHARED }),
+    shared("shared: POST token", Setup { prepare: client_credentials, ..SHARED }),
+    shared("shared: gateway check", Setup { prepare: |_| Ok(gateway_check()), ..SHARED }),
+    shared(
+        "shared: POST evaluate, 100 members with 10 rules each",
+        Setup { settings: APPLICATION_SERVICE, prepare: |_| Ok(evaluate(FEW_MEMBERS)), ..SHARED },
+    ),
+    Row {
+        name: "pgbench: POST token, 64 connections",
+        kind: Kind::Pgbench(Pgbench {
+            setup: Setup { prepare: client_credentials, ..DEFAULT_SETUP },
+            script: pgbench::TOKEN,
+            connections: 64,
+        }),
+        target: None,
+    },
+    Row {
+        name: "pgbench: PUT rule, 64 connections",
+        kind: Kind::Pgbench(Pgbench {
+            setup: Setup { redis: false, prepare: |_| Ok(write_rule()), ..SHARED },
+            script: pgbench::RULE,
+            connections: 64,
+        }),
+        target: None,
+    },
+    Row { name: "cold reads, against a bare select", kind: Kind::Part("cold"), target: None },
+    Row {
+        name: "space of accounts, tokens, rules and counters",
+        kind: Kind::Storage(Setup { accounts: 100_000, ..READ_RULES_SHARED }),
+        target: None,
+    },
 ];
 
-/// Creates an account with one push rule and reads its rules at this path.
-fn read_rules(belfry: &Belfry<'_>, path: &str) -> io::Result<Request> {
-    belfry.command(&["account", "add", "ann"])?;
-    let token = belfry.command(&["token", "issue", "ann", "--scopes", "push"])?;
-    let put = Request::new("PUT", &format!("{PUSH_RULES}global/content/cake")).with_bearer(&token);
-    belfry.send(&put.with_body(JSON, r#"{"pattern":"cake","actions":["notify"]}"#))?;
-    Ok(Request::new("GET", &format!("{PUSH_RULES}{path}")).with_bearer(&token))
-}
-
-/// Creates or replaces a push rule of a random account.
-fn write_rule() -> Request {
-    Request::new("PUT", &format!("{PUSH_RULES}global/content/cake"))
-        .with_bearer("{token}")
-        .with_body(JSON, r#"{"pattern":"cake{random}","actions":["notify"]}"#)
-}
-
-/// Registers an app and requests an app-level token.
-fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
-    let register = Request::new("POST", "/api/v1/apps")
-        .with_body(FORM, "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob");
-    let app = String::from_utf8_lossy(&belfry.send(&register)?.body).into_owned();
-    let field = |name: &str| {
-        let value = app.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next()?;
-        Some(value.to_owned())
-    };
-    let (Some(id), Some(secret)) = (field("client_id"), field("client_secret")) else {
-        return Err(io::Error::other(app));
-    };
-    let body = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
-    Ok(Request::new("POST", "/oauth/token").with_body(FORM, body))
-}
-
-/// Evaluates a message for all members of a large room. It contains keywords of some of them.
-fn evaluate() -> Request {
-    let member = |number: u32| {
-        format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
-    };
-    let members = (0..MEMBERS).map(member).collect::<Vec<_>>().join(",");
-    let event = r#"{"type":"m.room.message","room_id":"!room7:example.org","sender":"@user19999:example.org","content":{"msgtype":"m.text","body":"Could somebody bring word17 to the meeting? We also need word4242 before Friday!"}}"#;
-    let room = format!(r#"{{"member_count":{MEMBERS}}}"#);
-    let body = format!(r#"{{"event":{event},"room":{room},"members":[{members}]}}"#);
-    Request::new("POST", "/_matrix/app/v1/evaluate")
-        .with_bearer("bench-service")
-        .with_body(JSON, body)
-}
-
-/// Uses up the limit, so that all further requests are rejected.
-fn rejected(belfry: &Belfry<'_>) -> io::Result<Request> {
-    let request = Request::new("GET", "/api/v1/instance");
-    belfry.send(&request)?;
-    Ok(Request { status: Some(429), ..request })
+/// A row with one, two and four nodes.
+const fn shared(name: &'static str, setup: Setup) -> Row {
+    Row { name, kind: Kind::Nodes(Nodes { setup, connections: 64 }), target: None }
 }

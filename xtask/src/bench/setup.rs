@@ -45,8 +45,7 @@ impl Setup {
     pub(super) fn start(&self, build: &Build) -> io::Result<Instance> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), self.settings)?;
-        let token =
-            if self.accounts > 0 { self.fill(&build.bench, dir.path())? } else { String::new() };
+        let token = self.fill(build, dir.path(), None)?;
         let redis = if self.redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
         let redis_url = redis.as_ref().map(Redis::url);
         let (program, path) = (build.belfry.clone(), dir.path().to_owned());
@@ -61,8 +60,7 @@ impl Setup {
             command
         };
         let server = Server::start(command(), dir.path())?;
-        let belfry = Belfry { server: &server, program: &build.belfry, dir: dir.path() };
-        let request = (self.prepare)(&belfry)?.with_accounts(self.accounts, &token);
+        let request = self.prepare(build, &server, dir.path(), &token)?;
         Ok(Instance {
             server: Some(server),
             command: Box::new(command),
@@ -73,12 +71,37 @@ impl Setup {
         })
     }
 
-    /// Adds accounts to the data directory and returns the template of their access tokens.
-    fn fill(&self, bench: &Path, dir: &Path) -> io::Result<String> {
+    /// Prepares a server, and returns the request with this template of the access tokens.
+    pub(super) fn prepare(
+        &self,
+        build: &Build,
+        server: &Server,
+        dir: &Path,
+        token: &str,
+    ) -> io::Result<Request> {
+        let belfry = Belfry { server, program: &build.belfry, dir };
+        Ok((self.prepare)(&belfry)?.with_accounts(self.accounts, token))
+    }
+
+    /// Adds accounts to the data directory or to PostgreSQL, and returns the template of their
+    /// access tokens.
+    pub(super) fn fill(
+        &self,
+        build: &Build,
+        dir: &Path,
+        database: Option<&str>,
+    ) -> io::Result<String> {
+        if self.accounts == 0 {
+            return Ok(String::new());
+        }
+        let bench = &build.bench;
         let mut command = Command::new(bench);
         command.current_dir(dir).arg("fill").arg(self.accounts.to_string());
         if self.rules {
             command.arg("--rules");
+        }
+        if let Some(database) = database {
+            command.args(["--database", database]);
         }
         let output = command
             .output()

@@ -82,13 +82,12 @@ impl Writer {
             (!invalidations.is_empty()).then(|| self.node_id.notify_all(&invalidations));
         let statements: Vec<&Statement> =
             batches.iter().flat_map(|batch| &batch.statements).chain(&notification).collect();
-        let write = async |client: &Object| match transaction::run(client, &begin, &statements)
-            .await?
-        {
-            End::Committed(rows) => Ok(Some(rows)),
-            End::RolledBack(error) if is_caused_by_server(&error) => Err(error),
-            End::RolledBack(_) => Ok(None),
-        };
+        let write =
+            async |client: &Object| match transaction::run(client, &begin, &statements).await? {
+                End::Committed(rows) => Ok(Some(rows)),
+                End::RolledBack(error) if is_caused_by_server(&error) => Err(error),
+                End::RolledBack(_) => Ok(None),
+            };
         let Some(rows) = self.run(write).await? else { return Ok(None) };
         let mut rows = rows.into_iter();
         let of_batch = |batch: &&Batch| rows.by_ref().take(batch.statements.len()).collect();

@@ -33,7 +33,8 @@ type Write<'a, T> = BoxFuture<'a, T>;
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {
-    write.map(|outcome| outcome.map(|ok| format!("{ok:?}")).map_err(|error| error.to_string()))
+    write
+        .map(|outcome| outcome.map(|ok| format!("{ok:?}")).map_err(|error| error.to_string()))
         .boxed()
 }
 
@@ -41,11 +42,7 @@ fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
 /// that they are the next group. Returns when they are queued; they continue when the transaction
 /// of `blocker` ends. (`monitor` is another client, because a transaction sees the activity as of
 /// its first look.)
-async fn queue<T>(
-    store: &Store,
-    [blocker, monitor]: [&Client; 2],
-    writes: &mut [Write<'_, T>],
-) {
+async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut [Write<'_, T>]) {
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
@@ -128,9 +125,7 @@ async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let save = |read, rule| write(store.save_ruleset(read, with_rule(read, "global", rule)));
-    let redeem = |token| {
-        write(store.redeem_code(hashed("c").lookup, hashed(token), at(1), None))
-    };
+    let redeem = |token| write(store.redeem_code(hashed("c").lookup, hashed(token), at(1), None));
     let mut writes = vec![
         save(&bob, "first"),
         redeem("first"),
@@ -146,8 +141,7 @@ async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
     let redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup).to_string();
     let saved = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
     let (first, second) = (saved(SaveOutcome::Saved), saved(SaveOutcome::Conflict));
-    let expected =
-        [first.clone(), Ok("()".into()), first, second.clone(), Err(redeemed), second];
+    let expected = [first.clone(), Ok("()".into()), first, second.clone(), Err(redeemed), second];
     assert_eq!(join_all(writes).await, expected);
     for account in [7, 8] {
         let rulesets = store.rulesets(account, at(5)).await.unwrap();

@@ -1,0 +1,106 @@
+//! Reads of rulesets that are not cached, against the same `select` through `tokio-postgres` alone.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use belfry::store::{Database, Options, Store};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+use tokio_postgres::{Client, NoTls, Statement};
+
+use crate::process::cpu_seconds;
+use crate::{fill, median, row};
+
+/// Accounts with ten rules each.
+const ACCOUNTS: u32 = 10_000;
+/// Concurrent reads, and connections.
+const TASKS: u32 = 16;
+/// The number of rounds, of which the median is reported. Each measures both.
+const ROUNDS: u32 = 5;
+/// The length of a measurement.
+const LENGTH: Duration = Duration::from_secs(2);
+
+/// The statement of `Store::rulesets`.
+const SELECT: &str =
+    "select scope, version, document from rulesets where account_id = $1 order by scope";
+
+/// Reads the rules of an account.
+trait Reader: Send + Sync + 'static {
+    fn read(&self, account: i64) -> impl Future<Output = ()> + Send;
+}
+
+impl Reader for Store {
+    async fn read(&self, account: i64) {
+        let rulesets = self.rulesets(account, Timestamp::UNIX_EPOCH).await;
+        assert!(!rulesets.expect("the read succeeds").is_empty());
+    }
+}
+
+/// A connection with the prepared statement.
+struct Bare(Client, Statement);
+
+impl Reader for Bare {
+    async fn read(&self, account: i64) {
+        let rows = self.0.query(&self.1, &[&account]).await.expect("the read succeeds");
+        assert!(!rows[0].get::<_, &str>(2).is_empty());
+    }
+}
+
+/// Prints the figures.
+pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
+    let url = std::env::var("BELFRY_TEST_POSTGRES")?;
+    let database = Some(url.parse()?);
+    let accounts = fill::Arguments { accounts: ACCOUNTS.into(), rules: true, database };
+    fill::add_accounts(&accounts).await?;
+    let options = Options { cache_bytes: 0, ..Options::default() };
+    let database = Database::Postgres(url.parse()?);
+    let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await?;
+    let mut bare = Vec::new();
+    for _ in 0..TASKS {
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await?;
+        tokio::spawn(connection);
+        let select = client.prepare(SELECT).await?;
+        bare.push(Arc::new(Bare(client, select)));
+    }
+    let stores: Vec<_> = (0..TASKS).map(|_| Arc::new(store.clone())).collect();
+
+    let (mut of_store, mut of_bare) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        of_store.push(read(&stores).await);
+        of_bare.push(read(&bare).await);
+    }
+    let ratio = median(of_store.iter().zip(&of_bare).map(|(one, other)| one.0 / other.0).collect());
+    for (name, figures) in [("store", of_store), ("bare select", of_bare)] {
+        let (rates, cpu): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
+        let name = format!("cold read of 10 rules, {name}");
+        row(&name, format_args!("{:.0}", median(rates)), "reads/s");
+        row(&name, format_args!("{:.1}", median(cpu)), "µs CPU of the client per read");
+    }
+    row("cold read of 10 rules, store", format_args!("{ratio:.2}"), "times the bare select");
+    Ok(())
+}
+
+/// Reads different accounts with a task for each reader. Returns the reads per second, and the CPU
+/// time of this process per read in microseconds.
+async fn read<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
+    let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let mut tasks = JoinSet::new();
+    for reader in readers {
+        let (reader, stop, reads) = (Arc::clone(reader), Arc::clone(&stop), Arc::clone(&reads));
+        tasks.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                // Neighbouring reads are of distant accounts.
+                let number = reads.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b1);
+                reader.read(i64::from(number % ACCOUNTS) + 1).await;
+            }
+        });
+    }
+    tokio::time::sleep(LENGTH).await;
+    stop.store(true, Ordering::Relaxed);
+    tasks.join_all().await;
+    let reads = f64::from(reads.load(Ordering::Relaxed));
+    (reads / start.elapsed().as_secs_f64(), (cpu_seconds() - cpu) / reads * 1e6)
+}

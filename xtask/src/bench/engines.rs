@@ -1,0 +1,155 @@
+//! PostgreSQL and Redis of a row, and the operations that they executed.
+
+use std::error::Error;
+use std::iter::Sum;
+use std::net::SocketAddr;
+use std::ops::{Add, Sub};
+
+use test_engines::{Postgres, Redis};
+
+/// A PostgreSQL that counts statements, and a Redis.
+pub(super) struct Engines {
+    pub postgres: Postgres,
+    pub redis: Redis,
+}
+
+/// Operations: since the engines were started, or of a load.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Operations {
+    /// Statements in PostgreSQL, without those that begin and end transactions.
+    pub statements: f64,
+    /// Reads and transactions: sent at once, and then the response is awaited.
+    pub round_trips: f64,
+    pub notifications: f64,
+    /// Requests to Redis, each of which runs a script.
+    pub scripts: f64,
+    /// Commands in Redis, with those of the scripts.
+    pub commands: f64,
+}
+
+impl Engines {
+    /// Starts both. PostgreSQL is durable.
+    pub(super) fn start() -> Result<Self, Box<dyn Error>> {
+        let postgres =
+            Postgres::start_durable_with(&["shared_preload_libraries=pg_stat_statements"])?;
+        postgres.execute("create extension pg_stat_statements")?;
+        Ok(Self { postgres, redis: Redis::start()? })
+    }
+
+    /// The operations so far. Those that engines do not count are read from the metrics of the
+    /// nodes.
+    pub(super) fn operations(
+        &self,
+        nodes: impl Iterator<Item = SocketAddr>,
+    ) -> Result<Operations, Box<dyn Error>> {
+        let statements = self.postgres.execute(
+            "select sum(calls) from pg_stat_statements where query !~* \
+             '^(begin|commit|rollback|set |create extension)' and query !~ 'pg_stat_statements'",
+        )?;
+        let commands = command_calls(&self.redis.info("commandstats")?);
+        let statements = statements.parse().unwrap_or(0.0);
+        let engines = Operations { statements, commands, ..Operations::default() };
+        let nodes = nodes.map(|node| Ok(node_operations(&scrape(node)?)));
+        Ok(engines + nodes.sum::<Result<Operations, Box<dyn Error>>>()?)
+    }
+}
+
+fn scrape(node: SocketAddr) -> Result<String, Box<dyn Error>> {
+    Ok(minreq::get(format!("http://{node}/metrics")).with_timeout(10).send()?.as_str()?.to_owned())
+}
+
+/// The operations that the metrics of a node count.
+fn node_operations(metrics: &str) -> Operations {
+    let sum = |name: &str, label: &str| -> f64 {
+        let series = metrics.lines().filter_map(|line| line.strip_prefix(name));
+        let series = series.filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(label));
+        series.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    };
+    Operations {
+        round_trips: sum("belfry_store_operation_duration_seconds_count", "\"read\"")
+            + sum("belfry_postgres_commit_writes_count", ""),
+        notifications: sum("belfry_cache_invalidations_total", "origin=\"local\""),
+        scripts: sum("belfry_redis_request_duration_seconds_count", ""),
+        ..Operations::default()
+    }
+}
+
+/// The number of commands in the response to `INFO commandstats`, without `INFO` itself.
+fn command_calls(info: &str) -> f64 {
+    let calls = |line: &str| -> Option<f64> {
+        let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let own = ["info", "quit"].contains(&command);
+        stats.split(',').next()?.parse().ok().filter(|_| !own)
+    };
+    info.lines().filter_map(calls).sum()
+}
+
+impl Operations {
+    fn combine(self, other: Self, combine: fn(f64, f64) -> f64) -> Self {
+        Self {
+            statements: combine(self.statements, other.statements),
+            round_trips: combine(self.round_trips, other.round_trips),
+            notifications: combine(self.notifications, other.notifications),
+            scripts: combine(self.scripts, other.scripts),
+            commands: combine(self.commands, other.commands),
+        }
+    }
+}
+
+impl Add for Operations {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.combine(other, |one, other| one + other)
+    }
+}
+
+impl Sub for Operations {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.combine(other, |one, other| one - other)
+    }
+}
+
+impl Sum for Operations {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_read_from_the_metrics_of_a_node() {
+        let metrics = "\
+belfry_store_operation_duration_seconds_count{engine=\"postgresql\",operation=\"read\"} 7
+belfry_store_operation_duration_seconds_count{engine=\"postgresql\",operation=\"write\"} 90
+belfry_postgres_commit_writes_bucket{le=\"1\"} 5
+belfry_postgres_commit_writes_count 3
+belfry_cache_invalidations_total{kind=\"rules\",origin=\"local\"} 80
+belfry_cache_invalidations_total{kind=\"token\",origin=\"local\"} 1
+belfry_cache_invalidations_total{kind=\"rules\",origin=\"remote\"} 500
+belfry_redis_request_duration_seconds_count 100
+";
+        let expected = Operations {
+            round_trips: 10.0,
+            notifications: 81.0,
+            scripts: 100.0,
+            ..Operations::default()
+        };
+        assert_eq!(node_operations(metrics), expected);
+        assert_eq!(node_operations(metrics) + expected - expected, expected);
+    }
+
+    #[test]
+    fn commands_are_counted_without_those_of_the_measurement() {
+        let info = "# Commandstats\r\n\
+                    cmdstat_evalsha:calls=10,usec=99,usec_per_call=9.9\r\n\
+                    cmdstat_get:calls=20,usec=20,usec_per_call=1.00\r\n\
+                    cmdstat_info:calls=3,usec=70,usec_per_call=23.00\r\n";
+        assert!((command_calls(info) - 30.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,216 @@
+//! Requests to one, two and four nodes with one PostgreSQL and one Redis: throughput, CPU time of
+//! each program, and operations of the engines per request.
+//!
+//! All programs share the machine, with the load generator. So the throughput shows what a request
+//! costs in total, not how it grows with the number of machines: for that, use the CPU times.
+
+use std::error::Error;
+use std::path::Path;
+use std::{fs, thread};
+
+use tempfile::TempDir;
+use test_engines::Server;
+
+use super::engines::{Engines, Operations};
+use super::measure::{Line, median};
+use super::request::Request;
+use super::setup::{Setup, belfry_command};
+use super::{Bench, wrk};
+
+/// Numbers of nodes.
+const NODES: [u16; 3] = [1, 2, 4];
+
+/// Seconds of load before the first round, in which all accounts are requested.
+const WARM_UP: u32 = 3;
+
+/// A request to several nodes.
+pub(super) struct Nodes {
+    /// The configuration, accounts and request.
+    pub setup: Setup,
+    /// The connections to all nodes together.
+    pub connections: u16,
+}
+
+/// Nodes with the same configuration and data.
+pub(super) struct Installation {
+    pub engines: Engines,
+    pub nodes: Vec<Server>,
+    dir: TempDir,
+}
+
+/// The result of one load.
+pub(super) struct Load {
+    pub per_second: f64,
+    pub requests: f64,
+    /// CPU times of the whole load.
+    pub cpu: Cpu,
+    pub operations: Operations,
+    pub errors: u64,
+}
+
+/// CPU time in microseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Cpu {
+    pub belfry: f64,
+    pub postgres: f64,
+    pub redis: f64,
+}
+
+impl Nodes {
+    /// Measures the request with each number of nodes.
+    pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Vec<Line>, Box<dyn Error>> {
+        let mut lines = vec![];
+        for nodes in NODES {
+            let (installation, request) = Installation::start(bench, &self.setup, nodes)?;
+            installation.load(&request, self.connections, 0, WARM_UP)?;
+            let mut loads = vec![];
+            for round in 1..=bench.rounds {
+                loads.push(installation.load(&request, self.connections, round, bench.seconds)?);
+            }
+            let plural = if nodes == 1 { "" } else { "s" };
+            lines.extend(summarize(&format!("{name}, {nodes} node{plural}"), &loads));
+        }
+        Ok(lines)
+    }
+}
+
+impl Installation {
+    /// Starts the engines and the nodes, and prepares the request.
+    pub(super) fn start(
+        bench: &Bench,
+        setup: &Setup,
+        nodes: u16,
+    ) -> Result<(Self, Request), Box<dyn Error>> {
+        let engines = Engines::start()?;
+        let dir = tempfile::tempdir()?;
+        let (database, redis) = (engines.postgres.url(), engines.redis.url());
+        let redis = if setup.redis { format!("redis = \"{redis}\"\n") } else { String::new() };
+        let settings = format!("database = \"{database}\"\n{redis}{}", setup.settings);
+        fs::write(dir.path().join("belfry.toml"), settings)?;
+        let token = setup.fill(&bench.current, dir.path(), Some(&database))?;
+        let start = |_| {
+            let arguments = ["serve", "--listen", "127.0.0.1:0"];
+            let mut command = belfry_command(&bench.current.belfry, dir.path(), &arguments);
+            command.args(setup.arguments);
+            Server::start(command, dir.path())
+        };
+        let nodes = (0..nodes).map(start).collect::<Result<Vec<_>, _>>()?;
+        let request = setup.prepare(&bench.current, &nodes[0], dir.path(), &token)?;
+        Ok((Self { engines, nodes, dir }, request))
+    }
+
+    /// The directory for files of the nodes.
+    pub(super) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Loads all nodes at the same time. In round 0 all accounts are requested in order.
+    pub(super) fn load(
+        &self,
+        request: &Request,
+        connections: u16,
+        round: u32,
+        seconds: u32,
+    ) -> Result<Load, Box<dyn Error>> {
+        let nodes = u16::try_from(self.nodes.len())?;
+        let scripts: Vec<_> =
+            (0..nodes).map(|node| self.dir.path().join(format!("load{node}.lua"))).collect();
+        for (node, script) in (0..).zip(&scripts) {
+            // Different random accounts for each node, and none in the warm-up.
+            let seed = if round == 0 { 0 } else { round * 100 + node };
+            fs::write(script, request.script(seed))?;
+        }
+        // The CPU times are read next to the load, because counting operations takes some.
+        let (operations, cpu) = (self.operations()?, self.cpu());
+        let reports = thread::scope(|scope| {
+            let loads = self.nodes.iter().zip(&scripts).map(|(node, script)| {
+                scope.spawn(move || wrk::load(node.address, script, connections / nodes, seconds))
+            });
+            let loads: Vec<_> = loads.collect();
+            loads.into_iter().map(|load| load.join().expect("no panic")).collect::<Vec<_>>()
+        });
+        let end = self.cpu();
+        let cpu = Cpu {
+            belfry: end.belfry - cpu.belfry,
+            postgres: end.postgres - cpu.postgres,
+            redis: end.redis - cpu.redis,
+        };
+        let operations = self.operations()? - operations;
+        let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let unexpected = |report: &wrk::Report| {
+            if request.expects_success() { report.unsuccessful } else { 0 }
+        };
+        Ok(Load {
+            per_second: reports.iter().map(|report| report.per_second).sum(),
+            requests: reports.iter().map(|report| report.requests).sum(),
+            cpu,
+            operations,
+            errors: reports.iter().map(|report| report.broken + unexpected(report)).sum(),
+        })
+    }
+
+    fn operations(&self) -> Result<Operations, Box<dyn Error>> {
+        self.engines.operations(self.nodes.iter().map(|node| node.address))
+    }
+
+    fn cpu(&self) -> Cpu {
+        Cpu {
+            belfry: self.nodes.iter().map(Server::cpu_us).sum(),
+            postgres: self.engines.postgres.cpu_us(),
+            redis: self.engines.redis.cpu_us(),
+        }
+    }
+}
+
+/// A line for the throughput with the CPU times, and one for the operations.
+fn summarize(name: &str, loads: &[Load]) -> [Line; 2] {
+    let each =
+        |figure: fn(&Load) -> f64| median(loads.iter().map(|load| figure(load) / load.requests));
+    let [belfry, postgres, redis] =
+        [each(|load| load.cpu.belfry), each(|load| load.cpu.postgres), each(|load| load.cpu.redis)];
+    let rate = median(loads.iter().map(|load| load.per_second));
+    let mut throughput = Line::figure(name, rate, "requests/s", None);
+    throughput.measured =
+        format!("µs CPU: Belfry {belfry:.1}, PostgreSQL {postgres:.1}, Redis {redis:.1}");
+    throughput.errors = loads.iter().map(|load| load.errors).sum();
+
+    let statements = each(|load| load.operations.statements);
+    let commands = each(|load| load.operations.commands);
+    let mut operations = Line::figure(name, statements + commands, "operations/request", None);
+    operations.measured = format!(
+        "PostgreSQL: {statements:.2} statements, {:.2} round trips, {:.2} notifications; \
+         Redis: {:.2} scripts, {commands:.2} commands",
+        each(|load| load.operations.round_trips),
+        each(|load| load.operations.notifications),
+        each(|load| load.operations.scripts),
+    );
+    [throughput, operations]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_per_request() {
+        let operations = Operations {
+            statements: 220.0,
+            round_trips: 10.0,
+            notifications: 100.0,
+            scripts: 100.0,
+            commands: 500.0,
+        };
+        let cpu = Cpu { belfry: 2500.0, postgres: 3000.0, redis: 1000.0 };
+        let load = Load { per_second: 50.0, requests: 100.0, cpu, operations, errors: 0 };
+        let [throughput, operations] = summarize("PUT rule, 2 nodes", &[load]);
+        assert_eq!(
+            throughput.summary(),
+            "PUT rule, 2 nodes; µs CPU: Belfry 25.0, PostgreSQL 30.0, Redis 10.0; 50.0 requests/s"
+        );
+        assert_eq!(
+            operations.measured,
+            "PostgreSQL: 2.20 statements, 0.10 round trips, 1.00 notifications; \
+             Redis: 1.00 scripts, 5.00 commands"
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! Writes of Belfry on PostgreSQL, against pgbench with the same statements.
+
+use std::error::Error;
+use std::fs;
+use std::process::Command;
+
+use test_engines::{Postgres, programs};
+
+use super::Bench;
+use super::measure::{Line, median};
+use super::nodes::Installation;
+use super::setup::Setup;
+
+/// A request, and the statements that it causes.
+pub(super) struct Pgbench {
+    pub setup: Setup,
+    /// The script of pgbench.
+    pub script: &'static str,
+    /// Connections to Belfry, and of pgbench to PostgreSQL.
+    pub connections: u16,
+}
+
+/// The insertion of `server/src/store/tokens.rs`, for a token of an app.
+pub(super) const TOKEN: &str = r"\set lookup random(1, 9000000000000000000)
+insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at)
+select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
+'aGVsbG8gd29ybGQsIGhlbGxvIHdvcmxkLCBoZWxsbyB3b3Js', 1::bigint, null::bigint, 'read', 1700000000, null
+where (null::text is null or exists (select 1 from accounts where id = null and password = null))
+and not exists (select 1 from accounts where id = null and disabled_at is not null)
+and not exists (select 1 from apps where id = 1 and disabled_at is not null);
+";
+
+/// The transaction of `server/src/store/rulesets/save.rs`. It writes the stored document again, of
+/// whatever version it is.
+pub(super) const RULE: &str = r"\set account random(1, 10000)
+\startpipeline
+begin;
+update rulesets set version = version + 1, document = document || '', expires_at = null
+where account_id = :account and scope = 'global' and version = version returning version;
+select pg_notify('belfry', 'rules ' || :account::text || ' by 0');
+commit;
+\endpipeline
+";
+
+/// The result of one run: writes per second, and CPU time of Belfry and PostgreSQL per write.
+struct Run {
+    per_second: f64,
+    belfry_cpu: f64,
+    postgres_cpu: f64,
+    errors: u64,
+}
+
+impl Pgbench {
+    /// Loads Belfry and PostgreSQL in alternation.
+    pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Line, Box<dyn Error>> {
+        let (installation, request) = Installation::start(bench, &self.setup, 1)?;
+        let script = installation.dir().join("pgbench.sql");
+        fs::write(&script, self.script)?;
+        let pgbench = |seconds: u32| -> Result<Run, Box<dyn Error>> {
+            let program = programs::find(&["pgbench"]).ok_or("pgbench is not installed")?;
+            let mut command = Command::new(program);
+            command.args(["--no-vacuum", "--protocol=prepared", "--jobs=2"]);
+            command.arg(format!("--client={}", self.connections));
+            command.arg(format!("--time={seconds}")).arg("--file").arg(&script);
+            run_pgbench(command, &installation.engines.postgres)
+        };
+        let belfry = |round, seconds| -> Result<Run, Box<dyn Error>> {
+            let load = installation.load(&request, self.connections, round, seconds)?;
+            Ok(Run {
+                per_second: load.per_second,
+                belfry_cpu: load.cpu.belfry / load.requests,
+                postgres_cpu: load.cpu.postgres / load.requests,
+                errors: load.errors,
+            })
+        };
+        belfry(0, 1)?;
+        pgbench(1)?;
+        let (mut ours, mut reference) = (vec![], vec![]);
+        for round in 1..=bench.rounds {
+            ours.push(belfry(round, bench.seconds)?);
+            reference.push(pgbench(bench.seconds)?);
+        }
+        Ok(line(name, &ours, &reference))
+    }
+}
+
+fn run_pgbench(mut command: Command, postgres: &Postgres) -> Result<Run, Box<dyn Error>> {
+    let cpu = postgres.cpu_us();
+    let output = command.arg(postgres.url()).output()?;
+    let cpu = postgres.cpu_us() - cpu;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let Some((transactions, per_second)) = parse(&text) else {
+        return Err(format!("pgbench: {}", String::from_utf8_lossy(&output.stderr)).into());
+    };
+    Ok(Run { per_second, belfry_cpu: f64::NAN, postgres_cpu: cpu / transactions, errors: 0 })
+}
+
+/// The number of transactions and their rate.
+fn parse(report: &str) -> Option<(f64, f64)> {
+    let number = |prefix: &str| -> Option<f64> {
+        let rest = report.lines().find_map(|line| line.strip_prefix(prefix))?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    Some((number("number of transactions actually processed: ")?, number("tps = ")?))
+}
+
+/// The ratio of the rates; the CPU ratio is that of PostgreSQL alone.
+fn line(name: &str, ours: &[Run], reference: &[Run]) -> Line {
+    let of = |runs: &[Run], figure: fn(&Run) -> f64| median(runs.iter().map(figure));
+    let ratio = |figure: fn(&Run) -> f64| {
+        median(ours.iter().zip(reference).map(|(one, other)| figure(one) / figure(other)))
+    };
+    let rate = |runs: &[Run]| of(runs, |run| run.per_second);
+    let postgres = |runs: &[Run]| of(runs, |run| run.postgres_cpu);
+    Line {
+        measured: format!(
+            "{:.0}/s, µs CPU: Belfry {:.1}, PostgreSQL {:.1}",
+            rate(ours),
+            of(ours, |run| run.belfry_cpu),
+            postgres(ours)
+        ),
+        reference: format!(
+            "pgbench {:.0}/s, µs CPU: PostgreSQL {:.1}",
+            rate(reference),
+            postgres(reference)
+        ),
+        cpu_ratio: ratio(|run| run.postgres_cpu),
+        errors: ours.iter().map(|run| run.errors).sum(),
+        ..Line::figure(name, ratio(|run| run.per_second), "", None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_of_pgbench_is_parsed() {
+        let report = "transaction type: token.sql\n\
+                      number of transactions actually processed: 12813\n\
+                      latency average = 4.9 ms\n\
+                      tps = 3288.613359 (without initial connection time)\n";
+        assert_eq!(parse(report), Some((12_813.0, 3_288.613_359)));
+        assert_eq!(parse("pgbench: error"), None);
+    }
+
+    #[test]
+    fn the_ratio_of_cpu_times_is_that_of_postgresql() {
+        let run = |per_second, postgres_cpu| Run {
+            per_second,
+            belfry_cpu: 20.0,
+            postgres_cpu,
+            errors: 0,
+        };
+        let line = line("token", &[run(900.0, 30.0)], &[run(1000.0, 60.0)]);
+        let expected = [
+            "token",
+            "900/s, µs CPU: Belfry 20.0, PostgreSQL 30.0",
+            "pgbench 1000/s, µs CPU: PostgreSQL 60.0",
+            "0.90",
+            "0.50",
+        ];
+        assert_eq!(line.cells()[..5], expected);
+    }
+}

@@ -1,0 +1,74 @@
+//! The requests of the rows, and what they need.
+
+use std::io;
+
+use crate::bench::request::Request;
+use crate::bench::setup::Belfry;
+
+const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Reads all push rules of a random account.
+pub(super) fn read_rules_of_account() -> Request {
+    Request::new("GET", PUSH_RULES).with_bearer("{token}")
+}
+
+/// Creates an account with one push rule and reads its rules at this path.
+pub(super) fn read_rules(belfry: &Belfry<'_>, path: &str) -> io::Result<Request> {
+    belfry.command(&["account", "add", "ann"])?;
+    let token = belfry.command(&["token", "issue", "ann", "--scopes", "push"])?;
+    let put = Request::new("PUT", &format!("{PUSH_RULES}global/content/cake")).with_bearer(&token);
+    belfry.send(&put.with_body(JSON, r#"{"pattern":"cake","actions":["notify"]}"#))?;
+    Ok(Request::new("GET", &format!("{PUSH_RULES}{path}")).with_bearer(&token))
+}
+
+/// Creates or replaces a push rule of a random account.
+pub(super) fn write_rule() -> Request {
+    Request::new("PUT", &format!("{PUSH_RULES}global/content/cake"))
+        .with_bearer("{token}")
+        .with_body(JSON, r#"{"pattern":"cake{random}","actions":["notify"]}"#)
+}
+
+/// Checks a request of a random account.
+pub(super) fn gateway_check() -> Request {
+    Request::new("GET", "/gateway/check/api/v1/timelines/home").with_bearer("{token}")
+}
+
+/// Registers an app and requests an app-level token.
+pub(super) fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
+    let register = Request::new("POST", "/api/v1/apps")
+        .with_body(FORM, "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob");
+    let app = String::from_utf8_lossy(&belfry.send(&register)?.body).into_owned();
+    let field = |name: &str| {
+        let value = app.split(&format!("\"{name}\":\"")).nth(1)?.split('"').next()?;
+        Some(value.to_owned())
+    };
+    let (Some(id), Some(secret)) = (field("client_id"), field("client_secret")) else {
+        return Err(io::Error::other(app));
+    };
+    let body = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
+    Ok(Request::new("POST", "/oauth/token").with_body(FORM, body))
+}
+
+/// Evaluates a message for this many members of a room. It contains keywords of some of them.
+pub(super) fn evaluate(members: u32) -> Request {
+    let member = |number: u32| {
+        format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
+    };
+    let list = (0..members).map(member).collect::<Vec<_>>().join(",");
+    let event = r#"{"type":"m.room.message","room_id":"!room7:example.org","sender":"@user19999:example.org","content":{"msgtype":"m.text","body":"Could somebody bring word17 to the meeting? We also need word4242 before Friday!"}}"#;
+    let room = format!(r#"{{"member_count":{members}}}"#);
+    let body = format!(r#"{{"event":{event},"room":{room},"members":[{list}]}}"#);
+    Request::new("POST", "/_matrix/app/v1/evaluate")
+        .with_bearer("bench-service")
+        .with_body(JSON, body)
+}
+
+/// Uses up the limit, so that all further requests are rejected.
+pub(super) fn rejected(belfry: &Belfry<'_>) -> io::Result<Request> {
+    let request = Request::new("GET", "/api/v1/instance");
+    belfry.send(&request)?;
+    Ok(Request { status: Some(429), ..request })
+}

@@ -1,0 +1,63 @@
+//! Space that accounts, tokens, rules and counters take: in PostgreSQL, in Redis, and in the memory
+//! of a node.
+
+use std::error::Error;
+
+use super::Bench;
+use super::measure::Line;
+use super::nodes::Installation;
+use super::setup::Setup;
+
+/// Seconds of load in which every account of the setup is requested at least once.
+const LENGTH: u32 = 60;
+
+/// Fills the database, requests every account, and returns the bytes of each part.
+pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn Error>> {
+    let (installation, request) = Installation::start(bench, setup, 1)?;
+    let postgres = &installation.engines.postgres;
+    let mut lines = vec![];
+    for (table, name) in [
+        ("accounts", "PostgreSQL, an account"),
+        ("tokens", "PostgreSQL, an access token"),
+        ("rulesets", "PostgreSQL, ten rules of an account"),
+    ] {
+        let size = format!("select pg_total_relation_size('{table}') / count(*) from {table}");
+        lines.push(bytes(name, postgres.execute(&size)?.parse()?));
+    }
+    let redis = &installation.engines.redis;
+    let memory = || -> Result<f64, Box<dyn Error>> { info(&redis.info("memory")?, "used_memory:") };
+    let (redis_before, node) = (memory()?, &installation.nodes[0]);
+    let node_before = node.resident_memory();
+    installation.load(&request, 64, 0, LENGTH)?;
+    let keys = info(&redis.info("keyspace")?, "db0:keys=")?;
+    let accounts = f64::from(setup.accounts);
+    lines.push(bytes("Redis, a counter", (memory()? - redis_before) / keys));
+    lines.push(Line::figure("Redis, counters", keys / accounts, "per account", None));
+    let node = (node.resident_memory() - node_before) * 1e6 / accounts;
+    lines.push(bytes("node, a cached token with ten cached rules", node));
+    Ok(lines)
+}
+
+fn bytes(name: &str, value: f64) -> Line {
+    Line::figure(name, value, "bytes", None)
+}
+
+/// The number after this prefix in the response to `INFO`.
+fn info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
+    let rest = info.lines().find_map(|line| line.strip_prefix(prefix));
+    let digits = |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());
+    rest.and_then(digits).ok_or_else(|| format!("INFO has no {prefix}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_from_info() {
+        let text = "# Memory\r\nused_memory:1048576\r\ndb0:keys=20,expires=20,avg_ttl=5\r\n";
+        assert!((info(text, "used_memory:").unwrap() - 1_048_576.0).abs() < 1e-9);
+        assert!((info(text, "db0:keys=").unwrap() - 20.0).abs() < 1e-9);
+        assert!(info(text, "missing:").is_err());
+    }
+}
