@@ -44,7 +44,9 @@ pub struct LimitOverride {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum LimitSettingError {
-    #[error("{0}: a new limit needs `per`, `match`, `requests` and `window`")]
+    #[error(
+        "{0}: no default limit has this name, and a new one needs `per`, `match`, `requests` and `window`"
+    )]
     Incomplete(String),
     #[error(
         "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
@@ -233,7 +235,10 @@ mod tests {
             json!({ "new": row })
         };
         for (settings, expected) in [
-            (json!({"new": {"requests": 1, "window": "1m"}}), "new: a new limit needs"),
+            (
+                json!({"new": {"requests": 1, "window": "1m"}}),
+                "new: no default limit has this name, and a new one needs",
+            ),
             (json!({"nwe": false}), "nwe: unknown limit; the limits are account, media"),
             (json!({"media": true}), "`false` to remove the limit"),
             (json!({"media": 30}), "`false` to remove the limit"),

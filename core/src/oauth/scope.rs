@@ -86,7 +86,9 @@ pub enum ScopeError {
     #[error("scopes are separated by single spaces and contain no quotes or control characters")]
     Malformed,
     /// A well-formed but unknown scope.
-    #[error("unknown scope {0:?}")]
+    #[error(
+        "unknown scope {0:?}; among others there are read, write, push and profile (docs/api.md)"
+    )]
     Unknown(String),
 }
 

@@ -94,9 +94,14 @@ impl Command {
         }
         if let (Some(older), Some(oldest), None) = (older, events.first(), self.limit) {
             let before = older_events_before(&older, oldest);
+            // With more events in a second than are shown, that would show the same ones.
+            let advice = match events.last() {
+                Some(newest) if newest.at < before => String::new(),
+                _ => format!("--before {before} shows older ones, "),
+            };
             print_message(format_args!(
-                "belfry: the newest {limit} events are shown, and there are more: --before \
-                 {before} shows older ones, --limit N shows more"
+                "belfry: the newest {limit} events are shown, and there are more: {advice}\
+                 --limit N shows more"
             ));
         }
         Ok(())

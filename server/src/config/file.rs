@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 
+use super::effective::all_keys;
 use super::{Config, ConfigError, RegistrationSource, UrlSource};
 use crate::store::SecretUrl;
 
@@ -79,13 +80,20 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
 
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = line_at(text, start);
         let table = DeTable::parse(text);
+        let limit =
+            table.as_ref().ok().and_then(|table| limit_of(table.get_ref(), error.message()));
+        let start = error.span().map_or(0, |span| span.start);
+        let start = limit.as_ref().map_or(start, |(_, position)| *position);
+        let line = line_at(text, start);
         if table.is_err()
             && let Some(advice) = text.lines().nth(line - 1).and_then(quotes::advice)
         {
             return ConfigError(format!("{advice} ({file}, line {line})"));
+        }
+        if let Some((key, _)) = limit {
+            let message = error.message().split_once(": ").map_or("", |(_, message)| message);
+            return ConfigError(format!("{key}: {message} ({file}, line {line})"));
         }
         let key = table.ok().and_then(|table| key_at(table.get_ref(), start));
         let message = rewrite(error.message(), key.as_deref().unwrap_or_default());
@@ -126,6 +134,24 @@ fn key_at(table: &DeTable<'_>, position: usize) -> Option<String> {
     })
 }
 
+/// The dotted key of the limit with whose name a message begins, and its position.
+fn limit_of(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
+    let (name, _) = message.split_once(": ")?;
+    let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];
+    dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))
+}
+
+/// Where a setting belongs that was written in another section.
+fn place(key: &str) -> Option<String> {
+    let keys = all_keys();
+    if keys.iter().any(|known| known == key) {
+        return Some(format!("`{key}` belongs at the top of the file, before the first section"));
+    }
+    let is_same = |known: &&String| known.rsplit_once('.').is_some_and(|(_, name)| name == key);
+    let (section, _) = keys.iter().find(is_same)?.rsplit_once('.')?;
+    Some(format!("`{key}` belongs below [{section}]"))
+}
+
 /// Rewrites serde's messages about unknown fields, with a suggestion, and about values of another
 /// type, with what to write.
 fn rewrite(message: &str, key: &str) -> String {
@@ -136,9 +162,14 @@ fn rewrite(message: &str, key: &str) -> String {
     match (message.strip_prefix("unknown field `"), quoted.next()) {
         (Some(_), Some(unknown)) => {
             let known: Vec<&str> = quoted.collect();
-            match nearest(unknown, &known) {
-                Some(meant) => format!("unknown key `{unknown}`; did you mean `{meant}`?"),
-                None => format!("unknown key `{unknown}`; known keys: {}", known.join(", ")),
+            match (place(unknown), nearest(unknown, &known)) {
+                (Some(place), _) => place,
+                (None, Some(meant)) => {
+                    format!("unknown key `{unknown}`; did you mean `{meant}`?")
+                }
+                (None, None) => {
+                    format!("unknown key `{unknown}`; known keys: {}", known.join(", "))
+                }
             }
         }
         _ if message.contains("expected a nonzero") => "must be at least 1".to_owned(),
@@ -151,13 +182,25 @@ fn advice_about_type(message: &str, key: &str) -> Option<String> {
     if message.starts_with("invalid value: integer `-") {
         return Some("must not be negative".to_owned());
     }
+    if let Some(missing) = message.strip_prefix("missing field `") {
+        let missing = missing.trim_end_matches('`');
+        return Some(format!("{missing} is missing: write {missing} = …"));
+    }
+    if message.starts_with("relative URL without a base") {
+        return Some("must be a URL, such as \"https://…\" or \"mailto:NAME@HOST\"".to_owned());
+    }
     if message == "wanted string or table" {
         return Some(
             "must be one of its words, in quotes: `belfry config example` lists them".to_owned(),
         );
     }
     let (found, expected) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
-    let name = key.rsplit('.').next().unwrap_or_default();
+    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+    if ["limits.rows", "limits.abuse"].contains(&section)
+        && let Some(place) = place(name)
+    {
+        return Some(place);
+    }
     let text = found.strip_prefix("string ");
     let value = found.split('`').nth(1);
     Some(match expected.trim_end() {

@@ -50,6 +50,11 @@ impl Config {
                 "the connection to Redis on another host is not encrypted; use rediss://…",
             ),
             (has_expired, "security.expires is in the past: security.txt is stale"),
+            (
+                self.trusted_proxy_header.is_some() && self.trusted_proxies.0.is_empty(),
+                "trusted_proxy_header has no effect without trusted_proxies: list the addresses of \
+                 your proxies there",
+            ),
         ];
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
@@ -153,6 +158,7 @@ mod tests {
     fn each_unsafe_setting_causes_a_warning() {
         for (settings, warning) in [
             ("base_url = 'https://ring.example'\nregistration = 'closed'", "trusted_proxies"),
+            ("trusted_proxy_header = 'x-real-ip'", "trusted_proxy_header has no effect"),
             ("base_url = 'http://ring.example'\nregistration = 'closed'", "clear text"),
             ("listen = '0.0.0.0:80'\nregistration = 'closed'", "clear text"),
             (

@@ -88,7 +88,7 @@ impl SecretUrl {
         let (first, further_hosts) = split_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
         match Url::parse(&first) {
-            Ok(url) if !has_password_in_path(&url) => Ok(Self::new(url, further_hosts)),
+            Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
             Err(error) if !is_cut_off(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))
             }
@@ -177,12 +177,14 @@ fn is_cut_off(text: &str) -> bool {
     rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// Whether a user and the digits at the start of a password were parsed as host and port.
-fn has_password_in_path(url: &Url) -> bool {
-    let rest = [Some(url.path()), url.fragment()];
-    url.username().is_empty()
-        && url.password().is_none()
-        && rest.into_iter().flatten().any(|part| part.contains('@'))
+/// Whether a password was parsed only up to one of its characters, so that its rest and the real
+/// host are part of the path, the query or the fragment.
+fn has_rest_of_password(url: &Url) -> bool {
+    let has_at = |part: &str| part.contains('@');
+    let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
+    has_at(url.path())
+        || url.fragment().is_some_and(has_at)
+        || parameters.any(|parameter| !parameter.contains('=') && has_at(parameter))
 }
 
 /// Parses the URL of a PostgreSQL database.
@@ -271,6 +273,10 @@ mod tests {
             "postgres://me:7/hunter2@db/belfry",
             "postgres://me:7#hunter2@db/belfry",
             "postgres://me:7,8/hunter2@db,other/belfry",
+            "postgres://me:p@hunter/2@db/belfry",
+            "postgres://me:p@hunter#2@db/belfry",
+            "postgres://me:p@hunter?2@db/belfry",
+            "postgres://me:p@q@hunter/2@db:5432/belfry?sslmode=require",
         ] {
             let error = url.parse::<SecretUrl>().unwrap_err();
             assert!(error.contains("write %2F for /, %23 for #"), "{url}: {error}");

@@ -43,7 +43,7 @@ impl List {
     }
 }
 
-const TITLES: [&str; 6] = ["name", "id", "e-mail", "created", "state", "role"];
+const TITLES: [&str; 7] = ["name", "id", "e-mail", "created", "state", "role", "deletion"];
 
 fn columns(account: &Account) -> Vec<String> {
     vec![

@@ -21,6 +21,31 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
             "unknown key `body_timout`; did you mean `body_timeout`? (belfry.toml, line 3)",
         ),
         (
+            "[instance]\nregistration = 'closed'",
+            "`registration` belongs at the top of the file, before the first section (belfry.toml, \
+             line 2)",
+        ),
+        (
+            "[limits.abuse]\nregistration = 'closed'",
+            "limits.abuse.registration: `registration` belongs at the top of the file, before the \
+             first section (belfry.toml, line 2)",
+        ),
+        (
+            "[http]\nredis_timeout = '1s'",
+            "`redis_timeout` belongs below [limits] (belfry.toml, line 2)",
+        ),
+        (
+            "[limits.rows]\n\nmedai = { requests = 5 }",
+            "limits.rows.medai: no default limit has this name, and a new one needs `per`, `match`, \
+             `requests` and `window` (belfry.toml, line 3)",
+        ),
+        ("[tls]\ncertificate = 'a.pem'", "key is missing: write key = … (belfry.toml, line 1)"),
+        (
+            "[security]\ncontact = ['me@ring.example']",
+            "security.contact must be a URL, such as \"https://…\" or \"mailto:NAME@HOST\" \
+             (belfry.toml, line 2)",
+        ),
+        (
             "[log]\nzzz = 1",
             "unknown key `zzz`; known keys: level, format, access (belfry.toml, line 2)",
         ),

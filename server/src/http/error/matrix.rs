@@ -47,6 +47,8 @@ pub(crate) enum MatrixError {
     Scope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
+    #[error("User ids of this server have the form @NAME:{0}")]
+    OtherServer(String),
     #[error("There is no account of this name")]
     NoAccount,
     #[error("user_id may be given only once")]

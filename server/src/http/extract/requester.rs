@@ -117,9 +117,15 @@ async fn resolve_user(
     let mut ids = query.iter().filter(|(name, _)| name == "user_id").map(|(_, id)| id.as_str());
     let name = match (ids.next(), ids.next()) {
         (None, _) => service.sender.as_str(),
-        (Some(id), None) => matrix::localpart(id, state.server_name())
-            .filter(|name| service.may_act_for(name, id))
-            .ok_or(MatrixError::OutsideNamespace)?,
+        (Some(id), None) => {
+            let server_name = state.server_name();
+            let name = matrix::localpart(id, server_name)
+                .ok_or_else(|| MatrixError::OtherServer(server_name.to_owned()))?;
+            if !service.may_act_for(name, id) {
+                return Err(MatrixError::OutsideNamespace);
+            }
+            name
+        }
         (Some(_), Some(_)) => return Err(MatrixError::RepeatedUser),
     };
     let account = state.store.token_account(name).await?.ok_or(MatrixError::NoAccount)?;

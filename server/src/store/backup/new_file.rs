@@ -42,8 +42,11 @@ impl NewFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        remove_leftovers(directory);
         let failed = |error: &dyn Display| write_error(file, error);
+        if !directory.exists() {
+            return Err(failed(&format!("there is no directory {}", directory.display())));
+        }
+        remove_leftovers(directory);
         let temporary = Builder::new().prefix(PREFIX).tempfile_in(directory);
         let (lock, temporary) = temporary.map_err(|error| failed(&error))?.into_parts();
         lock.try_lock().map_err(|error| failed(&error))?;

@@ -32,7 +32,7 @@ fn lists_on_a_terminal_have_titles_and_aligned_columns() {
     workspace.run(&["account", "add", "bo"]);
     workspace.run(&["token", "issue", "bo"]);
     for (list, titles) in [
-        ("account list", "NAME ID E-MAIL CREATED STATE ROLE"),
+        ("account list", "NAME ID E-MAIL CREATED STATE ROLE DELETION"),
         ("app list", "ID NAME REGISTERED STATE"),
         ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ADDRESS REQUEST DETAIL"),
     ] {

@@ -293,6 +293,9 @@ fn every_location_of_nginx_that_sets_headers_includes_the_identity() {
     let server = site.split("location").next().unwrap();
     assert!(server.contains("include belfry_identity.conf;"), "{server}");
     for location in site.split("location").skip(1).filter(|text| text.contains("proxy_pass")) {
+        // Without a path, nginx would forward `/open/../secret` as it is.
+        let is_checked = !location.contains("auth_request off;");
+        assert!(is_checked || location.contains("proxy_pass http://127.0.0.1:3000/open/;"));
         let sets_headers = location.contains("proxy_set_header") || location.contains("add_header");
         let is_safe = ["include belfry_identity.conf;", "include belfry_check.conf;"]
             .iter()

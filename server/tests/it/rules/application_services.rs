@@ -65,6 +65,10 @@ async fn an_application_service_acts_for_a_user_of_its_namespace() {
     ] {
         let response = bridge.post_rules(&format!("{path}{user}"), &body).await;
         assert_eq!(response.expect(StatusCode::OK), json!({}), "{path}");
+        let other =
+            bridge.post_rules(&format!("{path}?user_id=@irc_ann:other.example"), &body).await;
+        let error = other.expect(StatusCode::FORBIDDEN)["error"].clone();
+        assert_eq!(error, "User ids of this server have the form @NAME:ring.example");
         let outside = bridge.post_rules(&format!("{path}?user_id=@zoe:ring.example"), &body).await;
         assert_eq!(outside.errcode(), (403, "M_FORBIDDEN".into()), "{path}");
     }
