@@ -314,6 +314,11 @@ impl Store {
         self.engine.check().await
     }
 
+    /// Why no connection to PostgreSQL could be opened at the last attempt.
+    pub(crate) fn connection_error(&self) -> Option<String> {
+        self.engine.connection_error()
+    }
+
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
     /// other nodes' writes are received.
     pub fn is_cache_enabled(&self) -> bool {

@@ -13,6 +13,9 @@ use crate::Result;
 use crate::client::{Client, Request};
 use crate::outcome::Run;
 
+/// Settings of all nodes: tokens of the app are not deleted, however many the clients request.
+const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
+
 /// A node, which may be stopped.
 pub(crate) struct Node {
     /// The binary.
@@ -30,7 +33,7 @@ impl Node {
     /// Prepares a node with these arguments of `belfry serve` and this `belfry.toml`.
     pub(crate) fn new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
-        fs::write(dir.path().join("belfry.toml"), settings)?;
+        fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{settings}"))?;
         Ok(Self {
             belfry: run.settings.belfry.clone(),
             dir,

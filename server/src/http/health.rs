@@ -97,7 +97,14 @@ async fn check_database(state: &AppState) -> String {
         Ok(Ok(())) => return READY.to_owned(),
         Ok(Err(StoreError::Unavailable(reason))) => reason,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no response within {} s", PING_TIMEOUT.as_secs()),
+        Err(_) => {
+            let status = format!("no response within {} s", PING_TIMEOUT.as_secs());
+            // Of several hosts one may not respond, and the others not accept writes.
+            match state.store.connection_error() {
+                Some(error) => format!("{status}: {error}"),
+                None => status,
+            }
+        }
     };
     if log_throttle::NOT_READY.admits() {
         tracing::warn!(database = status, "not ready");

@@ -30,6 +30,11 @@ pub(crate) trait Engine: Send + Sync {
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 
+    /// Why no connection could be opened at the last attempt, if the engine has connections.
+    fn connection_error(&self) -> Option<String> {
+        None
+    }
+
     /// The name of the engine in metrics.
     fn name(&self) -> &'static str;
 
@@ -138,6 +143,11 @@ impl CheckedEngine {
             .and(sql("insert into migrations values (0, 0)", []))
             .and(sql("delete from migrations where number = 0", []));
         self.write(probe).await.map(drop)
+    }
+
+    /// Why no connection could be opened at the last attempt.
+    pub(crate) fn connection_error(&self) -> Option<String> {
+        self.engine.connection_error()
     }
 
     fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {

@@ -127,6 +127,10 @@ impl Engine for Postgres {
             .boxed()
     }
 
+    fn connection_error(&self) -> Option<String> {
+        self.connections.error()
+    }
+
     fn name(&self) -> &'static str {
         "postgresql"
     }

@@ -62,6 +62,11 @@ impl Connections {
         self.metrics.write(out);
     }
 
+    /// Why no connection could be opened at the last attempt.
+    pub(super) fn error(&self) -> Option<String> {
+        self.hosts.error()
+    }
+
     /// Runs `work` on a connection with a timeout.
     pub(super) async fn run<T>(
         &self,
@@ -104,7 +109,8 @@ impl Connections {
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
-    /// awaited; if there is none, the connection is broken and discarded.
+    /// awaited; if there is none, the connection is broken and discarded. So it is if another host
+    /// has become the primary: this one may never respond.
     async fn run_without_permit<T>(
         &self,
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
@@ -115,14 +121,19 @@ impl Connections {
         })?;
         let outcome = {
             let mut work = pin!(work(&client));
-            if let Ok(outcome) = timeout(self.timeout, &mut work).await {
-                Some(outcome)
-            } else {
-                let cancel = client.cancel_token();
-                match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
-                    Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
-                    _ => None,
-                }
+            let mut left = pin!(self.hosts.moved_from(client.primary));
+            tokio::select! {
+                outcome = timeout(self.timeout, &mut work) => match outcome {
+                    Ok(outcome) => Some(outcome),
+                    Err(_) => {
+                        let cancel = client.cancel_token();
+                        match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
+                            Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
+                            _ => None,
+                        }
+                    }
+                },
+                () = &mut left => None,
             }
         };
         match outcome {
@@ -139,7 +150,13 @@ impl Connections {
             }
             None => {}
         }
+        let primary = client.primary;
         drop(Object::take(client));
+        if !self.hosts.is_current(primary) {
+            return Err(StoreError::Unavailable(
+                "another server has become the primary".to_owned(),
+            ));
+        }
         let seconds = self.timeout.as_secs_f32();
         Err(StoreError::Unavailable(format!("no response within {seconds} s")))
     }

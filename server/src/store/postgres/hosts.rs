@@ -1,11 +1,13 @@
 //! The servers of the URL. One of them is the primary, which accepts writes; after a failover it is
 //! another one.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::future::pending;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::config::{Host as HostName, TargetSessionAttrs};
 use tokio_postgres::tls::MakeTlsConnect;
@@ -35,11 +37,13 @@ struct Shared {
     /// The `options` of the URL.
     options: String,
     must_accept_writes: bool,
-    primary: Mutex<Primary>,
+    primary: watch::Sender<Primary>,
+    /// Why the hosts could not be used at the last attempt.
+    error: Mutex<Option<String>>,
 }
 
 struct Host {
-    /// `host:port`
+    /// `host:port`; empty if there is only one.
     name: String,
     config: Config,
 }
@@ -75,7 +79,8 @@ impl Hosts {
             tls,
             options: config.get_options().unwrap_or_default().to_owned(),
             must_accept_writes: config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite,
-            primary: Mutex::new(Primary { host: 0, generation: 0 }),
+            primary: watch::Sender::new(Primary { host: 0, generation: 0 }),
+            error: Mutex::new(None),
         })))
     }
 
@@ -93,20 +98,44 @@ impl Hosts {
         self.0.must_accept_writes
     }
 
+    /// Whether the URL names several hosts.
+    pub(super) fn are_several(&self) -> bool {
+        self.0.hosts.len() > 1
+    }
+
+    /// Why the hosts could not be used at the last attempt, if it failed or has not succeeded yet.
+    pub(super) fn error(&self) -> Option<String> {
+        self.0.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_error(&self, error: Option<String>) {
+        *self.0.error.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
     /// Whether this is still the server to which connections are opened.
     pub(super) fn is_current(&self, primary: Primary) -> bool {
-        *self.primary() == primary
+        *self.0.primary.borrow() == primary
+    }
+
+    /// Waits until connections are opened to another host than this.
+    pub(super) async fn moved_from(&self, primary: Primary) {
+        if !self.are_several() {
+            return pending().await;
+        }
+        let mut changes = self.0.primary.subscribe();
+        let _never_closed = changes.wait_for(|current| current.host != primary.host).await;
     }
 
     /// Ends the use of all connections that were opened until now. Returns false if that has already
     /// happened since a connection to `primary` was opened.
     pub(super) fn leave(&self, primary: Primary) -> bool {
-        let mut current = self.primary();
-        let is_current = *current == primary;
-        if is_current {
-            current.generation += 1;
-        }
-        is_current
+        self.0.primary.send_if_modified(|current| {
+            let is_current = *current == primary;
+            if is_current {
+                current.generation += 1;
+            }
+            is_current
+        })
     }
 
     /// Connects to the host that was the primary last, or to another one.
@@ -115,7 +144,7 @@ impl Hosts {
         within: Duration,
     ) -> Result<(Client, Receiver, Primary), StoreError> {
         let count = self.0.hosts.len();
-        let last = self.primary().host;
+        let last = self.0.primary.borrow().host;
         let deadline = Instant::now() + within;
         let delay = NEXT_HOST_DELAY.min(within / u32::try_from(count).unwrap_or(u32::MAX));
         let mut untried = (0..count).map(|offset| (last + offset) % count);
@@ -140,26 +169,30 @@ impl Hosts {
             };
             match outcome {
                 Some(Ok((host, (client, receiver)))) => {
+                    self.set_error(None);
                     return Ok((client, receiver, self.use_host(host)));
                 }
-                Some(Err(failure)) => failures.push(failure),
-                None => return Err(combine(failures)),
+                Some(Err(failure)) => {
+                    failures.push(failure);
+                    self.set_error(Some(reason(combine(&failures))));
+                }
+                None => return Err(combine(&failures)),
             }
         }
     }
 
     /// Makes a host the one to which connections are opened.
     fn use_host(&self, host: usize) -> Primary {
-        let mut primary = self.primary();
-        if primary.host != host {
-            *primary = Primary { host, generation: primary.generation + 1 };
-            tracing::info!(host = self.0.hosts[host].name, "using another PostgreSQL server");
-        }
-        *primary
-    }
-
-    fn primary(&self) -> MutexGuard<'_, Primary> {
-        self.0.primary.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.primary.send_if_modified(|primary| {
+            let is_other = primary.host != host;
+            if is_other {
+                *primary = Primary { host, generation: primary.generation + 1 };
+                tracing::info!(host = self.0.hosts[host].name, "using another PostgreSQL server");
+            }
+            is_other
+        });
+        // Another host may have taken its place already.
+        Primary { host, ..*self.0.primary.borrow() }
     }
 }
 
@@ -172,13 +205,13 @@ fn no_connection(within: Duration) -> StoreError {
 }
 
 /// The errors of all hosts as one. It is temporary if one of them is: that host may be the primary.
-fn combine(mut failures: Vec<(&String, StoreError)>) -> StoreError {
-    if failures.len() == 1 {
-        return failures.remove(0).1;
-    }
+fn combine(failures: &[(&String, StoreError)]) -> StoreError {
     let is_temporary =
         failures.iter().any(|(_, error)| matches!(error, StoreError::Unavailable(_)));
-    let reasons = failures.into_iter().map(|(host, error)| format!("{host}: {}", reason(error)));
+    let reasons = failures.iter().map(|(host, error)| {
+        let reason = reason(error.clone());
+        if host.is_empty() { reason } else { format!("{host}: {reason}") }
+    });
     let reason = reasons.collect::<Vec<_>>().join("; ");
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
 }

@@ -164,6 +164,10 @@ impl Listener {
                     let reason = "notifications sent by this node do not arrive; a connection \
                                   pooler or proxy must pass LISTEN and NOTIFY on";
                     self.disable_cache(reason);
+                    // The server may be suspended or unreachable, and another one promoted.
+                    if self.hosts.are_several() {
+                        return reason.to_owned();
+                    }
                     // It may have had to wait for a new connection: the next one is faster then.
                     match timeout(self.connections.timeout, probe).await {
                         Ok(Ok(())) => {}

@@ -17,7 +17,8 @@ use super::{indexes, pooler};
 use crate::store::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::store::{Access, Options, StoreError};
 
-/// Maximum time of connecting, to all hosts of the URL together.
+/// Maximum time of connecting to a single host. With several the timeout of statements is enough,
+/// because another one may be promoted while one of them does not respond.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time of a migration.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -52,7 +53,8 @@ pub(super) async fn migrate(
     database: &str,
 ) -> Result<(), StoreError> {
     let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
-    let (client, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
+    let connect_timeout = if hosts.are_several() { options.timeout } else { CONNECT_TIMEOUT };
+    let (client, connection, _) = hosts.connect(connect_timeout).await?;
     let connection = tokio::spawn(connection.map(drop));
     timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
     let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));

@@ -51,7 +51,8 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     assert!(log.contains("the database responds"), "{log}");
 }
 
-/// At start it waits for a server that accepts writes, and later it reports one that does not.
+/// At start it waits for a server that accepts writes, and later it reports one that does not, also
+/// beside a host that does not respond.
 #[tokio::test]
 async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -61,7 +62,10 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
     let folder = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.set("default_transaction_read_only", "on").unwrap();
-    let (path, url) = (folder.path().to_owned(), postgres.url());
+    // Accepted by the operating system only.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), postgres.port());
+    let (path, url) = (folder.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
     let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
     wait_for_log(folder.path(), read_only);
     assert!(!starting.is_finished());

@@ -9,7 +9,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
 };
 use tempfile::TempDir;
-use test_engines::Postgres;
+use test_engines::{Postgres, free_port};
 
 use crate::support::databases::{engine_url, options};
 use crate::support::process::belfry;
@@ -162,6 +162,19 @@ async fn the_certificate_of_postgres_is_verified() {
             (Err(error), None) => panic!("{host} {parameters}: {error}"),
         }
     }
+}
+
+#[tokio::test]
+async fn the_certificate_of_each_host_is_verified() {
+    let Some(server) = Server::start().await else { return };
+    let url = server.url("belfry", "localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem");
+    let (dead, port) = (free_port().unwrap(), server.postgres.port());
+    let several = |host| {
+        url.replace(&format!("localhost:{port}"), &format!("localhost:{dead},{host}:{port}"))
+    };
+    open(&several("localhost"), &options()).await.unwrap();
+    let error = open(&several("127.0.0.1"), &options()).await.err().unwrap().to_string();
+    assert!(error.contains("use a host name of the certificate in the URL"), "{error}");
 }
 
 /// The connections of the pool and the one that receives notifications.
