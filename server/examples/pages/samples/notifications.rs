@@ -107,7 +107,7 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
     }
     for fields in ["change=keyword&word=tea", "change=subject&id=@bob:x&choice=mute-day"] {
         for (key, sign_in) in
-            [("stale-signed-out", Some("/oauth/sign_in")), ("stale-signed-in", None)]
+            [("stale-signed-out", Some("/auth/sign_in")), ("stale-signed-in", None)]
         {
             let stale = StaleForm {
                 text: layout.language.text(key).into_owned(),

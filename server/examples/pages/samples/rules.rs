@@ -145,7 +145,7 @@ fn trials(
             is_busy: error == "busy",
             stale: (error == "stale").then(|| StaleForm {
                 text: layout.language.text("stale-signed-out").into_owned(),
-                sign_in: Some("/oauth/sign_in?return_to=try".to_owned()),
+                sign_in: Some("/auth/sign_in".to_owned()),
             }),
             result,
         };
