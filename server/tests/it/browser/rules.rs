@@ -35,7 +35,7 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.goto(&format!("{}/edit?kind=room", rules(fixture))).await;
     tab.fill("#rule-id", "a/b").await;
     tab.click("main form button").await;
-    tab.find("#rule-id-problem").await;
+    tab.find("#rule-id-error").await;
     show("rule-new").await;
 
     tab.goto(&format!("{}/oauth/account/try", fixture.server.url)).await;
