@@ -22,6 +22,8 @@ pub(crate) struct Worker {
     rng: Rng,
     /// Whether codes may expire at any time.
     pub(crate) codes_expire: bool,
+    /// Whether requests go to several nodes, which learn of each other's changes by notifications.
+    pub(crate) has_several_nodes: bool,
     /// The number of the next rule or pattern.
     next: u64,
     rules: Vec<Rule>,
@@ -89,6 +91,7 @@ impl Worker {
             user,
             rng,
             codes_expire: false,
+            has_several_nodes: false,
             next: 0,
             rules: vec![],
             tokens: vec![],

@@ -48,7 +48,7 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let mut nodes: Vec<Node> = (0..NODES).map(node).collect::<Result<_>>()?;
     let _nginx = Proxy::nginx(proxy.port(), &configuration(proxy, &nodes))?;
 
-    let mut workers = Workers::set_up(run, &[proxy])?;
+    let mut workers = Workers::set_up(run, &[proxy])?.with_several_nodes();
     while let Some(round) = run.next_round() {
         let belfry = match &run.settings.previous {
             Some(previous) if round % 2 == 0 => previous.clone(),
@@ -66,8 +66,6 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
             }
             load.wait_for_acknowledged(WRITES)
         })?;
-        // A cached value is invalidated by a notification of the node that has written.
-        thread::sleep(Duration::from_millis(500));
         workers.verify(run)?;
         run.end_round();
     }

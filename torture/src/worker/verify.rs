@@ -1,10 +1,34 @@
 //! Checks that every write that was acknowledged to a client is stored.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Worker, choose};
 use crate::Result;
 use crate::client::Request;
+
+/// The maximum time until a node has invalidated what another one has changed, on a busy machine.
+const NOTIFIED: Duration = Duration::from_secs(5);
+
+impl Rule {
+    /// Whether the rule may be stored like this.
+    fn allows(&self, stored: &RuleState) -> bool {
+        *stored == self.acknowledged || self.pending.as_ref() == Some(stored)
+    }
+}
+
+impl RuleState {
+    /// The state of the rule with this id in a list.
+    fn find(listed: &[Value], id: &str) -> Self {
+        let rule = listed.iter().find(|rule| rule["rule_id"] == id);
+        match rule.and_then(|rule| rule["pattern"].as_str()) {
+            Some(pattern) => Self::Pattern(pattern.to_owned()),
+            None => Self::Absent,
+        }
+    }
+}
 
 impl Worker {
     /// Checks all writes since the last check, and a sample of the earlier ones.
@@ -41,18 +65,19 @@ impl Worker {
             return Ok(());
         }
         let request = Request::get(RULES_PATH).with_bearer(&self.user.token);
-        let response = self.client.send_until_available(&request)?;
-        let listed: Value = serde_json::from_str(&response.body)?;
-        let listed = listed.as_array().cloned().unwrap_or_default();
+        let read = || {
+            let response = self.client.send_until_available(&request)?;
+            let listed: Value = serde_json::from_str(&response.body)?;
+            Ok(listed.as_array().cloned().unwrap_or_default())
+        };
+        let are_expected = |listed: &Vec<Value>| {
+            self.rules.iter().all(|rule| rule.allows(&RuleState::find(listed, &rule.id)))
+        };
+        let listed = self.read_until(read, are_expected)?;
         let mut settled = vec![];
         for rule in std::mem::take(&mut self.rules) {
-            let listed_rule = listed.iter().find(|other| other["rule_id"] == *rule.id);
-            let stored = match listed_rule.and_then(|listed| listed["pattern"].as_str()) {
-                Some(pattern) => RuleState::Pattern(pattern.to_owned()),
-                None => RuleState::Absent,
-            };
-            let is_expected = stored == rule.acknowledged || rule.pending.as_ref() == Some(&stored);
-            self.outcome.check(is_expected, || {
+            let stored = RuleState::find(&listed, &rule.id);
+            self.outcome.check(rule.allows(&stored), || {
                 let Rule { id, acknowledged, pending } = &rule;
                 format!(
                     "rule {id}: stored {stored:?}, acknowledged {acknowledged:?}, pending {pending:?}"
@@ -73,14 +98,15 @@ impl Worker {
     }
 
     fn verify_token(&mut self, token: &Token) -> Result<()> {
-        let status = self.token_status(&token.secret)?;
-        let is_expected = match token.state {
-            TokenState::Live => status == 200,
-            TokenState::Revoked => status == 401,
-            TokenState::MaybeRevoked => status == 200 || status == 401,
+        let is_expected = |status: &u16| match token.state {
+            TokenState::Live => *status == 200,
+            TokenState::Revoked => *status == 401,
+            TokenState::MaybeRevoked => *status == 200 || *status == 401,
         };
-        self.outcome
-            .check(is_expected, || format!("a token is {:?} and got {status}", token.state));
+        let status = self.read_until(|| self.token_status(&token.secret), is_expected)?;
+        self.outcome.check(is_expected(&status), || {
+            format!("a token is {:?} and got {status}", token.state)
+        });
         Ok(())
     }
 
@@ -117,6 +143,23 @@ impl Worker {
             self.earlier.push(token);
         }
         Ok(())
+    }
+
+    /// Reads something, with several nodes again until it is as expected or a notification must have
+    /// arrived.
+    fn read_until<T>(
+        &self,
+        read: impl Fn() -> Result<T>,
+        is_expected: impl Fn(&T) -> bool,
+    ) -> Result<T> {
+        let start = Instant::now();
+        loop {
+            let value = read()?;
+            if !self.has_several_nodes || is_expected(&value) || start.elapsed() > NOTIFIED {
+                return Ok(value);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     fn token_status(&self, token: &str) -> Result<u16> {
