@@ -10,39 +10,9 @@ use belfry_core::oauth::account::Role;
 use crate::support::service::unlimited;
 use crate::support::{Service, TestClient, TestDatabase};
 
-/// Defines the tests `sqlite::case` and `postgres::case` for every case, a function over a service
-/// without rate limits.
-macro_rules! on_both_engines {
-    ($($case:ident),* $(,)?) => {
-        mod sqlite {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $case() {
-                    let service = super::super::service_on_sqlite().await;
-                    super::$case(&service).await;
-                }
-            )*
-        }
-        mod postgres {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $case() {
-                    if let Some(service) = super::super::service_on_postgres().await {
-                        super::$case(&service).await;
-                    }
-                }
-            )*
-        }
-    };
-}
-use on_both_engines;
-
-async fn service_on_sqlite() -> Service {
-    Service::with(unlimited()).await
-}
-
-async fn service_on_postgres() -> Option<Service> {
-    Some(Service::on(TestDatabase::postgres().await?, unlimited()).await)
+/// A service without rate limits on this database.
+async fn start(database: TestDatabase) -> Service {
+    Service::on(database, unlimited()).await
 }
 
 /// The id of an account.

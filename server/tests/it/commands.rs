@@ -28,35 +28,17 @@ use tempfile::TempDir;
 use crate::support::TestDatabase;
 use crate::support::process::{belfry, run, run_successfully};
 
-/// Defines the tests `sqlite::case` and `postgres::case` for every case.
-macro_rules! on_both_engines {
-    ($($case:ident),* $(,)?) => {
-        mod sqlite {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $case() {
-                    super::$case(crate::commands::Workspace::sqlite()).await;
-                }
-            )*
-        }
-        mod postgres {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $case() {
-                    if let Some(workspace) = crate::commands::Workspace::postgres().await {
-                        super::$case(workspace).await;
-                    }
-                }
-            )*
-        }
-    };
-}
-use on_both_engines;
-
 /// A directory to run commands in, and the flags for the database.
 struct Workspace {
     folder: TempDir,
     database: Option<TestDatabase>,
+}
+
+/// A workspace for commands on this database. SQLite is in its directory, as by default.
+#[expect(clippy::unused_async, reason = "`on_both_engines` awaits it")]
+async fn start(database: TestDatabase) -> Workspace {
+    let database = database.url().is_some().then_some(database);
+    Workspace { database, ..Workspace::sqlite() }
 }
 
 impl Workspace {
@@ -65,8 +47,7 @@ impl Workspace {
     }
 
     async fn postgres() -> Option<Self> {
-        let database = TestDatabase::postgres().await?;
-        Some(Self { folder: tempfile::tempdir().unwrap(), database: Some(database) })
+        Some(start(TestDatabase::postgres().await?).await)
     }
 
     fn path(&self) -> &Path {

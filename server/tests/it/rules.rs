@@ -19,33 +19,8 @@ use axum::http::StatusCode;
 use belfry::config::LimitMode;
 use serde_json::{Value, json};
 
-use crate::support::service::config;
-use crate::support::{Service, TestClient, TestResponse};
-
-/// Defines the tests `sqlite::case` and `postgres::case` for every case.
-macro_rules! on_both_engines {
-    ($($case:ident),* $(,)?) => {
-        mod sqlite {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $case() {
-                    super::$case(crate::support::TestDatabase::sqlite()).await;
-                }
-            )*
-        }
-        mod postgres {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $case() {
-                    if let Some(database) = crate::support::TestDatabase::postgres().await {
-                        super::$case(database).await;
-                    }
-                }
-            )*
-        }
-    };
-}
-use on_both_engines;
+use crate::support::service::{config, unlimited};
+use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];
@@ -53,6 +28,11 @@ pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "u
 /// A service without rate limits.
 pub(crate) async fn service() -> Service {
     Service::with(config(|config| config.limits.mode = LimitMode::Off)).await
+}
+
+/// A service without rate limits on this database.
+async fn unlimited_service(database: TestDatabase) -> Service {
+    Service::on(database, unlimited()).await
 }
 
 /// The path of a push rules resource under the default prefix.

@@ -17,33 +17,9 @@ use crate::support::{Browser, Service, TestDatabase, TestResponse};
 const SECURITY: &str = "/oauth/account/security";
 const PASSWORD: &str = "/oauth/account/security/password";
 
-/// Defines the tests `sqlite::case` and `postgres::case` for every case.
-macro_rules! on_both_engines {
-    ($($case:ident),* $(,)?) => {
-        mod sqlite {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $case() {
-                    super::$case(crate::support::Service::start().await).await;
-                }
-            )*
-        }
-        mod postgres {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                async fn $case() {
-                    if let Some(service) = crate::security::start_on_postgres().await {
-                        super::$case(service).await;
-                    }
-                }
-            )*
-        }
-    };
-}
-use on_both_engines;
-
-async fn start_on_postgres() -> Option<Service> {
-    Some(Service::on(TestDatabase::postgres().await?, Config::default()).await)
+/// A service with default settings on this database.
+async fn start(database: TestDatabase) -> Service {
+    Service::on(database, Config::default()).await
 }
 
 /// A browser in which the account is signed in, with this `User-Agent`.

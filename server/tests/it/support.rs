@@ -4,6 +4,7 @@
 pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod databases;
+pub(crate) mod engines;
 pub(crate) mod files;
 pub(crate) mod oauth_client;
 pub(crate) mod process;
@@ -14,6 +15,7 @@ pub(crate) mod skip;
 pub(crate) use self::browser::Browser;
 pub(crate) use self::client::{TestClient, TestResponse};
 pub(crate) use self::databases::TestDatabase;
+pub(crate) use self::engines::on_both_engines;
 pub(crate) use self::oauth_client::OAuthClient;
 pub(crate) use self::process::Process;
 pub(crate) use self::service::Service;

@@ -6,10 +6,12 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
-use super::{on_both_engines, root, set_role};
-use crate::support::{Service, TestClient, TestResponse};
+use super::{root, set_role};
+use crate::support::service::unlimited;
+use crate::support::{Service, TestClient, TestResponse, on_both_engines};
 
 on_both_engines! {
+    crate::admin::start:
     every_endpoint_requires_an_admin_with_its_scope,
     a_demoted_admin_loses_access_at_once,
 }
@@ -56,7 +58,8 @@ async fn with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> T
     service.anonymous().with_token(token.reveal())
 }
 
-async fn every_endpoint_requires_an_admin_with_its_scope(service: &Service) {
+async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
+    let service = &service;
     root(service, "read").await;
     let root = super::id_of(service, "root").await;
     service.add_account("alice").await;
@@ -96,7 +99,8 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: &Service) {
     }
 }
 
-async fn a_demoted_admin_loses_access_at_once(service: &Service) {
+async fn a_demoted_admin_loses_access_at_once(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:read admin:write").await;
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
@@ -135,7 +139,7 @@ async fn an_application_service_has_no_access_for_an_admin() {
 
 #[tokio::test]
 async fn what_does_not_exist_is_an_empty_list_or_not_found() {
-    let service = super::service_on_sqlite().await;
+    let service = Service::with(unlimited()).await;
     let admin = root(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {
         for slash in ["", "/"] {

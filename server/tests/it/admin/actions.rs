@@ -5,11 +5,12 @@ use belfry::store::AuditFilter;
 use belfry_core::oauth::account::Role;
 use serde_json::{Value, json};
 
-use super::{id_of, on_both_engines, root, set_role};
+use super::{id_of, root, set_role};
 use crate::support::browser::form;
-use crate::support::{Service, TestClient};
+use crate::support::{Service, TestClient, on_both_engines};
 
 on_both_engines! {
+    crate::admin::start:
     an_admin_disables_and_enables_an_account,
     an_admin_deletes_an_account,
     an_admin_records_a_note,
@@ -35,7 +36,8 @@ async fn bob(service: &Service) -> (TestClient, i64, String) {
     (bob, id, format!("/api/v1/admin/accounts/{id}"))
 }
 
-async fn an_admin_disables_and_enables_an_account(service: &Service) {
+async fn an_admin_disables_and_enables_an_account(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:write:accounts admin:read:accounts").await;
     let (bob, id, path) = bob(service).await;
     let whoami = "/api/v1/accounts/verify_credentials";
@@ -67,7 +69,8 @@ async fn an_admin_disables_and_enables_an_account(service: &Service) {
     assert_eq!(events(service, "").await.len(), 2);
 }
 
-async fn an_admin_deletes_an_account(service: &Service) {
+async fn an_admin_deletes_an_account(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:write:accounts admin:read:accounts").await;
     let (bob, id, path) = bob(service).await;
     let before = admin.get(&path).await.expect(StatusCode::OK);
@@ -89,7 +92,8 @@ async fn an_admin_deletes_an_account(service: &Service) {
     assert_eq!(events(service, "").await.len(), 1);
 }
 
-async fn an_admin_records_a_note(service: &Service) {
+async fn an_admin_records_a_note(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:write").await;
     let (bob, id, path) = bob(service).await;
     for (body, detail) in [
@@ -105,7 +109,8 @@ async fn an_admin_records_a_note(service: &Service) {
     assert_eq!(bob.get("/api/v1/accounts/verify_credentials").await.status, 200);
 }
 
-async fn the_last_admin_cannot_be_disabled_or_deleted(service: &Service) {
+async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:write admin:read").await;
     let path = format!("/api/v1/admin/accounts/{}", id_of(service, "root").await);
     let error =
@@ -125,7 +130,8 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: &Service) {
     assert_eq!(admin.get(&path).await.status, 403);
 }
 
-async fn other_actions_are_rejected_or_change_nothing(service: &Service) {
+async fn other_actions_are_rejected_or_change_nothing(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:write admin:read").await;
     let (_, _, path) = bob(service).await;
     let before = admin.get(&path).await.expect(StatusCode::OK);

@@ -5,10 +5,11 @@ use belfry::store::{Account, NO_PASSWORD};
 use belfry_core::oauth::account::Role;
 use serde_json::{Value, json};
 
-use super::{on_both_engines, root};
-use crate::support::{Service, TestClient};
+use super::root;
+use crate::support::{Service, TestClient, on_both_engines};
 
 on_both_engines! {
+    crate::admin::start:
     accounts_are_listed_newest_first_in_linked_pages,
     pages_are_bounded_by_ids,
     flags_of_version_1_select_accounts,
@@ -48,7 +49,8 @@ fn link(header: &str, rel: &str) -> Option<String> {
     Some(url.to_owned())
 }
 
-async fn accounts_are_listed_newest_first_in_linked_pages(service: &Service) {
+async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:read:accounts").await;
     for id in 1..=7 {
         add(service, id, &format!("user_{id}"), |_| {}).await;
@@ -75,7 +77,8 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: &Service) {
     assert_eq!((empty.expect(StatusCode::OK), empty.header("link")), (json!([]), ""));
 }
 
-async fn pages_are_bounded_by_ids(service: &Service) {
+async fn pages_are_bounded_by_ids(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:read:accounts").await;
     for id in 1..=5 {
         add(service, id, &format!("user_{id}"), |_| {}).await;
@@ -115,7 +118,8 @@ async fn add_people(service: &Service) -> TestClient {
 
 const ALL: &str = "root boss bob albert alice";
 
-async fn flags_of_version_1_select_accounts(service: &Service) {
+async fn flags_of_version_1_select_accounts(service: Service) {
+    let service = &service;
     let admin = add_people(service).await;
     for (query, expected) in [
         ("", ALL),
@@ -145,7 +149,8 @@ async fn flags_of_version_1_select_accounts(service: &Service) {
     }
 }
 
-async fn parameters_of_version_2_select_accounts(service: &Service) {
+async fn parameters_of_version_2_select_accounts(service: Service) {
+    let service = &service;
     let admin = add_people(service).await;
     for (query, expected) in [
         ("", ALL),
@@ -173,7 +178,8 @@ async fn parameters_of_version_2_select_accounts(service: &Service) {
     }
 }
 
-async fn special_characters_of_a_prefix_match_only_themselves(service: &Service) {
+async fn special_characters_of_a_prefix_match_only_themselves(service: Service) {
+    let service = &service;
     let admin = root(service, "admin:read").await;
     for (id, name) in [(1, "a_b"), (2, "a-b"), (3, "axb"), (4, "a.b")] {
         add(service, id, name, |_| {}).await;

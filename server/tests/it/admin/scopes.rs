@@ -4,12 +4,13 @@ use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
 use serde_json::json;
 
-use super::{on_both_engines, set_role};
+use super::set_role;
 use crate::support::browser::form;
 use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
-use crate::support::{OAuthClient, Service};
+use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
+    crate::admin::start:
     scopes_of_admins_are_granted_by_an_admin_only,
     the_role_is_checked_again_at_the_decision_and_at_the_redemption,
     the_token_of_a_demoted_admin_has_no_scopes_of_admins,
@@ -28,7 +29,8 @@ async fn app(service: &Service) -> OAuthClient {
     OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
 }
 
-async fn scopes_of_admins_are_granted_by_an_admin_only(service: &Service) {
+async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
+    let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
     for scopes in ["admin:read", "read admin:read", "admin:write:accounts"] {
@@ -62,7 +64,8 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: &Service) {
     assert_eq!(account["role"], role);
 }
 
-async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: &Service) {
+async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: Service) {
+    let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
@@ -83,7 +86,8 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
 }
 
-async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: &Service) {
+async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) {
+    let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
     let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
@@ -109,7 +113,8 @@ async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: &Service)
     }
 }
 
-async fn scopes_of_admins_are_not_granted_without_an_admin(service: &Service) {
+async fn scopes_of_admins_are_not_granted_without_an_admin(service: Service) {
+    let service = &service;
     let client = app(service).await;
     for scope in ["admin:read", "read admin:write:accounts"] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];

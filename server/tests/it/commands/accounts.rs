@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Workspace, on_both_engines};
-use crate::support::Process;
+use super::Workspace;
+use crate::support::{Process, on_both_engines};
 
 /// A new password must end all access that the old one granted.
 #[tokio::test(flavor = "multi_thread")]
@@ -268,6 +268,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
 }
 
 on_both_engines! {
+    crate::commands::start:
     an_admin_is_added_with_its_role,
     a_role_is_changed_and_the_last_admin_remains,
     an_account_is_shown_with_its_sessions_apps_and_rules,

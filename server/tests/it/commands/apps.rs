@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Workspace, on_both_engines, printed};
+use super::{Workspace, printed};
+use crate::support::on_both_engines;
 
 const URI: &str = "https://app.example/cb";
 
@@ -201,6 +202,7 @@ async fn control_characters_of_names_do_not_reach_the_terminal(workspace: Worksp
 }
 
 on_both_engines! {
+    crate::commands::start:
     an_app_is_added_with_a_secret_that_is_shown_once,
     a_secret_is_rotated_and_the_old_one_has_an_end,
     the_tokens_of_an_app_are_shown,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Workspace, on_both_engines};
-use crate::support::Process;
+use super::Workspace;
+use crate::support::{Process, on_both_engines};
 
 /// Runs every command that changes something, and reads the audit trail beside a server.
 fn commands_are_recorded(workspace: &Workspace) {
@@ -76,6 +76,7 @@ fn commands_are_recorded(workspace: &Workspace) {
 }
 
 on_both_engines! {
+    crate::commands::start:
     a_deleted_account_is_shown_with_the_name_it_had,
     the_trail_says_that_there_are_more_events,
 }

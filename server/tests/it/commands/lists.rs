@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{Workspace, on_both_engines};
+use super::Workspace;
+use crate::support::on_both_engines;
 use crate::support::process::belfry;
 
 /// As in `belfry account list | head -1`.
@@ -157,6 +158,7 @@ async fn a_list_in_json_has_a_line_for_each_row(workspace: Workspace) {
 }
 
 on_both_engines! {
+    crate::commands::start:
     a_long_list_is_complete_and_can_be_read_in_parts,
     a_reader_may_leave_in_the_middle_of_a_list,
     a_list_in_json_has_a_line_for_each_row,

@@ -5,10 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Workspace, on_both_engines};
-use crate::support::Process;
+use super::Workspace;
 use crate::support::files::set_mode;
 use crate::support::process::belfry;
+use crate::support::{Process, on_both_engines};
 
 const READING: [&[&str]; 7] = [
     &["account", "list"],
@@ -131,5 +131,6 @@ async fn reading_sees_the_last_write_of_a_server(workspace: Workspace) {
 }
 
 on_both_engines! {
+    crate::commands::start:
     reading_sees_the_last_write_of_a_server,
 }

@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
-use super::{Workspace, on_both_engines};
+use super::Workspace;
+use crate::support::on_both_engines;
 use crate::support::process::belfry;
 
 on_both_engines! {
+    crate::commands::start:
     an_account_is_found_by_name_id_address_and_user_id,
     a_name_that_is_the_id_of_another_account_is_ambiguous,
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use super::{Workspace, on_both_engines};
-use crate::support::Process;
+use super::Workspace;
 use crate::support::process::belfry;
+use crate::support::{Process, on_both_engines};
 
 /// Far more than the second within which a server notices a change.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -202,5 +202,6 @@ async fn a_server_accepts_the_secrets_that_commands_print(workspace: Workspace) 
 }
 
 on_both_engines! {
+    crate::commands::start:
     a_server_accepts_the_secrets_that_commands_print,
 }

@@ -4,8 +4,8 @@ use axum::http::StatusCode;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use serde_json::{Value, json};
 
-use super::{SAFARI, SECURITY, alice, events, on_both_engines, signed_in};
-use crate::support::Service;
+use super::{SAFARI, SECURITY, alice, events, signed_in};
+use crate::support::{Service, on_both_engines};
 
 const DOWNLOAD: &str = "/oauth/account/security/download";
 
@@ -82,7 +82,10 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
     assert_eq!(events(&service, "alice").await[0], "data_download success 1");
 }
 
-on_both_engines![the_data_are_complete_and_have_no_secrets];
+on_both_engines! {
+    crate::security::start:
+    the_data_are_complete_and_have_no_secrets,
+}
 
 /// The data may take megabytes of memory while it is collected.
 #[tokio::test]

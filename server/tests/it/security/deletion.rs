@@ -3,8 +3,8 @@
 use belfry::store::UpdateOutcome;
 use belfry_core::oauth::account::Role;
 
-use super::{FIREFOX, SECURITY, alice, events, is_signed_in, on_both_engines, signed_in};
-use crate::support::{Browser, Service, TestResponse};
+use super::{FIREFOX, SECURITY, alice, events, is_signed_in, signed_in};
+use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const DELETE: &str = "/oauth/account/security/delete";
 const KEEP: &str = "/oauth/account/security/keep";
@@ -80,10 +80,11 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
     );
 }
 
-on_both_engines![
+on_both_engines! {
+    crate::security::start:
     an_account_is_deleted_a_day_after_the_request,
     a_deletion_is_cancelled_with_one_click,
-];
+}
 
 #[tokio::test]
 async fn a_wrong_password_deletes_nothing() {

@@ -4,12 +4,11 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{
-    FIREFOX, PASSWORD, SAFARI, SECURITY, alice, change_password, events, is_signed_in,
-    on_both_engines, signed_in,
+    FIREFOX, PASSWORD, SAFARI, SECURITY, alice, change_password, events, is_signed_in, signed_in,
 };
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Browser, Service};
+use crate::support::{Browser, Service, on_both_engines};
 
 const CHANGED: &str = "/oauth/account/security?notice=password-changed";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
@@ -74,10 +73,11 @@ async fn a_double_submit_changes_the_password_once_and_reports_success(service: 
     assert_eq!(successes, 2, "{changes:?}");
 }
 
-on_both_engines![
+on_both_engines! {
+    crate::security::start:
     a_new_password_ends_all_other_sessions_and_tokens,
     a_double_submit_changes_the_password_once_and_reports_success,
-];
+}
 
 #[tokio::test]
 async fn errors_are_shown_beside_their_field_and_change_nothing() {

@@ -1,10 +1,8 @@
 //! The sessions of an account on the security page.
 
-use super::{
-    FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, on_both_engines, signed_in,
-};
+use super::{FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, signed_in};
 use crate::support::browser::visible_text;
-use crate::support::{Browser, Service, TestResponse};
+use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const END: &str = "/oauth/account/security/end_session";
 const END_OTHERS: &str = "/oauth/account/security/end_other_sessions";
@@ -80,10 +78,11 @@ async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
     assert_eq!(events[4..], ended, "{events:?}");
 }
 
-on_both_engines![
+on_both_engines! {
+    crate::security::start:
     sessions_are_listed_with_browser_and_last_use,
     sessions_are_ended_one_by_one_and_all_others,
-];
+}
 
 #[tokio::test]
 async fn the_session_of_this_browser_is_ended_like_by_signing_out() {

@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
 use serde_json::json;
 
-use super::{body, events, on_both_engines};
+use super::{body, events};
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Browser, Service, TestResponse};
+use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const SIGN_UP: &str = "/oauth/sign_up";
 
@@ -88,11 +88,12 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     rejected.page(422, "Username has already been taken");
 }
 
-on_both_engines![
+on_both_engines! {
+    crate::security::start:
     a_person_signs_up_and_is_signed_in,
     a_sign_up_continues_the_authorization,
     a_double_submit_creates_one_account_and_signs_in,
-];
+}
 
 #[tokio::test]
 async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {

@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{alice, events, id_of, on_both_engines};
+use super::{alice, events, id_of};
 use crate::support::browser::visible_text;
-use crate::support::{Service, TestResponse};
+use crate::support::{Service, TestResponse, on_both_engines};
 
 const ACCOUNT: &str = "/oauth/account";
 const REVOKE: &str = "/oauth/account/revoke_token";
@@ -65,7 +65,10 @@ async fn a_token_is_revoked_and_the_others_stay(service: Service) {
     assert_eq!(events[events.len() - 2..], revoked, "{events:?}");
 }
 
-on_both_engines![a_token_is_revoked_and_the_others_stay];
+on_both_engines! {
+    crate::security::start:
+    a_token_is_revoked_and_the_others_stay,
+}
 
 #[tokio::test]
 async fn the_token_of_another_account_is_not_revoked() {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use test_engines::{Postgres, Redis, RedisCluster, free_port};
 
 use super::{doctor, doctor_at, with_database};
-use crate::commands::{Workspace, on_both_engines};
+use crate::commands::Workspace;
 use crate::store::proxy::PostgresProxy;
 use crate::support::databases::engine_url;
+use crate::support::on_both_engines;
 
 async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
@@ -29,6 +30,7 @@ async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
 }
 
 on_both_engines! {
+    crate::commands::start:
     a_schema_of_another_version_is_reported,
 }
 

@@ -5,18 +5,17 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{delete, put};
-use crate::rules::{ids, minimal_rule, on_both_engines, pushrules, service};
-use crate::support::service::unlimited;
-use crate::support::{Service, TestDatabase};
+use crate::rules::{ids, minimal_rule, pushrules, service};
+use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
+    crate::rules::unlimited_service:
     changes_are_made_in_order_and_in_all_scopes,
     nothing_is_changed_if_one_change_is_rejected,
     bulk_changes_and_single_changes_of_many_clients_are_all_made,
 }
 
-async fn changes_are_made_in_order_and_in_all_scopes(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
     let alice = service.user("alice").await;
     alice.put_ok("global/room/old", &minimal_rule("room")).await;
     alice.put_ok("device/tablet/room/only", &minimal_rule("room")).await;
@@ -49,8 +48,7 @@ async fn changes_are_made_in_order_and_in_all_scopes(database: TestDatabase) {
     assert_eq!(alice.get_rules("").await, all);
 }
 
-async fn nothing_is_changed_if_one_change_is_rejected(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
     let alice = service.user("alice").await;
     alice.change_rules(&json!([put("global", "a"), put("device/phone", "p")])).await;
     let before = alice.get(&pushrules("")).await.text;
@@ -87,10 +85,9 @@ async fn nothing_is_changed_if_one_change_is_rejected(database: TestDatabase) {
 
 /// Bulk changes add, swap and remove pairs of rules in two scopes while others put single rules.
 /// Readers must always see both rules of a pair, or none.
-async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(database: TestDatabase) {
+async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: Service) {
     const CLIENTS: usize = 16;
     const ROUNDS: usize = 10;
-    let service = Service::on(database, unlimited()).await;
     let alice = service.user("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {

@@ -4,16 +4,15 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::add_rules;
-use crate::rules::{on_both_engines, pushrules};
-use crate::support::service::unlimited;
-use crate::support::{Service, TestDatabase};
+use crate::rules::pushrules;
+use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
+    crate::rules::unlimited_service:
     all_rules_or_those_of_one_scope_are_reset,
 }
 
-async fn all_rules_or_those_of_one_scope_are_reset(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
     let alice = service.user("alice").await;
     let (new, empty) = (alice.get_rules("").await, alice.export().await);
     add_rules(&alice).await;

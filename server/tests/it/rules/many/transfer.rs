@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use super::add_rules;
-use crate::rules::{ids, minimal_rule, on_both_engines, pushrules, service};
-use crate::support::service::{START, unlimited};
-use crate::support::{Service, TestDatabase};
+use crate::rules::{ids, minimal_rule, pushrules, service};
+use crate::support::service::START;
+use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
+    crate::rules::unlimited_service:
     an_export_is_imported_by_another_account,
     an_invalid_import_changes_nothing,
 }
 
-async fn an_export_is_imported_by_another_account(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+async fn an_export_is_imported_by_another_account(service: Service) {
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let empty = bob.export().await;
     add_rules(&alice).await;
@@ -49,8 +49,7 @@ async fn an_export_is_imported_by_another_account(database: TestDatabase) {
     assert_eq!(alice.export().await["device"]["phone"], export["device"]["phone"]);
 }
 
-async fn an_invalid_import_changes_nothing(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+async fn an_invalid_import_changes_nothing(service: Service) {
     let alice = service.user("alice").await;
     add_rules(&alice).await;
     let before = alice.get(&pushrules("")).await.text;
