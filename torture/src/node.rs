@@ -79,11 +79,6 @@ impl Node {
         Err(format!("SIGTERM ended a node with {status}: {}", self.log()).into())
     }
 
-    /// Replaces `belfry.toml`, for the next start.
-    pub(crate) fn replace_settings(&self, settings: &str) -> Result<()> {
-        Ok(fs::write(self.dir.path().join("belfry.toml"), settings)?)
-    }
-
     /// Kills the node with SIGKILL.
     pub(crate) fn kill(&mut self) -> Result<()> {
         Ok(self.server.take().ok_or("the node is not running")?.kill()?)

@@ -22,8 +22,8 @@ const WRITES: u64 = 100;
 /// The maximum time until nginx sends requests to a restarted node.
 const RETURN: Duration = Duration::from_mins(1);
 
-/// The shutdown delays of the rounds, in turn.
-const DELAYS: [&str; 2] = ["0s", "1s"];
+/// Time for nginx to use each of its idle connections once, after which the node closes it.
+const DELAY: &str = "2s";
 
 /// No request may fail: nginx must not send one to a node that does not answer it, except one that
 /// it may repeat on another node.
@@ -32,19 +32,16 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     // The previous release may not have the setting.
     let has_delay = run.settings.previous.is_none();
-    let settings = |round: u32| {
-        let delay = DELAYS[round as usize % DELAYS.len()];
-        let http = format!("[http]\nshutdown_delay = \"{delay}\"\n");
-        let http = if has_delay { http } else { String::new() };
-        format!(
-            "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n\
-             [oauth]\nmax_app_tokens = 1000000\n{http}"
-        )
-    };
+    let delay = format!("[http]\nshutdown_delay = \"{DELAY}\"\n");
+    let delay = if has_delay { &*delay } else { "" };
+    let settings = format!(
+        "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n\
+         [oauth]\nmax_app_tokens = 1000000\n{delay}"
+    );
     // Every request is counted, and none is rejected.
     let (database, redis_url) = (postgres.url(), redis.url());
     let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
-    let node = |_| Node::start_new(run, &arguments, &settings(0));
+    let node = |_| Node::start_new(run, &arguments, &settings);
     let mut nodes: Vec<Node> = (0..NODES).map(node).collect::<Result<_>>()?;
     let _nginx = Proxy::nginx(proxy.port(), &configuration(proxy, &nodes))?;
 
@@ -59,8 +56,6 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
             for (node, pause) in nodes.iter_mut().zip(pauses) {
                 load.wait_for_acknowledged(WRITES)?;
                 thread::sleep(Duration::from_millis(pause));
-                // The settings of a running node are those of this round; these are for the next.
-                node.replace_settings(&settings(round + 1))?;
                 node.belfry.clone_from(&belfry);
                 restart(node, load)?;
             }

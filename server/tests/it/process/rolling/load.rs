@@ -91,18 +91,10 @@ impl Load {
         }
     }
 
-    /// Asserts that no request failed, and that every acknowledged write can be read on each node.
-    pub(super) async fn stop_and_verify(self, nodes: &[String]) {
+    /// Asserts that every acknowledged write can be read on each node. Returns the failed requests.
+    pub(super) async fn stop_and_verify(self, nodes: &[String]) -> Vec<String> {
         self.shared.stop.store(true, Ordering::Relaxed);
         let written = self.clients.join_all().await;
-        let failures = self.shared.failures.lock().unwrap();
-        assert_eq!(
-            *failures,
-            [""; 0],
-            "{} succeeded",
-            self.shared.requests.load(Ordering::Relaxed)
-        );
-        drop(failures);
         let client = Client::new();
         let mut nodes = nodes.iter().cycle();
         for Written { rule, pattern, tokens } in written {
@@ -117,6 +109,7 @@ impl Load {
                 assert_eq!(status, 200, "a token was lost");
             }
         }
+        std::mem::take(&mut self.shared.failures.lock().unwrap())
     }
 }
 
