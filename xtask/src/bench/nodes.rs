@@ -6,7 +6,7 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use tempfile::TempDir;
 use test_engines::Server;
@@ -60,8 +60,9 @@ impl Nodes {
     /// Measures the request with each number of nodes.
     pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Vec<Line>, Box<dyn Error>> {
         let mut lines = vec![];
+        let (mut installation, request) = Installation::start(bench, &self.setup)?;
         for nodes in NODES {
-            let (installation, request) = Installation::start(bench, &self.setup, nodes)?;
+            installation.start_nodes(bench, &self.setup, nodes)?;
             installation.load(&request, self.connections, 0, WARM_UP)?;
             let mut loads = vec![];
             for round in 1..=bench.rounds {
@@ -75,12 +76,8 @@ impl Nodes {
 }
 
 impl Installation {
-    /// Starts the engines and the nodes, and prepares the request.
-    pub(super) fn start(
-        bench: &Bench,
-        setup: &Setup,
-        nodes: u16,
-    ) -> Result<(Self, Request), Box<dyn Error>> {
+    /// Starts the engines and one node, and prepares the request.
+    pub(super) fn start(bench: &Bench, setup: &Setup) -> Result<(Self, Request), Box<dyn Error>> {
         let engines = Engines::start()?;
         let dir = tempfile::tempdir()?;
         let (database, redis) = (engines.postgres.url(), engines.redis.url());
@@ -88,15 +85,23 @@ impl Installation {
         let settings = format!("database = \"{database}\"\n{redis}{}", setup.settings);
         fs::write(dir.path().join("belfry.toml"), settings)?;
         let token = setup.fill(&bench.current, dir.path(), Some(&database))?;
-        let start = |_| {
+        let mut installation = Self { engines, nodes: vec![], dir };
+        installation.start_nodes(bench, setup, 1)?;
+        let (node, dir) = (&installation.nodes[0], installation.dir());
+        let request = setup.prepare(&bench.current, node, dir, &token)?;
+        Ok((installation, request))
+    }
+
+    /// Starts new nodes in place of the present ones.
+    fn start_nodes(&mut self, bench: &Bench, setup: &Setup, nodes: u16) -> io::Result<()> {
+        self.nodes.clear();
+        for _ in 0..nodes {
             let arguments = ["serve", "--listen", "127.0.0.1:0"];
-            let mut command = belfry_command(&bench.current.belfry, dir.path(), &arguments);
+            let mut command = belfry_command(&bench.current.belfry, self.dir(), &arguments);
             command.args(setup.arguments);
-            Server::start(command, dir.path())
-        };
-        let nodes = (0..nodes).map(start).collect::<Result<Vec<_>, _>>()?;
-        let request = setup.prepare(&bench.current, &nodes[0], dir.path(), &token)?;
-        Ok((Self { engines, nodes, dir }, request))
+            self.nodes.push(Server::start(command, self.dir())?);
+        }
+        Ok(())
     }
 
     /// The directory for files of the nodes.

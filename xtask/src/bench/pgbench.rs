@@ -53,7 +53,7 @@ struct Run {
 impl Pgbench {
     /// Loads Belfry and PostgreSQL in alternation.
     pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Line, Box<dyn Error>> {
-        let (installation, request) = Installation::start(bench, &self.setup, 1)?;
+        let (installation, request) = Installation::start(bench, &self.setup)?;
         let script = installation.dir().join("pgbench.sql");
         fs::write(&script, self.script)?;
         let pgbench = |seconds: u32| -> Result<Run, Box<dyn Error>> {

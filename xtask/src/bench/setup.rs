@@ -189,10 +189,10 @@ impl Belfry<'_> {
     }
 }
 
-/// Creates a command of Belfry that runs in `dir`, where no other `belfry.toml` is read.
+/// Creates a command of Belfry that runs in `dir`, with its data and its `belfry.toml` there.
 pub(super) fn belfry_command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(arguments).arg("--data").arg(dir.join("data")).current_dir(dir);
+    command.args(arguments).current_dir(dir);
     cargo::remove_inherited_variables(&mut command);
     command
 }

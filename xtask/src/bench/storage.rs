@@ -13,7 +13,7 @@ const LENGTH: u32 = 60;
 
 /// Fills the database, requests every account, and returns the bytes of each part.
 pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn Error>> {
-    let (installation, request) = Installation::start(bench, setup, 1)?;
+    let (installation, request) = Installation::start(bench, setup)?;
     let postgres = &installation.engines.postgres;
     let mut lines = vec![];
     for (table, name) in [
