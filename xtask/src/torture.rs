@@ -136,8 +136,8 @@ fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration)
 fn summary(outcome: &Outcome, rounds: u32, time: Duration) -> String {
     let slowest = outcome.recoveries.iter().max();
     let recovery = slowest.map_or(String::new(), |slowest| {
-        let mean = outcome.recoveries.iter().sum::<Duration>().as_secs_f32();
-        let mean = mean / outcome.recoveries.len() as f32;
+        let count = u32::try_from(outcome.recoveries.len()).unwrap_or(u32::MAX);
+        let mean = (outcome.recoveries.iter().sum::<Duration>() / count).as_secs_f32();
         format!(", recovery {mean:.1} s on average and at most {:.1} s", slowest.as_secs_f32())
     });
     format!(

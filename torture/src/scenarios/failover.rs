@@ -47,9 +47,9 @@ pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
             thread::sleep(delay);
             let is_suspended = round % 2 == 0;
             if is_suspended {
-                primary.pause()?
+                primary.pause()?;
             } else {
-                primary.kill()?
+                primary.kill()?;
             }
             standby.promote()?;
             let recoveries = wait_for_writes(&addresses, &app)?;

@@ -123,16 +123,17 @@ impl Connections {
             let mut work = pin!(work(&client));
             let mut left = pin!(self.hosts.moved_from(client.primary));
             tokio::select! {
-                outcome = timeout(self.timeout, &mut work) => match outcome {
-                    Ok(outcome) => Some(outcome),
-                    Err(_) => {
+                outcome = timeout(self.timeout, &mut work) => {
+                    if let Ok(outcome) = outcome {
+                        Some(outcome)
+                    } else {
                         let cancel = client.cancel_token();
                         match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
                             Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
                             _ => None,
                         }
                     }
-                },
+                }
                 () = &mut left => None,
             }
         };
