@@ -1,6 +1,6 @@
 //! A private Redis or Valkey cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +21,8 @@ const DEADLINE: Duration = Duration::from_mins(1);
 pub struct RedisCluster {
     nodes: Vec<Redis>,
     cli: PathBuf,
+    /// The ports with TLS; empty without.
+    tls_ports: Vec<u16>,
 }
 
 /// A slot that is being moved from one primary to another.
@@ -49,22 +51,66 @@ impl RedisCluster {
     /// [`EngineError::Missing`] if Redis is not installed; otherwise the reason, with its log.
     pub fn start(node_timeout: Duration) -> Result<Self, EngineError> {
         let cli = find_program(&["redis-cli", "valkey-cli"])?;
-        let mut nodes = Vec::new();
+        let mut cluster = Self { nodes: Vec::new(), cli, tls_ports: Vec::new() };
         for _ in 0..2 * SHARDS {
-            nodes.push(start_node(node_timeout)?);
+            cluster.nodes.push(start_node(node_timeout, Vec::new())?);
         }
-        let cluster = Self { nodes, cli };
-        let mut create = vec!["--cluster".to_owned(), "create".to_owned()];
-        create.extend(cluster.nodes.iter().map(Redis::address));
-        create.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_owned));
-        cluster.run(&create)?;
-        cluster.wait_until_complete()?;
+        let addresses = cluster.nodes.iter().map(Redis::address).collect();
+        cluster.create(addresses, &[])?;
         Ok(cluster)
+    }
+
+    /// Starts a cluster whose nodes use TLS among each other, with this certificate for localhost,
+    /// and that has the user `limits` with the password `s,ecret`.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_tls(certificate: &Path, key: &Path) -> Result<Self, EngineError> {
+        let cli = find_program(&["redis-cli", "valkey-cli"])?;
+        let mut cluster = Self { nodes: Vec::new(), cli, tls_ports: Vec::new() };
+        let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
+        for _ in 0..2 * SHARDS {
+            let port = free_port()?;
+            let options = [
+                ("--tls-port", port.to_string()),
+                ("--tls-cluster", "yes".to_owned()),
+                ("--tls-replication", "yes".to_owned()),
+                ("--tls-auth-clients", "no".to_owned()),
+                ("--tls-cert-file", certificate.clone()),
+                ("--tls-key-file", key.clone()),
+                ("--tls-ca-cert-file", certificate.clone()),
+                ("--cluster-announce-hostname", "localhost".to_owned()),
+                ("--cluster-preferred-endpoint-type", "hostname".to_owned()),
+            ];
+            cluster.nodes.push(start_node(DEADLINE, options.to_vec())?);
+            cluster.tls_ports.push(port);
+        }
+        for number in 0..cluster.nodes.len() {
+            let user = ["ACL", "SETUSER", "limits", "on", ">s,ecret", "~*", "+@all"];
+            cluster.command(number, &user)?;
+        }
+        let addresses = cluster.tls_ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        cluster.create(addresses, &["--tls", "--cacert", &certificate])?;
+        Ok(cluster)
+    }
+
+    fn create(&self, addresses: Vec<String>, options: &[&str]) -> Result<(), EngineError> {
+        let mut create: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        create.extend(["--cluster", "create"].map(str::to_owned));
+        create.extend(addresses);
+        create.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_owned));
+        self.run(&create)?;
+        self.wait_until_complete()
     }
 
     /// The URL of all nodes.
     #[must_use]
     pub fn url(&self) -> String {
+        if !self.tls_ports.is_empty() {
+            let hosts: Vec<_> =
+                self.tls_ports.iter().map(|port| format!("localhost:{port}")).collect();
+            return format!("rediss://limits:s,ecret@{}", hosts.join(","));
+        }
         let addresses: Vec<_> = self.nodes.iter().map(Redis::address).collect();
         format!("redis://{}", addresses.join(","))
     }
@@ -196,11 +242,11 @@ impl RedisCluster {
     ///
     /// # Errors
     /// When a node does not respond.
-    pub fn end_move(&self, slot_move: SlotMove) -> Result<(), EngineError> {
-        let SlotMove { slot, from, to } = &slot_move;
+    pub fn end_move(&self, slot_move: &SlotMove) -> Result<(), EngineError> {
+        let SlotMove { slot, from, to } = slot_move;
         let keys = self.command(*from, &["CLUSTER", "GETKEYSINSLOT", slot, "10000"])?;
         for key in keys.lines().filter(|key| !key.is_empty()) {
-            self.move_key(&slot_move, key)?;
+            self.move_key(slot_move, key)?;
         }
         for node in [*to, *from] {
             self.command(node, &["CLUSTER", "SETSLOT", slot, "NODE", &self.id(*to)?])?;
@@ -285,7 +331,10 @@ fn failed(reason: String) -> EngineError {
     EngineError::Failed { name: "redis cluster".to_owned(), reason, log: String::new() }
 }
 
-fn start_node(node_timeout: Duration) -> Result<Redis, EngineError> {
+fn start_node(
+    node_timeout: Duration,
+    further_options: Vec<(&str, String)>,
+) -> Result<Redis, EngineError> {
     let options = [
         ("--cluster-enabled", "yes".to_owned()),
         ("--cluster-config-file", "nodes.conf".to_owned()),
@@ -294,8 +343,8 @@ fn start_node(node_timeout: Duration) -> Result<Redis, EngineError> {
         ("--cluster-port", free_port()?.to_string()),
         ("--repl-diskless-sync-delay", "0".to_owned()),
     ];
-    let options = options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
-    Redis::start_with(options.collect())
+    let options = options.into_iter().chain(further_options);
+    Redis::start_with(options.flat_map(|(name, value)| [name.to_owned(), value]).collect())
 }
 
 /// Parses the output of `CLUSTER NODES`.

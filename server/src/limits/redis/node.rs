@@ -51,8 +51,8 @@ impl Node {
     ) -> Arc<Self> {
         let managed = Arc::new(ManagedConnection::new(info, slots, settings));
         let task = tokio::spawn(reconnect_loop(Arc::clone(&managed)));
-        let _reconnect_task = AbortOnDropHandle::new(task);
-        Arc::new(Self { managed, created: Instant::now(), _reconnect_task })
+        let (created, task) = (Instant::now(), AbortOnDropHandle::new(task));
+        Arc::new(Self { managed, created, _reconnect_task: task })
     }
 }
 

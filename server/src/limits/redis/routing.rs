@@ -128,21 +128,16 @@ impl Servers {
         let mut connection = live.connection.clone();
         let start = Instant::now();
         let mut response = std::pin::pin!(connection.run(run, is_asking));
-        let result = match timeout_at(deadline, &mut response).await {
-            Ok(result) => {
-                live.record_success();
-                result
+        let Ok(result) = timeout_at(deadline, &mut response).await else {
+            self.metrics.timeouts.inc();
+            node.record_timeout(live);
+            if run.mode != ScriptMode::Reserve {
+                return Err(None);
             }
-            Err(_) => {
-                self.metrics.timeouts.inc();
-                node.record_timeout(live);
-                if run.mode != ScriptMode::Reserve {
-                    return Err(None);
-                }
-                let late = timeout(LATE_RESPONSE, response).await;
-                return late.ok().and_then(Result::ok).ok_or(None);
-            }
+            let late = timeout(LATE_RESPONSE, response).await;
+            return late.ok().and_then(Result::ok).ok_or(None);
         };
+        live.record_success();
         if result.is_ok() {
             self.metrics.durations.observe_duration(start.elapsed());
         }

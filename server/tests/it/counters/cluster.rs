@@ -166,7 +166,7 @@ async fn while_a_slot_is_moved_its_counters_are_exact() {
         let decision = engine.check(CountMode::Check, &all, now()).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![4, 5, 0]));
     }
-    cluster.end_move(slot_move).unwrap();
+    cluster.end_move(&slot_move).unwrap();
 
     assert_eq!(cluster.primary_of(&first_key).unwrap(), to);
     for expected in [[3, 4], [2, 3]] {

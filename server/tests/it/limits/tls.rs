@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use test_engines::{Redis, free_port};
+use test_engines::{Redis, RedisCluster, free_port};
 
 use super::outage::admitted;
 use crate::support::Process;
@@ -80,6 +80,28 @@ async fn the_certificate_authority_of_redis_can_be_a_setting() {
         let rejected = check();
         let message = String::from_utf8(rejected.stderr).unwrap();
         assert!(!rejected.status.success() && message.contains(problem), "{message}");
+    }
+}
+
+/// The nodes of the cluster have the certificate, the user and the password of the URL.
+#[tokio::test]
+async fn nodes_share_counters_of_a_cluster_over_tls() {
+    if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write_certificate(folder.path(), "localhost");
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    let cluster = RedisCluster::start_tls(&certificate, &key).unwrap();
+    let one = node("one", folder.path(), &cluster.url(), &certificate);
+    let two = node("two", folder.path(), &cluster.url(), &certificate);
+    for node in [&one, &two] {
+        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+        assert!(!node.log().contains("s,ecret"));
+    }
+    for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] {
+        assert_eq!(admitted(&one, address, 15).await, 15);
+        assert_eq!(admitted(&two, address, 15).await, 5);
     }
 }
 
