@@ -138,7 +138,7 @@ fn title(app: &App) -> String {
 }
 
 /// The maximum number of ids in an error.
-const MAX_IDS: usize = 10;
+const MAX_IDS: u8 = 10;
 
 /// Finds an app by its id, its client id, or its name if no other app has it.
 async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
@@ -150,11 +150,11 @@ async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
     if let Some(app) = store.app_by_client_id(selector).await? {
         return Ok(Arc::unwrap_or_clone(app));
     }
-    let mut named = store.apps_named(selector, MAX_IDS as i64 + 1).await?;
+    let mut named = store.apps_named(selector, i64::from(MAX_IDS) + 1).await?;
     if named.len() > 1 {
-        let ids = named.iter().take(MAX_IDS).map(|named| named.app.id.to_string());
+        let ids = named.iter().take(usize::from(MAX_IDS)).map(|named| named.app.id.to_string());
         let ids = ids.collect::<Vec<_>>().join(", ");
-        let more = if named.len() > MAX_IDS { " and more" } else { "" };
+        let more = if named.len() > usize::from(MAX_IDS) { " and more" } else { "" };
         let advice = "use one of these ids; belfry app show ID shows an app";
         return Err(format!("several apps are named {selector:?}: {ids}{more}; {advice}").into());
     }

@@ -92,7 +92,8 @@ impl StoredRulesets {
 
     /// The tags of the device profiles that have rules, in order.
     pub fn profile_tags(&self) -> Vec<&str> {
-        let with_rules = self.documents().filter(|document| document.len() > 0);
+        let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
+        let with_rules = self.documents().filter(has_rules);
         let tags = with_rules.filter_map(|document| match document.scope() {
             RuleScope::Device(tag) => Some(tag.as_str()),
             RuleScope::Global => None,

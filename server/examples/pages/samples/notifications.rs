@@ -109,11 +109,11 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         for (key, sign_in) in
             [("stale-signed-out", Some("/auth/sign_in")), ("stale-signed-in", None)]
         {
-            let stale = StaleForm {
+            let reason = RejectionReason::Stale(StaleForm {
                 text: layout.language.text(key).into_owned(),
                 sign_in: sign_in.map(str::to_owned),
-            };
-            let rejected = Some((fields, RejectionReason::Stale(stale)));
+            });
+            let rejected = Some((fields, reason));
             let is_signed_out = sign_in.is_some();
             let state = State { rejected, is_signed_out, ..State::default() };
             pages.push(("notifications-stale", render(layout, &state)?));
