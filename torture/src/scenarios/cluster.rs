@@ -2,9 +2,9 @@
 //!
 //! Each client sends more requests from an address than its limit admits, then continues with
 //! another address. All requests of a round have the token of one account, so each is counted for
-//! two subjects. Without a failed shard, exactly the limit is admitted for every address, and the
-//! account is counted exactly for the admitted requests. With one, this holds for the keys of the
-//! other shards.
+//! two subjects. While Redis counts, exactly the limit is admitted for every address, and the
+//! account is counted exactly for the admitted requests. If nodes have counted locally because a
+//! shard had no primary for longer than the timeout, this holds for the keys of the other shards.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -44,7 +44,7 @@ enum Event {
     Kill,
     /// Slots with their keys are moved from one primary to another.
     MoveSlots,
-    /// A replica becomes the primary, in agreement with it.
+    /// A replica becomes the primary, in agreement with it. Until then the shard does not respond.
     FailOver,
 }
 
@@ -66,7 +66,8 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
         let token = add_account(run, &nodes[0], &account, &postgres.url())?;
         let keys_before = account_keys(&cluster)?;
         let load = RoundLoad::new(round, &token);
-        let mut failed_shard = None;
+        let local_before = local_decisions(&nodes)?;
+        let mut changed_shard = None;
         let all_series = thread::scope(|scope| -> Result<Vec<Series>> {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|client| {
@@ -75,7 +76,7 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
                 })
                 .collect();
             let caused = load.wait_for_responses(500).and_then(|()| {
-                failed_shard = cause(run, event, &mut cluster)?;
+                changed_shard = cause(run, event, &mut cluster)?;
                 nodes.iter().try_for_each(wait_until_redis_is_used)?;
                 load.wait_for_responses(500)
             });
@@ -86,17 +87,19 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
             }
             caused.map(|()| all)
         })?;
+        let is_exact = local_decisions(&nodes)? == local_before;
+        let failed_shard = changed_shard.filter(|_| !is_exact);
         verify(run, &cluster, &load, &all_series, failed_shard, &keys_before)?;
         run.end_round();
     }
     Ok(())
 }
 
-/// Causes an event and waits for its end. Returns the new primary of a failed shard.
+/// Causes an event and waits for its end. Returns the new primary of a shard.
 fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
     let primaries = cluster.primaries()?;
     let primary = primaries[run.rng.usize(..primaries.len())];
-    match event {
+    let new_primary = match event {
         Event::Kill => {
             let replica = cluster.replica_of(primary)?;
             cluster.node(primary).kill()?;
@@ -108,18 +111,18 @@ fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Opti
                 thread::sleep(Duration::from_millis(50));
             }
             cluster.node(primary).restart()?;
-            cluster.wait_until_complete()?;
-            return Ok(Some(replica));
+            Some(replica)
         }
         Event::MoveSlots => {
             let to = primaries.iter().find(|&&other| other != primary).ok_or("one primary")?;
             cluster.move_slots(primary, *to, 100)?;
             cluster.move_slots(*to, primary, 100)?;
+            None
         }
-        Event::FailOver => drop(cluster.fail_over(primary)?),
-    }
+        Event::FailOver => Some(cluster.fail_over(primary)?),
+    };
     cluster.wait_until_complete()?;
-    Ok(None)
+    Ok(new_primary)
 }
 
 /// Checks the counts of a round.
@@ -160,6 +163,19 @@ fn verify(
         run.outcome.check(count == admitted, || format!("{key}: {count}, but {admitted} admitted"));
     }
     Ok(())
+}
+
+/// The number of decisions that the nodes have made without Redis.
+fn local_decisions(nodes: &[Node]) -> Result<u64> {
+    let mut sum = 0;
+    for node in nodes {
+        let metrics = Client::new(node.address).send_successfully(&Request::get("/metrics"))?.body;
+        let mut lines = metrics.lines();
+        let count =
+            lines.find_map(|line| line.strip_prefix("belfry_rate_limit_local_decisions_total "));
+        sum += count.ok_or("no metric of local decisions")?.parse::<u64>()?;
+    }
+    Ok(sum)
 }
 
 /// The keys of the counters of accounts.
