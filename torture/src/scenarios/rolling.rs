@@ -34,10 +34,8 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let has_delay = run.settings.previous.is_none();
     let delay = format!("[http]\nshutdown_delay = \"{DELAY}\"\n");
     let delay = if has_delay { &*delay } else { "" };
-    let settings = format!(
-        "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n\
-         [oauth]\nmax_app_tokens = 1000000\n{delay}"
-    );
+    let settings =
+        format!("base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n{delay}");
     // Every request is counted, and none is rejected.
     let (database, redis_url) = (postgres.url(), redis.url());
     let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
