@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Alice, PageForm, TRY, forms, hostile_names, notify, rule_path, unescape};
 use crate::oauth::assert_security_headers;
+use crate::rules::pushrules;
 use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
@@ -236,20 +237,30 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
 #[tokio::test]
 async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     let mut alice = Alice::new().await;
-    let conditions = vec![json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" }); 64];
-    for number in 0..4 {
-        let rule = json!({ "actions": [], "conditions": conditions });
-        alice.client.put_ok(&format!("global/override/slow{number}"), &rule).await;
-    }
-    for number in 0..200 {
-        let rule = json!({ "actions": [], "pattern": format!("word{number}") });
-        alice.client.put_ok(&format!("global/content/{number}"), &rule).await;
-    }
+    let condition = json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" });
+    let rule = |number: usize| {
+        let id = format!("rule{number}");
+        if number < 500 {
+            json!({ "rule_id": id, "actions": [], "conditions": [condition] })
+        } else {
+            json!({ "rule_id": id, "actions": [], "pattern": format!("word{number}") })
+        }
+    };
+    let (slow, keywords): (Vec<_>, Vec<_>) =
+        ((0..500).map(rule).collect(), (500..1000).map(rule).collect());
+    let rules = json!({ "global": { "override": slow, "content": keywords } });
+    let import = format!("POST {}", pushrules("import"));
+    assert_eq!(alice.client.send(&import, rules.to_string()).await.status, 200);
     let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
     let page = form.set("sender", &"a".repeat(40_000)).submit(&mut alice.browser).await;
     sentence(&page);
-    assert!(page.text.matches("<li class=\"failed\">").count() > 200);
-    assert!(page.text.len() < 300_000, "{} bytes", page.text.len());
+    assert!(page.text.matches("<li class=\"failed\">").count() >= 1000);
+    assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
+    let text = "It was not checked to the end, because your rules take too much work";
+    let unchecked = page.text.matches(text).count();
+    assert!((1..1000).contains(&unchecked), "{unchecked} rules were not checked");
+    let metrics = alice.service.metrics().await;
+    assert!(metrics.contains("belfry_evaluation_work_exceeded_total 1"), "{metrics}");
 }
 
 #[tokio::test]
