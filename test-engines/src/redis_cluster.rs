@@ -61,7 +61,7 @@ impl RedisCluster {
     }
 
     /// Starts a cluster whose nodes use TLS among each other, with this certificate for localhost,
-    /// and that has the user `limits` with the password `s,ecret`.
+    /// and that has the user `limits` with the password `one,two`.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -86,7 +86,7 @@ impl RedisCluster {
             cluster.tls_ports.push(port);
         }
         for number in 0..cluster.nodes.len() {
-            let user = ["ACL", "SETUSER", "limits", "on", ">s,ecret", "~*", "+@all"];
+            let user = ["ACL", "SETUSER", "limits", "on", ">one,two", "~*", "+@all"];
             cluster.command(number, &user)?;
         }
         let addresses = cluster.tls_ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -109,7 +109,7 @@ impl RedisCluster {
         if !self.tls_ports.is_empty() {
             let hosts: Vec<_> =
                 self.tls_ports.iter().map(|port| format!("localhost:{port}")).collect();
-            return format!("rediss://limits:s,ecret@{}", hosts.join(","));
+            return format!("rediss://limits:one,two@{}", hosts.join(","));
         }
         let addresses: Vec<_> = self.nodes.iter().map(Redis::address).collect();
         format!("redis://{}", addresses.join(","))

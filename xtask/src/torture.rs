@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure(packages::FOR_TORTURE, !options.no_install)?;
-    let belfry = options.belfry.as_deref().map(canonicalize).unwrap_or_else(build)?;
+    let belfry = options.belfry.as_deref().map_or_else(build, canonicalize)?;
     let previous = options.previous.as_deref().map(canonicalize).transpose()?;
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");

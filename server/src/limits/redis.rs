@@ -2,7 +2,7 @@
 //!
 //! One run of a script decides about all limits of a request. In a cluster, the limits of one
 //! subject are in one slot. A request with several subjects runs the script once for each slot
-//! ([`Reservation`]).
+//! (`reservation`).
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally.
 //! A connection is discarded if it is broken, after an error response, or after three timeouts in a

@@ -231,7 +231,7 @@ mod tests {
                 assert!(!response.contains("connection: close\r\n"), "{response}");
             }
             peered.stop();
-            sleep(REQUEST_GRACE - Duration::from_millis(5)).await;
+            sleep(REQUEST_GRACE.saturating_sub(Duration::from_millis(5))).await;
             let response = peered.request().await;
             assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
             assert!(response.contains("connection: close\r\n"), "{response}");

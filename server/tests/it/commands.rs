@@ -35,7 +35,6 @@ struct Workspace {
 }
 
 /// A workspace for commands on this database. SQLite is in its directory, as by default.
-#[expect(clippy::unused_async, reason = "`on_both_engines` awaits it")]
 async fn start(database: TestDatabase) -> Workspace {
     let database = database.url().is_some().then_some(database);
     Workspace { database, ..Workspace::sqlite() }

@@ -197,7 +197,7 @@ mod tests {
         /// in one slot.
         #[test]
         fn groups_divide_the_buckets_by_their_slots(keys in prop::collection::vec(keys(), 0..8)) {
-            let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_secs(60)).unwrap().into();
+            let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_mins(1)).unwrap().into();
             let buckets: Vec<_> = keys.iter().map(|&key| Bucket { limit: &limit, key }).collect();
             let groups = group(&buckets, "p", true);
             let mut group_of = vec![None; buckets.len()];

@@ -51,13 +51,13 @@ pub(super) async fn run(
     statements: &[&Statement],
 ) -> Result<End, Error> {
     let prepared = prepare(client, statements).await?;
-    let begun = send(client.batch_execute(begin)).await;
+    let transaction_start = send(client.batch_execute(begin)).await;
     let queries = send_all(client, statements, &prepared).await;
-    let committed = send(client.batch_execute("commit")).await;
-    let begun = begun.await;
+    let commit = send(client.batch_execute("commit")).await;
+    let started = transaction_start.await;
     let rows = receive_all(queries).await;
-    let committed = committed.await;
-    match begun.and(rows) {
+    let committed = commit.await;
+    match started.and(rows) {
         Ok(rows) => committed.map(|()| End::Committed(rows)),
         Err(error) if committed.is_ok() => Ok(End::RolledBack(error)),
         Err(error) => Err(error),

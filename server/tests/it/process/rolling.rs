@@ -22,7 +22,7 @@ const NGINX: &str = include_str!("../../../../docs/examples/nginx.conf");
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Three nodes on one PostgreSQL and Redis, behind nginx.
-struct Nodes {
+struct Installation {
     nodes: Vec<Node>,
     /// The URL of nginx.
     url: String,
@@ -64,7 +64,7 @@ impl Node {
     }
 }
 
-impl Nodes {
+impl Installation {
     /// `None` if an engine or nginx is missing.
     async fn start(shutdown_delay: &str) -> Option<Self> {
         let redis = engine_url("Redis", "BELFRY_TEST_REDIS")?;
@@ -126,7 +126,7 @@ async fn restart_all(
     shutdown_delay: &str,
     between: impl AsyncFnOnce(&TestDatabase),
 ) -> Vec<String> {
-    let Some(mut nodes) = Nodes::start(shutdown_delay).await else { return vec![] };
+    let Some(mut nodes) = Installation::start(shutdown_delay).await else { return vec![] };
     let mut between = Some(between);
     let load = Load::start(&nodes.url, nodes.database.url().unwrap()).await;
     for node in &mut nodes.nodes {
