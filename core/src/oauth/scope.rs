@@ -86,9 +86,7 @@ pub enum ScopeError {
     #[error("scopes are separated by single spaces and contain no quotes or control characters")]
     Malformed,
     /// A well-formed but unknown scope.
-    #[error(
-        "unknown scope {0:?}; among others there are read, write, push and profile (docs/api.md)"
-    )]
+    #[error("unknown scope {0:?}")]
     Unknown(String),
 }
 
