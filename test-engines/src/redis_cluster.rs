@@ -202,6 +202,10 @@ impl RedisCluster {
     /// # Errors
     /// When a node does not respond.
     pub fn move_slots(&self, from: usize, to: usize, slots: usize) -> Result<(), EngineError> {
+        // The nodes learn of an earlier move one after the other, and redis-cli rejects the next one
+        // until then.
+        let check = ["--cluster".to_owned(), "check".to_owned(), self.nodes[from].address()];
+        self.wait_until("all nodes agree about the slots", || self.run(&check).map(|_| true))?;
         let reshard = [
             "--cluster".to_owned(),
             "reshard".to_owned(),
