@@ -111,7 +111,7 @@ impl GroupCommit {
     async fn write_group(&self, mut group: Vec<Job>) {
         let timeout = self.writer.timeout();
         for job in group.extract_if(.., |job| job.queued_at.elapsed() > timeout) {
-            let error = StoreError::Unavailable("all connections are in use".to_owned());
+            let error = StoreError::Unavailable("the write was queued for too long".to_owned());
             job.reply(Err(error));
         }
         // Groups that lock the same rows must do it in the same order.
@@ -245,7 +245,7 @@ mod tests {
         let (new, new_outcome) = job(Duration::ZERO);
         group_commit.write_group(vec![old, new]).await;
         let reason = |outcome: Outcome| outcome.unwrap_err().to_string();
-        assert!(reason(old_outcome.await.unwrap()).contains("connections are in use"));
-        assert!(!reason(new_outcome.await.unwrap()).contains("connections are in use"));
+        assert!(reason(old_outcome.await.unwrap()).contains("queued for too long"));
+        assert!(!reason(new_outcome.await.unwrap()).contains("queued for too long"));
     }
 }

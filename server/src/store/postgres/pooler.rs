@@ -1,8 +1,9 @@
 //! Recognises a connection pooler that assigns a server connection to each transaction or statement,
 //! such as PgBouncer in transaction mode.
 //!
-//! Behind it, prepared statements belong to whoever comes next, and LISTEN to nobody. Two connections
-//! of ours would then be served by one server process, or one of ours by several.
+//! Behind such a pooler, another client may use the server connection that has our prepared
+//! statements, and LISTEN has no effect. It is recognised by the process ids of the server: two of our
+//! connections have the same one, or one connection has several.
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
