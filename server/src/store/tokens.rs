@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::audit::insert_event;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Grouping, Row, Statement, sql};
+use super::engine::{Batch, FromRow, Grouping, Row, Statement, Value, sql};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
@@ -189,29 +189,47 @@ impl Store {
     }
 }
 
-/// Inserts a token, unless a given password hash is no longer that of the account, or the app or
-/// the account is disabled. A token issued while it is disabled would become valid when it is
-/// enabled.
+/// Inserts a token, unless its app is disabled, and if these conditions hold.
+macro_rules! insert_if {
+    ($conditions:expr) => {
+        concat!(
+            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
+             select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as bigint), \
+             cast($5 as text), cast($6 as bigint), cast($7 as bigint) \
+             where not exists (select 1 from apps where id = $3 and disabled_at is not null)",
+            $conditions
+        )
+    };
+}
+
+/// Inserts a token, unless its app or account is disabled: the token would become valid when they
+/// are enabled. A given password hash must still be that of the account.
+///
+/// Each case has a statement of its own. PostgreSQL would plan a common one again for each
+/// execution, because it estimates that a plan for known values saves more than planning costs. In
+/// fact planning takes longer than the insert.
 fn insert(token: &NewToken, password: Option<&str>) -> Statement {
-    sql(
-        "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
-         select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as bigint), \
-         cast($5 as text), cast($6 as bigint), cast($7 as bigint) where (cast($8 as text) is null \
-         or exists (select 1 from accounts where id = $4 and password = $8)) \
-         and not exists (select 1 from accounts where id = $4 and disabled_at is not null) \
-         and not exists (select 1 from apps where id = $3 and disabled_at is not null)",
-        [
-            token.secret.lookup.into(),
-            token.secret.digest.into(),
-            token.app_id.into(),
-            token.account_id.into(),
-            (&token.scopes).into(),
-            token.created_at.into(),
-            token.expires_at.into(),
-            password.into(),
-        ],
-    )
-    .counting_changes()
+    let mut values = vec![
+        token.secret.lookup.into(),
+        token.secret.digest.into(),
+        token.app_id.into(),
+        token.account_id.into(),
+        (&token.scopes).into(),
+        token.created_at.into(),
+        token.expires_at.into(),
+    ];
+    values.extend(password.map(Value::from));
+    let insert = match (token.account_id, password) {
+        (None, None) => insert_if!(""),
+        (Some(_), None) => insert_if!(
+            " and not exists (select 1 from accounts where id = $4 and disabled_at is not null)"
+        ),
+        (_, Some(_)) => insert_if!(
+            " and exists (select 1 from accounts where id = $4 and password = $8 \
+             and disabled_at is null)"
+        ),
+    };
+    Statement::new(insert, values).counting_changes()
 }
 
 /// Inserts an event of a token that was issued for a user, if it exists.

@@ -7,6 +7,7 @@ mod failover;
 mod files;
 mod group_commit;
 mod nodes;
+mod plans;
 mod pooler;
 pub(crate) mod proxy;
 mod soak;
