@@ -68,7 +68,7 @@ impl HttpService {
         let (id, method) = (request_context::new_id(), method_name(request.method()));
         let context = RequestContext::new(id, None, peer, method, route.pattern);
         let router = self.routes.router.clone();
-        let handling = pin!(area::serve(route.area, &self.state, request, router));
+        let handling = pin!(area::serve(route, &self.state, request, router));
         context.scope(handling).await.status()
     }
 
@@ -103,7 +103,7 @@ impl HttpService {
             let reason = "Too many connections at the moment; try again soon";
             CommonError::Unavailable(reason).to_response(ErrorFormat::Api)
         } else {
-            area::serve(route.area, &self.state, request, self.routes.router.clone()).await
+            area::serve(route, &self.state, request, self.routes.router.clone()).await
         };
         let duration = started.elapsed();
         self.routes.metrics[route.index].record(method, response.status(), duration);

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 use futures_util::FutureExt;
 use tower_service::Service;
@@ -17,7 +17,7 @@ use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
-use crate::http::extract::page_language::{page_language, wants_json};
+use crate::http::extract::page_language::{accepts_html, page_language, wants_json};
 use crate::http::respond::page;
 
 /// The policies of a group of routes. Every route belongs to one area.
@@ -55,16 +55,31 @@ pub(crate) struct Route {
     pub(crate) index: usize,
 }
 
+impl Route {
+    /// Whether errors are written as pages. Unknown paths have them for browsers, except those of
+    /// APIs that other origins may call.
+    fn writes_pages(&self, headers: &HeaderMap) -> bool {
+        match self.area.errors {
+            ErrorFormat::Page => !wants_json(headers),
+            _ if self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin => {
+                accepts_html(headers)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Handles a request with the policies of its area.
 pub(crate) async fn serve(
-    area: Area,
+    route: Route,
     state: &AppState,
     request: Request,
     router: Router,
 ) -> Response {
+    let area = route.area;
     let mut response = match area.cors.preflight(request.method()) {
         Some(preflight) => preflight,
-        None => handle(area, state, request, router).await,
+        None => handle(route, state, request, router).await,
     };
     let headers = response.headers_mut();
     area.cors.write_headers(headers);
@@ -80,13 +95,15 @@ pub(crate) async fn serve(
 /// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
 /// response reports the limits, also after an error or a panic.
 async fn handle(
-    area: Area,
+    route: Route,
     state: &AppState,
     mut request: Request,
     mut router: Router,
 ) -> Response {
-    let is_page = area.errors == ErrorFormat::Page && !wants_json(request.headers());
-    let language = is_page.then(|| page_language(request.uri(), request.headers()));
+    let area = route.area;
+    let language = route
+        .writes_pages(request.headers())
+        .then(|| page_language(request.uri(), request.headers()));
     let write_error = |error: CommonError| {
         let mut response = match language {
             Some(language) => page::error_page(state, language, error),

@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use axum::response::Response;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
@@ -272,6 +273,28 @@ async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
 }
 
 #[tokio::test]
+async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    for (path, format) in [
+        ("/nothing", ErrorFormat::Page),
+        ("/login", ErrorFormat::Page),
+        ("/oauth", ErrorFormat::Page),
+        ("/oauth/settings", ErrorFormat::Page),
+        ("/oauth/account/x", ErrorFormat::Page),
+        ("/api/v1/nothing", ErrorFormat::Api),
+        ("/.well-known/nothing", ErrorFormat::Api),
+        ("/_matrix/nothing", ErrorFormat::Matrix),
+    ] {
+        let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+        let request = Request::get(path).header("accept", "text/html,*/*;q=0.8");
+        let response = service.respond(peer, request.body(Body::empty()).unwrap()).await;
+        let response = FullResponse::read(response).await;
+        assert_eq!((response.status.as_u16(), response.format()), (404, format), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
     let folder = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(folder.path()).await);
@@ -303,12 +326,16 @@ struct FullResponse {
 async fn send(service: &HttpService, method: Method, path: &str) -> FullResponse {
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
     let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
-    let (head, body) = service.respond(peer, request).await.into_parts();
-    let body = body.collect().await.unwrap().to_bytes().into();
-    FullResponse { status: head.status, headers: head.headers, body }
+    FullResponse::read(service.respond(peer, request).await).await
 }
 
 impl FullResponse {
+    async fn read(response: Response) -> Self {
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().into();
+        Self { status: head.status, headers: head.headers, body }
+    }
+
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
