@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
-use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::scope::{Scope, ScopeError, Scopes};
 use belfry_core::secret::{Secret, SplitToken};
 use clap::Subcommand;
 
@@ -15,6 +15,10 @@ use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 const UNKNOWN_TOKEN: &str =
     "no such token: it is incomplete, or it was deleted with its app or account";
+
+/// The maximum number of wrong, missing, additional or swapped characters in a scope that is
+/// suggested.
+const MAX_TYPING_ERRORS: usize = 2;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -49,7 +53,7 @@ impl Command {
     ) -> Result<(), CliError> {
         match self {
             Self::Issue { account, scopes, app } => {
-                let scopes: Scopes = scopes.parse()?;
+                let scopes = parse_scopes(&scopes)?;
                 let account = find(issuer.store, config, &account).await?;
                 if !scopes.are_allowed_for(Some(account.role)) {
                     return Err(format!(
@@ -87,5 +91,44 @@ impl Command {
                 Ok(writeln!(stdout(), "token revoked")?)
             }
         }
+    }
+}
+
+/// Parses scopes. The error for an unknown one says what may have been meant.
+fn parse_scopes(text: &str) -> Result<Scopes, String> {
+    text.parse().map_err(|error: ScopeError| {
+        let ScopeError::Unknown(name) = &error else { return error.to_string() };
+        let distance = |scope: &&str| strsim::damerau_levenshtein(name, scope);
+        let closest = Scope::ALL.iter().map(|scope| scope.as_str()).min_by_key(distance);
+        match closest.filter(|closest| distance(closest) <= MAX_TYPING_ERRORS) {
+            _ if name.contains(',') => format!("{error}; separate scopes with spaces"),
+            Some(closest) => format!("{error}; did you mean {closest}?"),
+            None => format!("{error}; the OAuth metadata of the server lists all scopes"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_an_unknown_scope_says_what_may_have_been_meant() {
+        for (scopes, error) in [
+            ("reads", "unknown scope \"reads\"; did you mean read?"),
+            (
+                "read write:notification",
+                "unknown scope \"write:notification\"; did you mean write:notifications?",
+            ),
+            ("read,write", "unknown scope \"read,write\"; separate scopes with spaces"),
+            (
+                "everything",
+                "unknown scope \"everything\"; the OAuth metadata of the server lists all scopes",
+            ),
+        ] {
+            assert_eq!(parse_scopes(scopes).unwrap_err(), error);
+        }
+        assert!(parse_scopes("read  write").unwrap_err().contains("single spaces"));
+        assert_eq!(parse_scopes("read push").unwrap().to_string(), "read push");
     }
 }

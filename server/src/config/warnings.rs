@@ -59,6 +59,7 @@ impl Config {
         let checks = checks.into_iter().filter(|(applies, _)| *applies);
         let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
         warnings.extend(self.ignored_data_flag());
+        warnings.extend(self.limits_that_admit_nothing());
         for (key, ranges, effect) in [
             (
                 "trusted_proxies",
@@ -102,6 +103,20 @@ impl Config {
             }
         }
         warnings
+    }
+
+    /// Warnings about limits of 0 requests, which may be meant to switch them off.
+    fn limits_that_admit_nothing(&self) -> impl Iterator<Item = String> {
+        let rows = self.limits.rows.rows.iter().map(|row| ("rows", &row.limit));
+        let abuse = self.limits.abuse.limits().map(|limit| ("abuse", limit));
+        let limits = rows.chain(abuse).filter(|(_, limit)| limit.requests() == 0);
+        limits.map(|(section, limit)| {
+            let key = format!("limits.{section}.{}", limit.name());
+            format!(
+                "{key}: requests = 0 rejects every request that it counts; remove the limit with \
+                 {key} = false"
+            )
+        })
     }
 
     /// A warning about a `--data` flag beside the URL of PostgreSQL in a flag, a variable or a
@@ -179,6 +194,12 @@ mod tests {
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
             ("operator_addresses = ['0.0.0.0/0']", "strangers can read /metrics"),
+            (
+                "limits.rows.media.requests = 0",
+                "limits.rows.media: requests = 0 rejects every request that it counts; remove the \
+                 limit with limits.rows.media = false",
+            ),
+            ("limits.abuse.sign_in_name.requests = 0", "with limits.abuse.sign_in_name = false"),
         ] {
             let found = warnings(settings);
             assert!(found.len() == 1 && found[0].contains(warning), "{settings}: {found:?}");
