@@ -348,12 +348,13 @@ password-new = كلمة المرور الجديدة
 password-again = كلمة المرور الجديدة مرة أخرى
 password-button = تغيير كلمة المرور
 password-wrong = هذه ليست كلمة مرورك.
+password-hint = الحد الأدنى لعدد الأحرف: { $count }، ولا تُقبل كلمة مرور شائعة
 password-different = كلمتا المرور غير متطابقتين.
 sessions-title = أين سجّلت الدخول
 sessions-this = هذا المتصفح
 sessions-browser = { $browser } على { $system }
 sessions-unknown = متصفح غير معروف
-sessions-since = سُجّل الدخول في { $date }
+sessions-since = سُجّل الدخول في { $time }
 sessions-others = تسجيل الخروج من كل مكان آخر
 used-recently = استُخدم خلال الساعة الأخيرة
 used-hours =
@@ -401,10 +402,11 @@ notice-account-kept = حسابك باقٍ.
 ## Sign up
 
 sign-up-name = اسم المستخدم
-sign-up-name-hint = حروف إنجليزية صغيرة وأرقام وشرطات سفلية. لا يمكن تغييره لاحقًا.
+sign-up-name-hint = من 1 إلى { $count } من الأحرف اللاتينية الصغيرة والأرقام والشرطات السفلية، ومن النقاط والشرطات في الداخل فقط. لا يمكن تغييره لاحقًا.
 sign-up-email = البريد الإلكتروني
 sign-up-again = كلمة المرور مرة أخرى
 sign-up-agreement = سألتزم بقواعد هذا الخادم.
+sign-up-rules = قراءة القواعد
 sign-up-button = إنشاء حسابي
 sign-up-sign-in = لديّ حساب بالفعل
 registration-closed-title = لا حسابات جديدة

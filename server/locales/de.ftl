@@ -346,12 +346,13 @@ password-new = Neues Passwort
 password-again = Neues Passwort wiederholen
 password-button = Passwort ändern
 password-wrong = Das ist nicht dein Passwort.
+password-hint = Mindestens { $count } Zeichen und kein verbreitetes Passwort
 password-different = Die beiden Passwörter sind verschieden.
 sessions-title = Wo du angemeldet bist
 sessions-this = Dieser Browser
 sessions-browser = { $browser } auf { $system }
 sessions-unknown = Unbekannter Browser
-sessions-since = Angemeldet am { $date }
+sessions-since = Angemeldet am { $time }
 sessions-others = Überall sonst abmelden
 used-recently = In der letzten Stunde verwendet
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Dein Konto bleibt bestehen.
 ## Sign up
 
 sign-up-name = Benutzername
-sign-up-name-hint = Kleine Buchstaben, Ziffern und Unterstriche. Er lässt sich später nicht ändern.
+sign-up-name-hint = 1 bis { $count } Kleinbuchstaben, Ziffern und Unterstriche, innen auch Punkte und Bindestriche. Er lässt sich später nicht ändern.
 sign-up-email = E-Mail-Adresse
 sign-up-again = Passwort wiederholen
 sign-up-agreement = Ich halte mich an die Regeln dieses Servers.
+sign-up-rules = Regeln lesen
 sign-up-button = Mein Konto erstellen
 sign-up-sign-in = Ich habe schon ein Konto
 registration-closed-title = Keine neuen Konten

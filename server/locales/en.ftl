@@ -346,12 +346,13 @@ password-new = New password
 password-again = New password again
 password-button = Change password
 password-wrong = This is not your password.
+password-hint = At least { $count } characters, and not a common password
 password-different = The two passwords are not the same.
 sessions-title = Where you are signed in
 sessions-this = This browser
 sessions-browser = { $browser } on { $system }
 sessions-unknown = Unknown browser
-sessions-since = Signed in on { $date }
+sessions-since = Signed in on { $time }
 sessions-others = Sign out everywhere else
 used-recently = Used in the last hour
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Your account will not be deleted.
 ## Sign up
 
 sign-up-name = Username
-sign-up-name-hint = Small letters, numbers and underscores. You cannot change it later.
+sign-up-name-hint = 1 to { $count } small letters, numbers and underscores, and dots or hyphens inside. You cannot change it later.
 sign-up-email = E-mail address
 sign-up-again = Password again
 sign-up-agreement = I will follow the rules of this server.
+sign-up-rules = Read the rules
 sign-up-button = Create my account
 sign-up-sign-in = I already have an account
 registration-closed-title = No new accounts

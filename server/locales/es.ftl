@@ -346,12 +346,13 @@ password-new = Contraseña nueva
 password-again = Repite la contraseña nueva
 password-button = Cambiar la contraseña
 password-wrong = Esta no es tu contraseña.
+password-hint = Al menos { $count } caracteres, y que no sea una contraseña común
 password-different = Las dos contraseñas no coinciden.
 sessions-title = Dónde tienes la sesión abierta
 sessions-this = Este navegador
 sessions-browser = { $browser } en { $system }
 sessions-unknown = Navegador desconocido
-sessions-since = Sesión iniciada el { $date }
+sessions-since = Sesión iniciada el { $time }
 sessions-others = Cerrar sesión en todo lo demás
 used-recently = Usado en la última hora
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Tu cuenta se conserva.
 ## Sign up
 
 sign-up-name = Nombre de usuario
-sign-up-name-hint = Letras minúsculas, números y guiones bajos. No podrás cambiarlo después.
+sign-up-name-hint = De 1 a { $count } letras minúsculas, números y guiones bajos, y puntos o guiones en el interior. No podrás cambiarlo después.
 sign-up-email = Correo electrónico
 sign-up-again = Repite la contraseña
 sign-up-agreement = Respetaré las reglas de este servidor.
+sign-up-rules = Leer las reglas
 sign-up-button = Crear mi cuenta
 sign-up-sign-in = Ya tengo una cuenta
 registration-closed-title = No hay cuentas nuevas

@@ -346,12 +346,13 @@ password-new = Nouveau mot de passe
 password-again = Nouveau mot de passe, encore une fois
 password-button = Changer le mot de passe
 password-wrong = Ce n’est pas votre mot de passe.
+password-hint = Au moins { $count } caractères, et pas un mot de passe courant
 password-different = Les deux mots de passe sont différents.
 sessions-title = Où vous êtes connecté·e
 sessions-this = Ce navigateur
 sessions-browser = { $browser } sur { $system }
 sessions-unknown = Navigateur inconnu
-sessions-since = Connexion le { $date }
+sessions-since = Connexion le { $time }
 sessions-others = Se déconnecter partout ailleurs
 used-recently = Utilisé durant la dernière heure
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Votre compte est conservé.
 ## Sign up
 
 sign-up-name = Nom d’utilisateur
-sign-up-name-hint = Lettres minuscules, chiffres et tirets bas. Il ne pourra plus être changé.
+sign-up-name-hint = De 1 à { $count } lettres minuscules, chiffres et tirets bas, et des points ou des tirets à l’intérieur. Il ne pourra plus être changé.
 sign-up-email = Adresse e-mail
 sign-up-again = Mot de passe, encore une fois
 sign-up-agreement = Je respecterai les règles de ce serveur.
+sign-up-rules = Lire les règles
 sign-up-button = Créer mon compte
 sign-up-sign-in = J’ai déjà un compte
 registration-closed-title = Pas de nouveaux comptes

@@ -346,12 +346,13 @@ password-new = Nuova password
 password-again = Ripeti la nuova password
 password-button = Cambia password
 password-wrong = Questa non è la tua password.
+password-hint = Almeno { $count } caratteri, e non una password comune
 password-different = Le due password sono diverse.
 sessions-title = Dove hai effettuato l’accesso
 sessions-this = Questo browser
 sessions-browser = { $browser } su { $system }
 sessions-unknown = Browser sconosciuto
-sessions-since = Accesso del { $date }
+sessions-since = Accesso del { $time }
 sessions-others = Esci da tutti gli altri
 used-recently = Usato nell’ultima ora
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Il tuo account resta.
 ## Sign up
 
 sign-up-name = Nome utente
-sign-up-name-hint = Lettere minuscole, numeri e trattini bassi. Non si può cambiare in seguito.
+sign-up-name-hint = Da 1 a { $count } lettere minuscole, numeri e trattini bassi, e punti o trattini all’interno. Non si può cambiare in seguito.
 sign-up-email = Indirizzo e-mail
 sign-up-again = Ripeti la password
 sign-up-agreement = Seguirò le regole di questo server.
+sign-up-rules = Leggi le regole
 sign-up-button = Crea il mio account
 sign-up-sign-in = Ho già un account
 registration-closed-title = Nessun nuovo account

@@ -342,12 +342,13 @@ password-new = 新しいパスワード
 password-again = 新しいパスワード（もう一度）
 password-button = パスワードを変更
 password-wrong = パスワードが違います。
+password-hint = { $count } 文字以上で、ありふれていないもの
 password-different = 2 つのパスワードが一致しません。
 sessions-title = ログイン中の場所
 sessions-this = このブラウザー
 sessions-browser = { $system } の { $browser }
 sessions-unknown = 不明なブラウザー
-sessions-since = { $date } にログイン
+sessions-since = { $time } にログイン
 sessions-others = ほかのすべてからログアウト
 used-recently = 1 時間以内に使用
 used-hours = 最終使用：{ $count } 時間前
@@ -371,10 +372,11 @@ notice-account-kept = アカウントはそのまま残ります。
 ## Sign up
 
 sign-up-name = ユーザー名
-sign-up-name-hint = 小文字の英字、数字、アンダースコア。あとから変更できません。
+sign-up-name-hint = 1～{ $count } 文字の英小文字、数字、アンダースコア。先頭と末尾以外ではピリオドとハイフンも使えます。あとから変更できません。
 sign-up-email = メールアドレス
 sign-up-again = パスワード（もう一度）
 sign-up-agreement = このサーバーのルールを守ります。
+sign-up-rules = ルールを読む
 sign-up-button = アカウントを作成する
 sign-up-sign-in = すでにアカウントを持っています
 registration-closed-title = 新規登録はできません

@@ -346,12 +346,13 @@ password-new = Nieuw wachtwoord
 password-again = Nieuw wachtwoord nogmaals
 password-button = Wachtwoord wijzigen
 password-wrong = Dit is niet je wachtwoord.
+password-hint = Minstens { $count } tekens, en geen veelgebruikt wachtwoord
 password-different = De twee wachtwoorden zijn niet gelijk.
 sessions-title = Waar je bent ingelogd
 sessions-this = Deze browser
 sessions-browser = { $browser } op { $system }
 sessions-unknown = Onbekende browser
-sessions-since = Ingelogd op { $date }
+sessions-since = Ingelogd op { $time }
 sessions-others = Overal elders uitloggen
 used-recently = In het afgelopen uur gebruikt
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Je account blijft bestaan.
 ## Sign up
 
 sign-up-name = Gebruikersnaam
-sign-up-name-hint = Kleine letters, cijfers en liggende streepjes. Je kunt de naam later niet wijzigen.
+sign-up-name-hint = 1 tot { $count } kleine letters, cijfers en liggende streepjes, en binnenin ook punten of koppeltekens. Je kunt de naam later niet wijzigen.
 sign-up-email = E-mailadres
 sign-up-again = Wachtwoord nogmaals
 sign-up-agreement = Ik houd me aan de regels van deze server.
+sign-up-rules = De regels lezen
 sign-up-button = Mijn account aanmaken
 sign-up-sign-in = Ik heb al een account
 registration-closed-title = Geen nieuwe accounts

@@ -348,12 +348,13 @@ password-new = Nowe hasło
 password-again = Powtórz nowe hasło
 password-button = Zmień hasło
 password-wrong = To nie jest Twoje hasło.
+password-hint = Co najmniej tyle znaków: { $count }. Nie może to być popularne hasło.
 password-different = Hasła nie są jednakowe.
 sessions-title = Gdzie trwa Twoja sesja
 sessions-this = Ta przeglądarka
 sessions-browser = { $browser } w systemie { $system }
 sessions-unknown = Nieznana przeglądarka
-sessions-since = Zalogowano { $date }
+sessions-since = Zalogowano { $time }
 sessions-others = Wyloguj wszędzie indziej
 used-recently = Używane w ciągu ostatniej godziny
 used-hours =
@@ -401,10 +402,11 @@ notice-account-kept = Twoje konto pozostaje.
 ## Sign up
 
 sign-up-name = Nazwa użytkownika
-sign-up-name-hint = Małe litery, cyfry i podkreślenia. Później nie można jej zmienić.
+sign-up-name-hint = Od 1 do { $count } małych liter, cyfr i podkreśleń, a wewnątrz także kropki i łączniki. Później nie można jej zmienić.
 sign-up-email = Adres e-mail
 sign-up-again = Powtórz hasło
 sign-up-agreement = Będę przestrzegać zasad tego serwera.
+sign-up-rules = Przeczytaj zasady
 sign-up-button = Utwórz moje konto
 sign-up-sign-in = Mam już konto
 registration-closed-title = Brak nowych kont

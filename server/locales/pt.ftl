@@ -346,12 +346,13 @@ password-new = Senha nova
 password-again = Repita a senha nova
 password-button = Mudar a senha
 password-wrong = Essa não é a sua senha.
+password-hint = Pelo menos { $count } caracteres, e não uma senha comum
 password-different = As duas senhas são diferentes.
 sessions-title = Onde sua conta está aberta
 sessions-this = Este navegador
 sessions-browser = { $browser } em { $system }
 sessions-unknown = Navegador desconhecido
-sessions-since = Aberta em { $date }
+sessions-since = Aberta em { $time }
 sessions-others = Sair em todos os outros
 used-recently = Usado na última hora
 used-hours =
@@ -391,10 +392,11 @@ notice-account-kept = Sua conta continua.
 ## Sign up
 
 sign-up-name = Nome de usuário
-sign-up-name-hint = Letras minúsculas, números e sublinhados. Não dá para mudar depois.
+sign-up-name-hint = De 1 a { $count } letras minúsculas, números e sublinhados, e pontos ou hífens no interior. Não dá para mudar depois.
 sign-up-email = Endereço de e-mail
 sign-up-again = Repita a senha
 sign-up-agreement = Vou seguir as regras deste servidor.
+sign-up-rules = Ler as regras
 sign-up-button = Criar minha conta
 sign-up-sign-in = Já tenho uma conta
 registration-closed-title = Sem contas novas

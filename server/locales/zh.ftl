@@ -342,12 +342,13 @@ password-new = 新密码
 password-again = 再次输入新密码
 password-button = 更改密码
 password-wrong = 这不是你的密码。
+password-hint = 至少 { $count } 个字符，且不能是常见密码
 password-different = 两次输入的密码不一致。
 sessions-title = 你的登录位置
 sessions-this = 此浏览器
 sessions-browser = { $system } 上的 { $browser }
 sessions-unknown = 未知浏览器
-sessions-since = 登录于 { $date }
+sessions-since = 登录于 { $time }
 sessions-others = 退出其他所有登录
 used-recently = 最近一小时内使用过
 used-hours = 上次使用：{ $count } 小时前
@@ -371,10 +372,11 @@ notice-account-kept = 你的账号已保留。
 ## Sign up
 
 sign-up-name = 用户名
-sign-up-name-hint = 小写字母、数字和下划线。之后不能更改。
+sign-up-name-hint = 1 至 { $count } 个小写字母、数字和下划线，中间可以使用点和连字符。之后不能更改。
 sign-up-email = 电子邮件地址
 sign-up-again = 再次输入密码
 sign-up-agreement = 我会遵守此服务器的规则。
+sign-up-rules = 阅读规则
 sign-up-button = 创建我的账号
 sign-up-sign-in = 我已有账号
 registration-closed-title = 不接受新账号

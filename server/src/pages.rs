@@ -17,11 +17,13 @@ mod sign_up;
 mod stale_form;
 mod style_sheet;
 mod text;
+mod timed_text;
 mod trial;
 
 use std::borrow::Cow;
 
 use askama::Template;
+use belfry_core::oauth::account::MIN_PASSWORD_LENGTH;
 use belfry_core::oauth::consent::items;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
@@ -73,6 +75,11 @@ impl Layout<'_> {
     /// The message of this key with the name of an app.
     fn text_for(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
+    }
+
+    /// The requirements for a new password.
+    fn password_hint(&self) -> String {
+        self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
     }
 
     /// Descriptions of the scopes, either the administrative ones or the others.

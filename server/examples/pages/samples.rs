@@ -239,6 +239,7 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         app: None,
         username: "",
         email: "",
+        rules: Some("https://social.example/rules"),
         is_agreed: false,
         errors: &[],
         passwords_differ: false,

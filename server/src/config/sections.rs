@@ -157,6 +157,9 @@ pub struct Instance {
     /// Where people get an account; a link on the sign-in page.
     #[serde(deserialize_with = "values::link")]
     pub sign_up_url: Option<Url>,
+    /// The rules of the service, which people accept on the sign-up page.
+    #[serde(deserialize_with = "values::link")]
+    pub rules_url: Option<Url>,
 }
 
 /// `[oauth]`

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::text::format_time;
+use super::timed_text::{TimeFormat, TimedText};
 use super::{Form, Layout};
 use crate::http::paths;
 use crate::language::Language;
@@ -116,9 +116,8 @@ pub struct PendingDeletion {
 }
 
 impl PendingDeletion {
-    pub(super) fn text(&self, layout: &Layout<'_>) -> String {
-        let time = format_time(self.at);
-        layout.language.text_with("deletion-pending", "time", time.as_str())
+    pub(super) fn text(&self, layout: &Layout<'_>) -> TimedText {
+        TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
     }
 
     /// The form that keeps the account.

@@ -30,11 +30,15 @@ pub static CLICK_GUARD: Asset =
     Asset::new("click-guard", "js", include_str!("../../static/click-guard.js"));
 
 /// Shows times in the time zone of the browser.
-pub static NOTIFICATIONS: Asset =
-    Asset::new("notifications", "js", include_str!("../../static/notifications.js"));
+pub static LOCAL_TIMES: Asset =
+    Asset::new("local-times", "js", include_str!("../../static/local-times.js"));
+/// Tells the server when the next morning begins.
+pub static NEXT_MORNING: Asset =
+    Asset::new("next-morning", "js", include_str!("../../static/next-morning.js"));
 
 /// Every file.
-pub static ALL: [&Asset; 6] = [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD, &NOTIFICATIONS];
+pub static ALL: [&Asset; 7] =
+    [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD, &LOCAL_TIMES, &NEXT_MORNING];
 
 impl Asset {
     const fn new(name: &'static str, extension: &'static str, content: &'static str) -> Self {

@@ -2,7 +2,6 @@
 
 mod rejected;
 mod rows;
-mod timed_text;
 mod view;
 
 use std::borrow::Cow;
@@ -14,9 +13,9 @@ use jiff::Timestamp;
 
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{KeywordRow, SubjectRow, keyword_row, show_name, subject_row};
-use self::timed_text::TimedText;
 use self::view::ListPage;
 pub use self::view::{NotificationsPart, NotificationsView, PreferenceList};
+use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::http::paths::{ACCOUNT_RULES, with_language};
 use crate::language::Argument;
@@ -109,9 +108,12 @@ impl NotificationsPage<'_> {
             None => TimedText::plain(layout.text("notifications-on")),
             Some(pause) => match pause.until {
                 None => TimedText::plain(layout.text("notifications-paused")),
-                Some(until) => {
-                    TimedText::new(layout, "notifications-paused-until", until, self.now)
-                }
+                Some(until) => TimedText::new(
+                    layout,
+                    "notifications-paused-until",
+                    until,
+                    TimeFormat::Short(self.now),
+                ),
             },
         }
     }

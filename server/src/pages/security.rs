@@ -9,6 +9,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
+use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, SignInError};
 use crate::http::paths::{
     CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
@@ -134,9 +135,8 @@ impl SecurityPage<'_> {
         }
     }
 
-    fn since(&self, session: &AccountSession) -> String {
-        let date = session.created_at.strftime("%Y-%m-%d").to_string();
-        self.layout.language.text_with("sessions-since", "date", date.as_str())
+    fn since(&self, session: &AccountSession) -> TimedText {
+        TimedText::new(&self.layout, "sessions-since", session.created_at, TimeFormat::Day)
     }
 
     fn last_use(&self, session: &AccountSession) -> String {

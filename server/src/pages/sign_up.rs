@@ -1,6 +1,7 @@
 //! The sign-up page.
 
 use askama::Template;
+use belfry_core::oauth::account::MAX_NAME_LENGTH;
 use belfry_core::oauth::sign_up::{AccountError, Field};
 
 use super::{Form, Layout, SignInError};
@@ -21,6 +22,8 @@ pub struct SignUpPage<'a> {
     pub username: &'a str,
     /// The e-mail address that was entered.
     pub email: &'a str,
+    /// The rules of the service. Without them, there is nothing to accept.
+    pub rules: Option<&'a str>,
     /// Whether the rules were accepted.
     pub is_agreed: bool,
     /// The errors of the fields.
@@ -34,6 +37,10 @@ pub struct SignUpPage<'a> {
 }
 
 impl SignUpPage<'_> {
+    fn name_hint(&self) -> String {
+        self.layout.language.text_with("sign-up-name-hint", "count", MAX_NAME_LENGTH)
+    }
+
     /// The error of a field, or of the repeated password.
     fn error(&self, name: &str) -> Option<String> {
         if name == "password_again" {

@@ -73,6 +73,7 @@ const CALLBACK: &str = "https://tusky.example/callback";
 /// The links on the sign-in page.
 const RESET: &str = "https://social.example/reset";
 const SIGN_UP: &str = "https://social.example/join";
+const RULES: &str = "https://social.example/rules";
 /// A link on the front page.
 const DOCS: &str = "https://social.example/docs";
 
@@ -105,8 +106,17 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 || is_part_of_notifications(path)
                 || path.starts_with("/oauth/account/rules")
                 || path == "/oauth/sign_in?return_to=rules"
-                || ["#main", "/auth/sign_in", "/openapi.json", CALLBACK, RESET, SIGN_UP, DOCS]
-                    .contains(&path);
+                || [
+                    "#main",
+                    "/auth/sign_in",
+                    "/openapi.json",
+                    CALLBACK,
+                    RESET,
+                    SIGN_UP,
+                    RULES,
+                    DOCS,
+                ]
+                .contains(&path);
             assert!(allowed, "{name}: {path}");
         }
         // Only the response to the app and links of the operator go to another origin.
@@ -115,6 +125,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             .replace(&format!("href=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{RESET}\""), "")
             .replace(&format!("href=\"{SIGN_UP}\""), "")
+            .replace(&format!("href=\"{RULES}\""), "")
             .replace(&format!("href=\"{DOCS}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
         assert!(!others.contains("http:") && !others.contains("https:"), "{name}");

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::rules::scope_title;
-use super::text::{format_time, truncate};
+use super::text::truncate;
+use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, StaleForm};
 use crate::language::Argument;
 
@@ -73,7 +74,7 @@ impl TryPage<'_> {
     }
 
     /// Whether and why the user would be notified.
-    fn sentence(&self, result: &TrialResult) -> String {
+    fn sentence(&self, result: &TrialResult) -> TimedText {
         let language = self.layout.language;
         let outcome = language.text(match result.effect {
             Effect::Silent => "try-silent",
@@ -82,23 +83,25 @@ impl TryPage<'_> {
             Effect::Notify { sound: false, highlight: true } => "try-highlight",
             Effect::Notify { sound: true, highlight: true } => "try-sound-highlight",
         });
-        let reason = match (&result.reason, result.until) {
-            (TrialReason::Paused, Some(until)) => {
-                let time = format_time(until.to_second());
-                language.text_with("try-because-paused-until", "time", Argument::Trusted(&time))
-            }
-            (reason, _) => self.reason(reason),
+        let sentence = |reason: &str| {
+            let arguments =
+                [("outcome", Argument::Trusted(&outcome)), ("reason", Argument::Trusted(reason))];
+            language.text_with_all("try-sentence", arguments)
         };
-        let arguments =
-            [("outcome", Argument::Trusted(&outcome)), ("reason", Argument::Trusted(&reason))];
-        language.text_with_all("try-sentence", arguments)
+        match (&result.reason, result.until) {
+            (TrialReason::Paused, Some(until)) => {
+                let reason =
+                    language.text_with("try-because-paused-until", "time", TimedText::TIME);
+                TimedText::of(&sentence(&reason), until.to_second(), TimeFormat::Full)
+            }
+            (reason, _) => TimedText::plain(sentence(&self.reason(reason))),
+        }
     }
 
     /// When the rule that decides ends, unless the sentence contains it.
-    fn end(&self, result: &TrialResult) -> Option<String> {
+    fn end(&self, result: &TrialResult) -> Option<TimedText> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
-        let time = format_time(until.to_second());
-        Some(self.layout.language.text_with("try-ends", "time", Argument::Trusted(&time)))
+        Some(TimedText::new(&self.layout, "try-ends", until.to_second(), TimeFormat::Full))
     }
 
     fn reason(&self, reason: &TrialReason) -> String {

@@ -6,6 +6,7 @@ use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use jiff::SignedDuration;
+use url::Url;
 
 use super::password::verify_password;
 use super::registration::{RegistrationError, register, validate};
@@ -115,8 +116,12 @@ async fn create(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-    entered: SignUp,
+    mut entered: SignUp,
 ) -> Result<Result<Account, Errors>, StoreError> {
+    if session.state.config.instance.rules_url.is_none() {
+        // The page has no rules to accept.
+        "true".clone_into(&mut entered.agreement);
+    }
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
     let valid = match validate(&session.state, entered) {
         Ok(valid) if !passwords_differ => valid,
@@ -210,6 +215,7 @@ fn show(
         app: pending.map(|pending| pending.app.details.name.as_str()),
         username: &entered.username,
         email: &entered.email,
+        rules: session.state.config.instance.rules_url.as_ref().map(Url::as_str),
         is_agreed: !entered.agreement.is_empty(),
         errors: &errors.fields,
         passwords_differ: errors.passwords_differ,

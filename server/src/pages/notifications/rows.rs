@@ -7,9 +7,9 @@ use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 use super::super::Layout;
-use super::timed_text::TimedText;
 use crate::language::isolate;
 use crate::pages::text::truncate;
+use crate::pages::timed_text::{TimeFormat, TimedText};
 
 /// The maximum number of characters of a name that is shown. An account may have megabytes of
 /// rules.
@@ -99,7 +99,7 @@ pub(super) fn subject_row(
 /// When the setting ends.
 fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
     let until = setting.until?;
-    Some(TimedText::new(layout, "notifications-until", until, now))
+    Some(TimedText::new(layout, "notifications-until", until, TimeFormat::Short(now)))
 }
 
 /// A name of a user, which may be long and contain invisible characters.

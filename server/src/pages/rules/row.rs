@@ -9,9 +9,9 @@ use belfry_core::text::escape_invisible;
 
 use super::RuleLinks;
 use super::view::anchor;
-use crate::language::Argument;
 use crate::pages::Layout;
-use crate::pages::text::{format_time, truncate};
+use crate::pages::text::truncate;
+use crate::pages::timed_text::{TimeFormat, TimedText};
 
 /// A rule as the template shows it.
 pub(super) struct RuleRow {
@@ -25,7 +25,7 @@ pub(super) struct RuleRow {
     pub(super) is_builtin: bool,
     pub(super) effects: Vec<Cow<'static, str>>,
     /// When it ends.
-    pub(super) until: Option<String>,
+    pub(super) until: Option<TimedText>,
     /// The field `rule`: the path of the rule.
     pub(super) path: String,
     /// The fields `above` and `below`: the percent-encoded ids of the rules that it can be moved
@@ -69,8 +69,7 @@ impl RuleRow {
             is_builtin,
             effects: effects(rule, layout),
             until: rule.until.map(|until| {
-                let time = format_time(until.to_second());
-                layout.language.text_with("rules-until", "time", Argument::Trusted(&time))
+                TimedText::new(layout, "rules-until", until.to_second(), TimeFormat::Full)
             }),
             path: name.path(),
             above: listed.above.as_deref().map(encode),

@@ -35,8 +35,9 @@ pub(super) fn with_browser(test: impl AsyncFnOnce(&Fixture)) {
 impl Fixture {
     async fn new(tab: Tab) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("belfry.toml"), "server_name = \"ring.example\"")
-            .unwrap();
+        let settings = "server_name = 'ring.example'\n\
+            instance.rules_url = 'https://ring.example/rules'";
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
         let passwords =
             ["alice", "bob"].into_iter().map(|name| (name, add_account(folder.path(), name)));
         let passwords = passwords.collect();

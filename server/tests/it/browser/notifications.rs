@@ -99,6 +99,13 @@ fn times_are_those_of_the_browser() {
         let text = tab.evaluate("document.querySelector('time').innerText").await;
         let text = text.as_str().unwrap().to_owned();
         assert!(text.contains("8:00") && !text.contains("UTC"), "{text}");
+        for page in ["rules", "security"] {
+            tab.goto(&format!("{}/oauth/account/{page}", fixture.server.url)).await;
+            let text = tab.evaluate("document.querySelector('main time').innerText").await;
+            let text = text.as_str().unwrap().to_owned();
+            // Not as the server writes it: 2026-11-16.
+            assert!(!text.contains("UTC") && !text.contains('-'), "{page}: {text}");
+        }
     });
 }
 

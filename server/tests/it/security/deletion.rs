@@ -8,7 +8,8 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const DELETE: &str = "/oauth/account/security/delete";
 const KEEP: &str = "/oauth/account/security/keep";
-const PENDING: &str = "Your account will be deleted on \u{2068}2027-01-16 08:00 UTC\u{2069}.";
+const PENDING: &str = "Your account will be deleted on <bdi><time datetime=\"2027-01-16T08:00:00Z\" \
+    data-format=\"full\">2027-01-16 08:00 UTC</time></bdi>.";
 
 async fn delete(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
     let password = format!("correct horse {name}");

@@ -26,15 +26,15 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     let mut here = signed_in(&service, "alice", FIREFOX).await;
     let shown = visible_text(&here.get(SECURITY).await);
     let expected = "Where you are signed in|\
-        Firefox on Linux|This browser|Signed in on 2027-01-17 · Used in the last hour|Sign out|\
-        Unknown browser|Signed in on 2027-01-15 · Last used 2 days ago|Sign out|\
-        Safari on iPhone|Signed in on 2027-01-15 · Last used 2 days ago|Sign out|\
+        Firefox on Linux|This browser|Signed in on|2027-01-17|· Used in the last hour|Sign out|\
+        Unknown browser|Signed in on|2027-01-15|· Last used 2 days ago|Sign out|\
+        Safari on iPhone|Signed in on|2027-01-15|· Last used 2 days ago|Sign out|\
         Sign out everywhere else|Your data";
     assert!(shown.contains(expected), "{shown}");
     // Each browser is the current one of its own list.
     assert!(is_signed_in(&mut unknown).await);
     let shown = visible_text(&phone.get(SECURITY).await);
-    let expected = "Safari on iPhone|This browser|Signed in on 2027-01-15 · Used in the last hour";
+    let expected = "Safari on iPhone|This browser|Signed in on|2027-01-15|· Used in the last hour";
     assert!(shown.contains(expected), "{shown}");
 }
 

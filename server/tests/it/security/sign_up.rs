@@ -1,7 +1,7 @@
 //! The sign-up page.
 
 use axum::http::StatusCode;
-use belfry::config::RegistrationPolicy;
+use belfry::config::{Config, RegistrationPolicy};
 use serde_json::json;
 
 use super::{body, events};
@@ -20,6 +20,11 @@ fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
         ("password_again", password),
         ("agreement", "true"),
     ]
+}
+
+/// Settings with rules to accept.
+fn with_rules() -> Config {
+    config(|config| config.instance.rules_url = "https://ring.example/rules".parse().ok())
 }
 
 async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
@@ -97,7 +102,7 @@ on_both_engines! {
 
 #[tokio::test]
 async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
-    let service = Service::start().await;
+    let service = Service::with(with_rules()).await;
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
@@ -138,6 +143,39 @@ async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
         "<p class=\"field-error\" id=\"username-error\">Username has already been taken",
     );
     assert!(response.text.contains("value=\"carol@example.org\""));
+}
+
+/// Nobody is asked to accept rules that cannot be read.
+#[tokio::test]
+async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
+    let mut accepted = fields("carol", "correct horse");
+    accepted[4].1 = "";
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    assert!(!page.text.contains("agreement"), "{}", page.text);
+    assert_eq!(browser.submit(&page, SIGN_UP, &accepted).await.status, 303);
+
+    let service = Service::with(with_rules()).await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    page.page(200, "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">");
+    let rejected = browser.submit(&page, SIGN_UP, &accepted).await;
+    rejected.page(422, "Service agreement must be accepted");
+    let created = browser.submit(&rejected, SIGN_UP, &fields("carol", "correct horse")).await;
+    assert_eq!(created.status, 303);
+}
+
+#[tokio::test]
+async fn the_page_says_beforehand_what_names_and_passwords_must_be() {
+    let page = Service::start().await.browser().get(SIGN_UP).await;
+    for (field, hint) in [
+        ("username", "1 to 30 small letters, numbers and underscores, and dots or hyphens inside."),
+        ("password", "At least 8 characters, and not a common password"),
+    ] {
+        page.page(200, &format!("<p class=\"hint\" id=\"{field}-hint\">{hint}"));
+        page.page(200, &format!("aria-describedby=\"{field}-hint\""));
+    }
 }
 
 /// The page says no more about names than the API, and no faster.
