@@ -48,7 +48,7 @@ impl Restore<'_> {
         for statement in self.final_statements() {
             target.run(&statement).await?;
         }
-        Ok(target.commit().await?)
+        Ok(target.commit(schema).await?)
     }
 
     /// Drops the tables of an existing schema if they are empty: it may be of another version than

@@ -96,20 +96,26 @@ impl TableTransaction for Transaction {
     }
 
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError> {
-        let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
-        self.execute(&format!("lock table {} in access exclusive mode", names.join(", "))).await
+        self.execute(&format!("lock table {} in access exclusive mode", names(schema))).await
     }
 
     fn dialect(migration: &Migration) -> &'static str {
         migration.postgres
     }
 
-    /// Invalidates the caches of running nodes.
-    async fn commit(self) -> Result<(), StoreError> {
+    /// Collects statistics for the planner, and invalidates the caches of running nodes.
+    async fn commit(self, schema: &Schema) -> Result<(), StoreError> {
+        self.execute(&format!("analyze {}", names(schema))).await?;
         let everything = Invalidation::Everything.to_text();
         self.client.execute("select pg_notify('belfry', $1)", &[&everything]).await?;
         self.execute("commit").await
     }
+}
+
+/// The names of all tables.
+fn names(schema: &Schema) -> String {
+    let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
+    names.join(", ")
 }
 
 fn types(table: &Table) -> Vec<Type> {

@@ -82,7 +82,7 @@ impl TableTransaction for Transaction {
         migration.sqlite
     }
 
-    async fn commit(self) -> Result<(), StoreError> {
+    async fn commit(self, _: &Schema) -> Result<(), StoreError> {
         self.checked(self.connection.execute_batch("commit"))
     }
 }

@@ -35,6 +35,6 @@ pub(super) trait TableTransaction {
     /// The statements of a migration.
     fn dialect(migration: &Migration) -> &'static str;
 
-    /// Commits. The rows are durable and visible when it returns.
-    async fn commit(self) -> Result<(), StoreError>;
+    /// Commits the rows of these tables. They are durable and visible when it returns.
+    async fn commit(self, schema: &Schema) -> Result<(), StoreError>;
 }

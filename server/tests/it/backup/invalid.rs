@@ -195,6 +195,19 @@ async fn an_empty_postgres_database_of_a_server_is_restored_into() {
     }
 }
 
+/// Otherwise the first requests would be planned for empty tables.
+#[tokio::test]
+async fn a_restored_postgres_database_has_statistics() {
+    let Some(target) = TestDatabase::postgres().await else { return };
+    let (_source, _folder, file) = new_backup().await;
+    restore(&file, &target).await;
+    let client = super::rows::client(target.url().unwrap()).await;
+    let analyzed = "select count(*) from pg_class \
+                    where relname in ('accounts', 'tokens', 'rulesets') and reltuples > 0";
+    let count: i64 = client.query_one(analyzed, &[]).await.unwrap().get(0);
+    assert_eq!(count, 3);
+}
+
 /// Tables of the same names may belong to another program.
 #[tokio::test]
 async fn a_postgres_database_of_another_program_is_not_changed() {
