@@ -5,6 +5,7 @@ use belfry_core::oauth::uri::web_host;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
+use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::language::isolate;
 use crate::tokens::FirstPartyApp;
@@ -58,9 +59,8 @@ impl AuthorizedApp {
     }
 }
 
-fn since(layout: &Layout<'_>, time: Timestamp) -> String {
-    let date = time.strftime("%Y-%m-%d").to_string();
-    layout.language.text_with("apps-since", "date", date.as_str())
+fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
+    TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
 /// The maximum number of tokens of an app on the page.
@@ -86,7 +86,7 @@ impl AccountPage<'_> {
     }
 
     /// When an app got access.
-    fn since(&self, app: &AuthorizedApp) -> String {
+    fn since(&self, app: &AuthorizedApp) -> TimedText {
         since(&self.layout, app.since)
     }
 
@@ -96,7 +96,7 @@ impl AccountPage<'_> {
         describe_last_use(&self.layout, last, self.now)
     }
 
-    fn issued(&self, token: &AccountToken) -> String {
+    fn issued(&self, token: &AccountToken) -> TimedText {
         since(&self.layout, token.created_at)
     }
 

@@ -147,12 +147,12 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 
     let page = browser.get(ACCOUNT).await;
     assert!(!page.text.contains("No app has access"));
-    let elk = "Elk|elk.example|Upload pictures, sounds and videos|Since 2027-01-16 · Not used yet|Remove access";
+    let elk = "Elk|elk.example|Upload pictures, sounds and videos|Since|2027-01-16|· Not used yet|Remove access";
     let tusky = "Tusky|See your notifications and the rules for them|\
                  Send you push notifications, and see and change the rules for them|\
-                 Since 2027-01-15 · Not used yet|Signed in 2 times|\
-                 Since 2027-01-16 · Not used yet|Sign out|\
-                 Since 2027-01-15 · Not used yet|Sign out|Remove access";
+                 Since|2027-01-15|· Not used yet|Signed in 2 times|\
+                 Since|2027-01-16|· Not used yet|Sign out|\
+                 Since|2027-01-15|· Not used yet|Sign out|Remove access";
     let text = visible_text(&page);
     assert!(text.contains(&format!("{elk}|{tusky}")), "{text}");
 

@@ -35,10 +35,10 @@ async fn a_token_is_revoked_and_the_others_stay(service: Service) {
     service.clock.advance(3 * 3600);
     let page = browser.get(ACCOUNT).await;
     let text = visible_text(&page);
-    let shown = "Since 2027-01-15 · Last used 3 hours ago|Signed in 3 times|\
-                 Since 2027-01-15 · Last used 3 hours ago|Sign out|\
-                 Since 2027-01-15 · Not used yet|Sign out|\
-                 Since 2027-01-15 · Not used yet|Sign out|Remove access";
+    let shown = "Since|2027-01-15|· Last used 3 hours ago|Signed in 3 times|\
+                 Since|2027-01-15|· Last used 3 hours ago|Sign out|\
+                 Since|2027-01-15|· Not used yet|Sign out|\
+                 Since|2027-01-15|· Not used yet|Sign out|Remove access";
     assert!(text.contains(shown), "{text}");
 
     let used = ids(&page).remove(0);
