@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use belfry::random;
 use belfry::store::{
@@ -47,7 +48,9 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let (now, accounts, rules) = (Timestamp::UNIX_EPOCH, arguments.accounts, arguments.rules);
     let sqlite = || Database::Sqlite("data/belfry.db".into());
     let database = arguments.database.clone().map_or_else(sqlite, Database::Postgres);
-    let store = Arc::new(Store::open(&database, &Options::default(), now).await?);
+    // Longer than a disk stalls while it stores this much.
+    let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
+    let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_app(&app(now)).await?;
     let world = Arc::new(World::new());
     let mut tasks = JoinSet::new();

@@ -39,7 +39,8 @@ impl Service {
 
     /// A service with these settings, on SQLite.
     pub(crate) async fn with(config: Config) -> Self {
-        Self::on(TestDatabase::sqlite(), config).await
+        // The settings are large, and so are all futures that contain this one.
+        Box::pin(Self::on(TestDatabase::sqlite(), config)).await
     }
 
     /// A service with these settings, on this database.
