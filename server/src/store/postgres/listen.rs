@@ -95,6 +95,48 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
+/// The probe that a node waits for. Those of other nodes arrive as well, and must not replace it
+/// before the waiting task sees it.
+struct AwaitedProbes {
+    nonce: Arc<AtomicU64>,
+    returned: watch::Receiver<u64>,
+}
+
+/// Receives the probes of all nodes.
+struct ReturnedProbes {
+    nonce: Arc<AtomicU64>,
+    returned: watch::Sender<u64>,
+}
+
+fn probes() -> (ReturnedProbes, AwaitedProbes) {
+    let nonce = Arc::new(AtomicU64::new(0));
+    let (sender, receiver) = watch::channel(0);
+    let returned = ReturnedProbes { nonce: Arc::clone(&nonce), returned: sender };
+    (returned, AwaitedProbes { nonce, returned: receiver })
+}
+
+impl AwaitedProbes {
+    /// The nonce of the next probe, which replaces the last one.
+    fn next(&mut self) -> u64 {
+        let nonce = random_id();
+        self.nonce.store(nonce, Ordering::SeqCst);
+        nonce
+    }
+
+    /// Waits until the probe returns. Fails if no more probes are received.
+    async fn wait(&mut self, nonce: u64) -> Result<(), watch::error::RecvError> {
+        self.returned.wait_for(|returned| *returned == nonce).await.map(drop)
+    }
+}
+
+impl ReturnedProbes {
+    fn receive(&self, nonce: u64) {
+        if nonce == self.nonce.load(Ordering::SeqCst) {
+            drop(self.returned.send(nonce));
+        }
+    }
+}
+
 /// The task that listens, and enables and disables the cache.
 pub(super) struct Listener {
     pub(super) hosts: Hosts,
@@ -123,14 +165,14 @@ impl Listener {
             Ok((client, connection, _)) => (client, connection),
             Err(error) => return reason(error),
         };
-        let (returned, probes) = watch::channel(0);
+        let (returned, probes) = probes();
         let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
         let messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(messages.for_each(move |message| {
             if let Ok(AsyncMessage::Notification(notification)) = message {
                 match node_id.parse(notification.payload()) {
                     Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
-                    Notification::Probe(nonce) => drop(returned.send(nonce)),
+                    Notification::Probe(nonce) => returned.receive(nonce),
                     Notification::OwnWrite => {}
                 }
             }
@@ -145,14 +187,13 @@ impl Listener {
 
     /// Probes until a probe does not return, and returns the reason. The cache is enabled while
     /// probes return in time.
-    async fn probe(&self, mut probes: watch::Receiver<u64>) -> String {
+    async fn probe(&self, mut probes: AwaitedProbes) -> String {
         loop {
-            let (nonce, start) = (random_id(), Instant::now());
+            let (nonce, start) = (probes.next(), Instant::now());
             let mut probe = pin!(async {
                 let probe = format!("probe {nonce:016x}");
                 self.connections.probe(&probe).await.map_err(reason)?;
-                let returned = probes.wait_for(|returned| *returned == nonce).await;
-                returned.map(drop).map_err(|_| "the connection was closed".to_owned())
+                probes.wait(nonce).await.map_err(|_| "the connection was closed".to_owned())
             });
             match timeout(PROBE_TIMEOUT, &mut probe).await {
                 Ok(Ok(())) => {
@@ -161,8 +202,9 @@ impl Listener {
                 }
                 Ok(Err(reason)) => return reason,
                 Err(_) => {
-                    let reason = "notifications sent by this node do not arrive; a connection \
-                                  pooler or proxy must pass LISTEN and NOTIFY on";
+                    let reason = "notifications sent by this node do not arrive in time; the \
+                                  machine may be overloaded, or a connection pooler or proxy does \
+                                  not pass LISTEN and NOTIFY on";
                     self.disable_cache(reason);
                     // The server may be suspended or unreachable, and another one promoted.
                     if self.hosts.are_several() {
@@ -199,7 +241,24 @@ impl Listener {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
+
+    #[test]
+    fn a_probe_returns_also_if_that_of_another_node_arrives_right_after_it() {
+        let (returned, mut awaited) = probes();
+        let nonce = awaited.next();
+        assert!(awaited.wait(nonce).now_or_never().is_none());
+        for received in [nonce ^ 1, nonce, nonce ^ 2] {
+            returned.receive(received);
+        }
+        assert!(awaited.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
+        let next = awaited.next();
+        assert!(awaited.wait(next).now_or_never().is_none());
+        drop(returned);
+        assert!(awaited.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));
+    }
 
     #[test]
     fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
