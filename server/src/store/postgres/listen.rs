@@ -132,7 +132,7 @@ impl AwaitedProbes {
 impl ReturnedProbes {
     fn receive(&self, nonce: u64) {
         if nonce == self.nonce.load(Ordering::SeqCst) {
-            drop(self.returned.send(nonce));
+            self.returned.send_replace(nonce);
         }
     }
 }
