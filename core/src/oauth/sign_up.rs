@@ -63,6 +63,11 @@ impl SignUp {
         }
     }
 
+    /// The same sign-up on a page without rules to accept.
+    pub fn without_rules(self) -> Self {
+        Self { agreement: "true".to_owned(), ..self }
+    }
+
     /// Validates the fields and reports the first error of each. Whether the name and the e-mail
     /// address are already taken is checked by the store.
     pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
@@ -117,6 +122,12 @@ mod tests {
             let result = SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate();
             assert_eq!(result.is_ok(), accepted, "{agreement}");
         }
+    }
+
+    #[test]
+    fn a_page_without_rules_needs_no_agreement() {
+        let sign_up = SignUp { agreement: String::new(), ..valid_sign_up() };
+        assert!(sign_up.without_rules().validate().is_ok());
     }
 
     #[test]

@@ -111,7 +111,7 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
             }
             Ok(RedisMeasurement { response_time, ahead }) => {
                 clocks.ahead.extend(ahead.map(|ahead| ("Redis", ahead)));
-                let message = format!("{shard}the counting script runs in {response_time:.1?}");
+                let message = format!("{shard}counting a request takes {response_time:.1?}");
                 if response_time <= limit {
                     report.ok("redis", message);
                 } else {

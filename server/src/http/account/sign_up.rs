@@ -116,12 +116,10 @@ async fn create(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-    mut entered: SignUp,
+    entered: SignUp,
 ) -> Result<Result<Account, Errors>, StoreError> {
-    if session.state.config.instance.rules_url.is_none() {
-        // The page has no rules to accept.
-        "true".clone_into(&mut entered.agreement);
-    }
+    let has_rules = session.state.config.instance.rules_url.is_some();
+    let entered = if has_rules { entered } else { entered.without_rules() };
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
     let valid = match validate(&session.state, entered) {
         Ok(valid) if !passwords_differ => valid,

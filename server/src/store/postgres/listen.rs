@@ -117,7 +117,7 @@ fn probes() -> (ReturnedProbes, AwaitedProbes) {
 
 impl AwaitedProbes {
     /// The nonce of the next probe, which replaces the last one.
-    fn next(&mut self) -> u64 {
+    fn start(&mut self) -> u64 {
         let nonce = random_id();
         self.nonce.store(nonce, Ordering::SeqCst);
         nonce
@@ -189,7 +189,7 @@ impl Listener {
     /// probes return in time.
     async fn probe(&self, mut probes: AwaitedProbes) -> String {
         loop {
-            let (nonce, start) = (probes.next(), Instant::now());
+            let (nonce, start) = (probes.start(), Instant::now());
             let mut probe = pin!(async {
                 let probe = format!("probe {nonce:016x}");
                 self.connections.probe(&probe).await.map_err(reason)?;
@@ -202,9 +202,9 @@ impl Listener {
                 }
                 Ok(Err(reason)) => return reason,
                 Err(_) => {
-                    let reason = "notifications sent by this node do not arrive in time; the \
+                    let reason = "this node did not receive its own notification in time; the \
                                   machine may be overloaded, or a connection pooler or proxy does \
-                                  not pass LISTEN and NOTIFY on";
+                                  not forward LISTEN and NOTIFY";
                     self.disable_cache(reason);
                     // The server may be suspended or unreachable, and another one promoted.
                     if self.hosts.are_several() {
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn a_probe_returns_also_if_that_of_another_node_arrives_right_after_it() {
         let (returned, mut awaited) = probes();
-        let nonce = awaited.next();
+        let nonce = awaited.start();
         assert!(awaited.wait(nonce).now_or_never().is_none());
         for received in [nonce ^ 1, nonce, nonce ^ 2] {
             returned.receive(received);
         }
         assert!(awaited.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
-        let next = awaited.next();
+        let next = awaited.start();
         assert!(awaited.wait(next).now_or_never().is_none());
         drop(returned);
         assert!(awaited.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));

@@ -114,7 +114,8 @@ async fn errors_are_shown_beside_their_field_and_change_nothing() {
         let input = format!("id=\"{field}\"");
         let input = response.text.split(&input).nth(1).unwrap().split('>').next().unwrap();
         assert!(input.contains("aria-invalid=\"true\""), "{input}");
-        assert!(input.contains(&format!("{field}-error\"")), "{input}");
+        let hint = if field == "new-password" { "new-password-hint " } else { "" };
+        assert!(input.contains(&format!("aria-describedby=\"{hint}{field}-error\"")), "{input}");
         assert!(input.contains("autofocus"), "{input}");
         for secret in [current, new, again].into_iter().filter(|secret| !secret.is_empty()) {
             assert!(!response.text.contains(&format!("value=\"{secret}\"")), "{secret}");

@@ -148,19 +148,19 @@ async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
 /// Nobody is asked to accept rules that cannot be read.
 #[tokio::test]
 async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
-    let mut accepted = fields("carol", "correct horse");
-    accepted[4].1 = "";
+    let mut without_agreement = fields("carol", "correct horse");
+    without_agreement[4].1 = "";
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
     assert!(!page.text.contains("agreement"), "{}", page.text);
-    assert_eq!(browser.submit(&page, SIGN_UP, &accepted).await.status, 303);
+    assert_eq!(browser.submit(&page, SIGN_UP, &without_agreement).await.status, 303);
 
     let service = Service::with(with_rules()).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
     page.page(200, "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">");
-    let rejected = browser.submit(&page, SIGN_UP, &accepted).await;
+    let rejected = browser.submit(&page, SIGN_UP, &without_agreement).await;
     rejected.page(422, "Service agreement must be accepted");
     let created = browser.submit(&rejected, SIGN_UP, &fields("carol", "correct horse")).await;
     assert_eq!(created.status, 303);
