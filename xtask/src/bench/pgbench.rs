@@ -88,7 +88,8 @@ fn run_pgbench(mut command: Command, postgres: &Postgres) -> Result<Run, Box<dyn
     let cpu = postgres.cpu_us() - cpu;
     let text = String::from_utf8_lossy(&output.stdout);
     let Some((transactions, per_second)) = parse(&text) else {
-        return Err(format!("pgbench: {}", String::from_utf8_lossy(&output.stderr)).into());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("pgbench ended with {}: {text}{errors}", output.status).into());
     };
     Ok(Run { per_second, belfry_cpu: f64::NAN, postgres_cpu: cpu / transactions, errors: 0 })
 }

@@ -30,12 +30,17 @@ impl Connection {
         client.get_multiplexed_async_connection_with_config(&config).await.map(Self)
     }
 
-    /// Writes once, so that a server that cannot write, such as a replica or one without free
-    /// memory, is not used. A node without slots can only run the script without keys.
+    /// Writes once, so that a server that cannot write, such as one without free memory, is not
+    /// used. A node of a cluster without slots can only run the script without keys. One that
+    /// redirects the write is used, because it redirects requests too: it has lost its slots, and
+    /// may own them again at any moment.
     pub(super) async fn probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
         let counters = tag.map(|tag| Counter::probe(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
-        self.run(&ScriptRun { mode, counters }, false).await.map(drop)
+        match self.run(&ScriptRun { mode, counters }, false).await {
+            Err(error) if error.redirect_node().is_none() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// The time of the server, since 1970.

@@ -124,6 +124,11 @@ impl ManagedConnection {
         }
     }
 
+    /// Whether the last attempt to connect failed, or the connection was lost.
+    pub(super) fn is_unavailable(&self) -> bool {
+        matches!(*self.state.borrow(), State::Unavailable)
+    }
+
     /// The current connection. Waits for the first attempt to connect, but for no other.
     pub(super) async fn get_first(&self, deadline: Instant) -> Option<Arc<LiveConnection>> {
         let is_connecting = matches!(*self.state.borrow(), State::Connecting);

@@ -145,14 +145,15 @@ impl Servers {
         Arc::clone(node)
     }
 
-    /// Replaces the topology, and closes connections to nodes that are not part of it.
+    /// Replaces the topology, and closes connections to nodes that are not part of it. Unavailable
+    /// ones are forgotten: requests that are redirected there later wait for a new connection.
     pub(super) fn replace(&self, topology: Topology) {
         let topology = Arc::new(topology);
         self.topology.store(Arc::clone(&topology));
         let used = topology.nodes();
         let is_needed = |node: &Arc<Node>| {
             used.iter().any(|used| Arc::ptr_eq(used, node))
-                || node.created.elapsed() < REDIRECT_LIFETIME
+                || node.created.elapsed() < REDIRECT_LIFETIME && !node.is_unavailable()
         };
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|_, node| is_needed(node));

@@ -234,6 +234,49 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     assert!(expected >= 60 - 6, "at most the requests without a response are counted: {expected}");
 }
 
+/// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
+/// is used at once: no request is counted locally.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
+    let Some(mut cluster) = own_cluster(Duration::from_millis(1500)) else { return };
+    let prefix = fresh_prefix();
+    let engine = open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap();
+    let by_account = limit("account", 1_000_000, 300);
+    let old_primary = cluster.primaries().unwrap()[0];
+    let there = account_on(&cluster, old_primary);
+    assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+
+    cluster.node(old_primary).kill().unwrap();
+    wait_until(async || {
+        assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+        engine.state().status != EngineStatus::Redis
+    })
+    .await;
+    wait_until(async || engine.state().status == EngineStatus::Redis).await;
+    cluster.node(old_primary).restart().unwrap();
+    cluster.wait_until_complete().unwrap();
+
+    let local_before = engine.state().local_decisions;
+    let count_before = 1_000_000 - peek(&engine, account(&by_account, there)).await;
+    let failover = tokio::task::spawn_blocking(move || {
+        let primary = cluster.primary_of(&key("x", "x", there)).unwrap();
+        assert_eq!(cluster.fail_over(primary).unwrap(), old_primary);
+        cluster
+    });
+    let mut admitted = 0;
+    let mut after = 0;
+    while after < 100 {
+        after += usize::from(failover.is_finished());
+        assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+        admitted += 1;
+    }
+    let cluster = failover.await.unwrap();
+    assert_eq!(engine.state().local_decisions, local_before);
+    let fresh = connect(&cluster.url(), &prefix).await;
+    let count = 1_000_000 - peek(&fresh, account(&by_account, there)).await;
+    assert_eq!(count, count_before + admitted);
+}
+
 /// The response of one shard is late, and the other rejects the request: what was counted is
 /// released when the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
