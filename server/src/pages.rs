@@ -47,7 +47,7 @@ pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
 pub use self::sign_up::SignUpPage;
 pub use self::stale_form::StaleForm;
 pub use self::style_sheet::StyleSheet;
-pub use self::trial::{TryFields, TryPage};
+pub use self::trial::{TryErrors, TryFields, TryPage};
 use crate::language::{Language, Localize};
 pub use crate::store::{AccountSession, AccountToken, AuthorizedApp};
 

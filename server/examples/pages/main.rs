@@ -9,8 +9,8 @@ use belfry::pages::{
     CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
     FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion, RejectedPage,
     RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError,
-    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryFields, TryPage, UndoFields,
-    assets,
+    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage,
+    UndoFields, assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 

@@ -19,8 +19,8 @@ use super::{
     CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
     FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion,
     RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage,
-    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryFields, TryPage,
-    UndoFields, assets,
+    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors,
+    TryFields, TryPage, UndoFields, assets,
 };
 
 #[path = "samples/notifications.rs"]

@@ -11,6 +11,7 @@ use belfry_core::rules::ProfileTag;
 use belfry_core::rules::preferences::{Preferences, Switch, SwitchState};
 use jiff::Timestamp;
 
+pub(super) use self::rejected::field_error;
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{KeywordRow, SubjectRow, keyword_row, show_name, subject_row};
 use self::view::ListPage;

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::rules::explain::{FailureReason, Outcome};
+use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TraceStep, TrialReason, TrialResult};
 use belfry_core::rules::{ConditionKind, Effect};
 use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::notifications::field_error;
 use super::rules::scope_title;
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
@@ -30,8 +32,8 @@ pub struct TryPage<'a> {
     pub entered: &'a TryFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
-    /// Whether the number of members is not a number.
-    pub is_count_invalid: bool,
+    /// What is wrong with the entered values.
+    pub errors: TryErrors,
     /// Whether too many evaluations are running.
     pub is_busy: bool,
     /// Why the message was not tried, if the page was opened in an earlier session.
@@ -57,6 +59,17 @@ pub struct TryFields {
     pub profile: String,
 }
 
+/// What is wrong with the fields of the form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TryErrors {
+    /// Why the sender is not a user id.
+    pub sender: Option<PreferenceError>,
+    /// Why the room is not a room id.
+    pub room: Option<PreferenceError>,
+    /// Whether the number of members is not a number.
+    pub is_count_invalid: bool,
+}
+
 /// A rule of the trace as the template shows it.
 struct TraceRow {
     name: String,
@@ -69,8 +82,27 @@ struct TraceRow {
 const MAX_VALUE: usize = 100;
 
 impl TryPage<'_> {
+    fn sender_error(&self) -> Option<Cow<'static, str>> {
+        self.errors.sender.map(|error| field_error(error, self.layout.language))
+    }
+
+    fn room_error(&self) -> Option<Cow<'static, str>> {
+        self.errors.room.map(|error| field_error(error, self.layout.language))
+    }
+
     fn members_error(&self) -> Option<Cow<'static, str>> {
-        self.is_count_invalid.then(|| self.layout.text("try-members-invalid"))
+        self.errors.is_count_invalid.then(|| self.layout.text("try-members-invalid"))
+    }
+
+    /// Whether a field is the first one with an error.
+    fn has_focus(&self, field: &str) -> bool {
+        let TryErrors { sender, room, is_count_invalid } = &self.errors;
+        let invalid = [
+            ("sender", sender.is_some()),
+            ("room", room.is_some()),
+            ("members", *is_count_invalid),
+        ];
+        invalid.iter().find(|(_, is_invalid)| *is_invalid).is_some_and(|(first, _)| *first == field)
     }
 
     /// Whether and why the user would be notified.

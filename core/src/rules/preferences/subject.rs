@@ -20,11 +20,42 @@ const LINK: &str = "https://matrix.to/#/";
 const HASH_CHARACTERS: usize = 43;
 
 impl Subject {
-    /// Reads a user id, a room id, or a link to either.
+    /// Reads the id of a person or room that can have a rule, or a link to it.
     ///
     /// # Errors
-    /// If the text is none of them.
+    /// If the text is neither.
     pub fn parse(text: &str) -> Result<Self, PreferenceError> {
+        let subject = Self::read(text)?;
+        // A rule id cannot contain these, although user ids can.
+        if subject.id().contains(['/', '\\']) {
+            return Err(PreferenceError::IdInvalid);
+        }
+        Ok(subject)
+    }
+
+    /// Reads the user id of any person, or a link to it.
+    ///
+    /// # Errors
+    /// If the text is neither.
+    pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
+        match Self::read(text)? {
+            Self::Person(id) => Ok(id),
+            Self::Room(_) => Err(PreferenceError::IdInvalid),
+        }
+    }
+
+    /// Reads the id of any room, or a link to it.
+    ///
+    /// # Errors
+    /// If the text is neither.
+    pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
+        match Self::read(text)? {
+            Self::Room(id) => Ok(id),
+            Self::Person(_) => Err(PreferenceError::IdInvalid),
+        }
+    }
+
+    fn read(text: &str) -> Result<Self, PreferenceError> {
         let text = text.trim();
         let linked = text.strip_prefix(LINK).and_then(read_link);
         let id = linked.as_deref().unwrap_or(text);
@@ -32,8 +63,6 @@ impl Subject {
             None => Err(PreferenceError::IdBlank),
             Some('#') => Err(PreferenceError::RoomAlias),
             Some(_) if id.len() > MAX_ID_BYTES => Err(PreferenceError::IdTooLong),
-            // A rule id cannot contain these, although old user ids can.
-            Some(_) if id.contains(['/', '\\']) => Err(PreferenceError::IdInvalid),
             Some('@') if Self::is_person(id) => Ok(Self::Person(id.to_owned())),
             Some('!') if Self::is_room(id) => Ok(Self::Room(id.to_owned())),
             Some('@') if !id.contains(':') => Err(PreferenceError::PersonWithoutServer),

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use belfry_core::rules::explain::{FailureReason, Outcome, UserRules};
+use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TraceStep, TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
     Document, Effect, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User, template,
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     AccountNav, AccountSection, EditError, EditTarget, Form, Layout, RuleEditPage, RulesMessage,
-    RulesPage, RulesView, Sample, StaleForm, TryFields, TryPage, UndoFields,
+    RulesPage, RulesView, Sample, StaleForm, TryErrors, TryFields, TryPage, UndoFields,
 };
 
 const EDIT: &str = "/oauth/account/rules/edit";
@@ -141,7 +142,14 @@ fn trials(
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
             entered: &fields,
             profiles,
-            is_count_invalid: error == "count",
+            errors: match error {
+                "fields" => TryErrors {
+                    sender: Some(PreferenceError::PersonWithoutServer),
+                    room: Some(PreferenceError::RoomAlias),
+                    is_count_invalid: true,
+                },
+                _ => TryErrors::default(),
+            },
             is_busy: error == "busy",
             stale: (error == "stale").then(|| StaleForm {
                 text: layout.language.text("stale-signed-out").into_owned(),
@@ -153,7 +161,7 @@ fn trials(
     };
     let mut pages = vec![
         ("try", render(&[], "", None)?),
-        ("try", render(&profiles, "count", None)?),
+        ("try", render(&profiles, "fields", None)?),
         ("try", render(&profiles, "busy", None)?),
         ("try-signed-out", render(&profiles, "stale", None)?),
     ];

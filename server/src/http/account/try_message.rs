@@ -8,6 +8,7 @@ use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::decode_segment;
 use belfry_core::rules::explain::UserRules;
+use belfry_core::rules::preferences::Subject;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
 
 use super::stale_session::StaleSession;
@@ -17,7 +18,7 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT_TRY, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
-use crate::pages::{self, AccountSection, TryFields, TryPage};
+use crate::pages::{self, AccountSection, TryErrors, TryFields, TryPage};
 use crate::store::{Account, StoredRulesets};
 
 /// `GET /oauth/account/try`
@@ -53,8 +54,8 @@ pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> R
         let rulesets = session.state.store.rulesets(account.id, session.state.clock.now()).await?;
         let trial = match (stale, read_message(&fields)) {
             (Some(stale), _) => Trial::Stale(stale),
-            (None, None) => Trial::InvalidCount,
-            (None, Some(message)) => match evaluate(&session, account, &rulesets, message).await {
+            (None, Err(errors)) => Trial::Invalid(errors),
+            (None, Ok(message)) => match evaluate(&session, account, &rulesets, message).await {
                 Ok(result) => Trial::Result(result),
                 Err(EvaluationError::QueueFull | EvaluationError::AccountBusy) => Trial::Busy,
                 Err(error) => return Err(error.into()),
@@ -71,7 +72,7 @@ enum Trial {
     NotRun,
     /// The page was opened in an earlier session.
     Stale(StaleSession),
-    InvalidCount,
+    Invalid(TryErrors),
     Busy,
     Result(TrialResult),
 }
@@ -81,7 +82,7 @@ impl Trial {
         match self {
             Self::NotRun | Self::Result(_) => StatusCode::OK,
             Self::Stale(stale) => stale.status(),
-            Self::InvalidCount => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -100,21 +101,30 @@ fn read_fields(pairs: &Pairs) -> TryFields {
     }
 }
 
-/// The message, unless the number of members is invalid.
-fn read_message(fields: &TryFields) -> Option<TrialMessage> {
-    let member_count = match fields.members.as_str() {
-        "" => None,
-        count => Some(count.parse().ok()?),
-    };
-    Some(TrialMessage {
-        // Browsers send the line breaks of a text area as CRLF.
-        text: fields.text.replace("\r\n", "\n"),
-        sender: fields.sender.clone(),
-        room: fields.room.clone(),
-        member_count,
-        display_name: fields.name.clone(),
-        profile_tag: fields.profile.parse().ok(),
-    })
+/// The message in the form. Sender, room and number of members may be blank.
+fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
+    fn optional<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, E> {
+        if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
+    }
+    let sender = optional(&fields.sender, Subject::parse_person);
+    let room = optional(&fields.room, Subject::parse_room);
+    let members = optional(&fields.members, str::parse);
+    match (sender, room, members) {
+        (Ok(sender), Ok(room), Ok(member_count)) => Ok(TrialMessage {
+            // Browsers send the line breaks of a text area as CRLF.
+            text: fields.text.replace("\r\n", "\n"),
+            sender: sender.unwrap_or_default(),
+            room: room.unwrap_or_default(),
+            member_count,
+            display_name: fields.name.clone(),
+            profile_tag: fields.profile.parse().ok(),
+        }),
+        (sender, room, members) => Err(TryErrors {
+            sender: sender.err(),
+            room: room.err(),
+            is_count_invalid: members.is_err(),
+        }),
+    }
 }
 
 /// Evaluates the rules, with the limits of `explain`.
@@ -156,7 +166,10 @@ fn show(
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },
         entered: fields,
         profiles: &profiles,
-        is_count_invalid: matches!(trial, Trial::InvalidCount),
+        errors: match trial {
+            Trial::Invalid(errors) => errors.clone(),
+            _ => TryErrors::default(),
+        },
         is_busy: matches!(trial, Trial::Busy),
         stale: match trial {
             Trial::Stale(stale) => Some(stale.describe(session, AccountSection::Try)),

@@ -1,5 +1,7 @@
 //! A rejected form of the notifications page, which is shown again with what was entered.
 
+use std::borrow::Cow;
+
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent;
 use belfry_core::rules::RuleError;
@@ -73,6 +75,14 @@ impl RejectedForm {
     }
 }
 
+/// What is wrong with a field.
+pub(in crate::pages) fn field_error(
+    error: PreferenceError,
+    language: Language,
+) -> Cow<'static, str> {
+    language.text(&format!("notifications-error-{}", <&str>::from(error)))
+}
+
 impl RejectionReason {
     /// Whether the rules were changed after the page with the form was loaded.
     pub fn is_conflict(&self) -> bool {
@@ -85,9 +95,7 @@ impl RejectionReason {
     fn text(&self, name: Argument<'_>, language: Language) -> String {
         match self {
             Self::Stale(stale) => stale.text.clone(),
-            Self::Field(error) => {
-                language.text(&format!("notifications-error-{}", <&str>::from(error))).into_owned()
-            }
+            Self::Field(error) => field_error(*error, language).into_owned(),
             Self::Rules(RuleError::TooManyRules(most)) => {
                 let most = most.to_string();
                 let count = Argument::Trusted(&most);

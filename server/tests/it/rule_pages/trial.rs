@@ -207,6 +207,63 @@ async fn an_invalid_number_is_reported_at_its_field() {
 }
 
 #[tokio::test]
+async fn an_invalid_sender_or_room_is_reported_at_its_field() {
+    let mut alice = Alice::new().await;
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
+    let not_an_id = "This is not an id. The id of a person looks like @name:server, the id of a \
+                     room like !id:server.";
+    for (field, value, error) in [
+        ("sender", "bob", not_an_id),
+        ("sender", "!room:x", not_an_id),
+        ("sender", "https://chat.example/bob", not_an_id),
+        ("sender", "@bob", "The server is missing."),
+        ("sender", &*format!("@{}:x", "b".repeat(255)), "This is too long for an id."),
+        ("room", "Kitchen", not_an_id),
+        ("room", "@bob:x", not_an_id),
+        ("room", "#kitchen:x", "This is the address of a room, not its id."),
+    ] {
+        let page = form.clone().set(field, value).submit(&mut alice.browser).await;
+        page.page(422, &format!("id=\"{field}-error\">{error}"));
+        assert_eq!(page.text.matches("-error\">").count(), 1, "{value}");
+        assert_eq!(trial(&page).value(field), Some(value));
+        assert_eq!(trial(&page).value("text"), Some("Hi"));
+        assert!(!page.text.contains("class=\"sentence\""), "{value}");
+    }
+    let all = form.set("sender", "bob").set("room", "Kitchen").set("members", "x");
+    let page = all.submit(&mut alice.browser).await;
+    for field in ["sender", "room", "members"] {
+        page.page(422, &format!("id=\"{field}-error\""));
+    }
+    assert_eq!(page.text.matches(" autofocus").count(), 1);
+}
+
+#[tokio::test]
+async fn sender_and_room_can_be_links_or_blank() {
+    let mut alice = Alice::new().await;
+    for path in ["global/sender/@bob:x", "global/room/!quiet:x"] {
+        alice.client.put_ok(path, &json!({ "actions": [] })).await;
+    }
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
+    for (sender, room, expected) in [
+        ("https://matrix.to/#/@bob:x", "", "You would not be notified, because you muted @bob:x."),
+        (
+            "",
+            "https://matrix.to/#/!quiet%3Ax?via=x",
+            "You would not be notified, because you muted this room.",
+        ),
+        // A user id that cannot be the id of a rule.
+        (
+            "@bob/work:x",
+            "",
+            "You would be notified, because of the built-in rule for all other messages.",
+        ),
+    ] {
+        let form = form.clone().set("sender", sender).set("room", room);
+        assert_eq!(sentence(&form.submit(&mut alice.browser).await), expected);
+    }
+}
+
+#[tokio::test]
 async fn hostile_text_is_escaped() {
     let mut alice = Alice::new().await;
     for name in hostile_names() {
@@ -214,14 +271,20 @@ async fn hostile_text_is_escaped() {
         alice.client.put_ok(&rule, &json!({ "actions": [], "pattern": name })).await;
     }
     let hostile = "</textarea><script>alert(1)</script>\" onfocus=\"alert(1)";
-    let mut form = trial(&alice.browser.get(TRY).await);
-    for field in ["text", "sender", "room", "name", "profile"] {
-        form = form.set(field, hostile);
-    }
-    let page = form.submit(&mut alice.browser).await;
-    sentence(&page);
-    for raw in ["<script>", " onfocus=\"", "\u{202e}", "\r"] {
-        assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
+    let set = |form: PageForm, fields: &[&str]| {
+        fields.iter().fold(form, |form, field| form.set(field, hostile))
+    };
+    let form = set(trial(&alice.browser.get(TRY).await), &["text", "name", "profile"]);
+    let tried = form.submit(&mut alice.browser).await;
+    sentence(&tried);
+    let form = set(form, &["sender", "room"]);
+    let rejected = form.submit(&mut alice.browser).await;
+    assert_eq!(rejected.status, 422);
+    assert_eq!(trial(&rejected).value("sender"), Some(hostile));
+    for page in [tried, rejected] {
+        for raw in ["<script>", " onfocus=\"", "\u{202e}", "\r"] {
+            assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
+        }
     }
 }
 
@@ -244,7 +307,7 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
 #[tokio::test]
 async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     let mut alice = Alice::new().await;
-    let condition = json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" });
+    let condition = json!({ "kind": "event_match", "key": "content.body", "pattern": "*b*" });
     let rule = |number: usize| {
         let id = format!("rule{number}");
         if number < 500 {
@@ -258,8 +321,8 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     let rules = json!({ "global": { "override": slow, "content": keywords } });
     let import = format!("POST {}", pushrules("import"));
     assert_eq!(alice.client.send(&import, rules.to_string()).await.status, 200);
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
-    let page = form.set("sender", &"a".repeat(40_000)).submit(&mut alice.browser).await;
+    let form = trial(&alice.browser.get(TRY).await).set("text", &"a".repeat(40_000));
+    let page = form.submit(&mut alice.browser).await;
     sentence(&page);
     assert!(page.text.matches("<li class=\"failed\">").count() >= 1000);
     assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
