@@ -394,6 +394,7 @@ notice-account-kept = Dein Konto bleibt bestehen.
 sign-up-name = Benutzername
 sign-up-name-hint = 1 bis { $count } Kleinbuchstaben, Ziffern und Unterstriche, innen auch Punkte und Bindestriche. Er lässt sich später nicht ändern.
 sign-up-email = E-Mail-Adresse
+sign-up-email-hint = Du meldest dich mit dem Benutzernamen an, nicht mit dieser Adresse.
 sign-up-again = Passwort wiederholen
 sign-up-agreement = Ich halte mich an die Regeln dieses Servers.
 sign-up-rules = Regeln lesen

@@ -394,6 +394,7 @@ notice-account-kept = Your account will not be deleted.
 sign-up-name = Username
 sign-up-name-hint = 1 to { $count } small letters, numbers and underscores, and dots or hyphens inside. You cannot change it later.
 sign-up-email = E-mail address
+sign-up-email-hint = You sign in with your username, not with this address.
 sign-up-again = Password again
 sign-up-agreement = I will follow the rules of this server.
 sign-up-rules = Read the rules

@@ -394,6 +394,7 @@ notice-account-kept = Tu cuenta se conserva.
 sign-up-name = Nombre de usuario
 sign-up-name-hint = De 1 a { $count } letras minúsculas, números y guiones bajos, y puntos o guiones en el interior. No podrás cambiarlo después.
 sign-up-email = Correo electrónico
+sign-up-email-hint = Iniciarás sesión con el nombre de usuario, no con esta dirección.
 sign-up-again = Repite la contraseña
 sign-up-agreement = Respetaré las reglas de este servidor.
 sign-up-rules = Leer las reglas

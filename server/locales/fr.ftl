@@ -394,6 +394,7 @@ notice-account-kept = Votre compte est conservé.
 sign-up-name = Nom d’utilisateur
 sign-up-name-hint = De 1 à { $count } lettres minuscules, chiffres et tirets bas, et des points ou des tirets à l’intérieur. Il ne pourra plus être changé.
 sign-up-email = Adresse e-mail
+sign-up-email-hint = Vous vous connecterez avec le nom d’utilisateur, pas avec cette adresse.
 sign-up-again = Mot de passe, encore une fois
 sign-up-agreement = Je respecterai les règles de ce serveur.
 sign-up-rules = Lire les règles

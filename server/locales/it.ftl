@@ -394,6 +394,7 @@ notice-account-kept = Il tuo account resta.
 sign-up-name = Nome utente
 sign-up-name-hint = Da 1 a { $count } lettere minuscole, numeri e trattini bassi, e punti o trattini all’interno. Non si può cambiare in seguito.
 sign-up-email = Indirizzo e-mail
+sign-up-email-hint = Si accede con il nome utente, non con questo indirizzo.
 sign-up-again = Ripeti la password
 sign-up-agreement = Seguirò le regole di questo server.
 sign-up-rules = Leggi le regole

@@ -374,6 +374,7 @@ notice-account-kept = アカウントはそのまま残ります。
 sign-up-name = ユーザー名
 sign-up-name-hint = 1～{ $count } 文字の英小文字、数字、アンダースコア。先頭と末尾以外ではピリオドとハイフンも使えます。あとから変更できません。
 sign-up-email = メールアドレス
+sign-up-email-hint = ログインにはこのアドレスではなく、ユーザー名を使います。
 sign-up-again = パスワード（もう一度）
 sign-up-agreement = このサーバーのルールを守ります。
 sign-up-rules = ルールを読む

@@ -394,6 +394,7 @@ notice-account-kept = Je account blijft bestaan.
 sign-up-name = Gebruikersnaam
 sign-up-name-hint = 1 tot { $count } kleine letters, cijfers en liggende streepjes, en binnenin ook punten of koppeltekens. Je kunt de naam later niet wijzigen.
 sign-up-email = E-mailadres
+sign-up-email-hint = Je logt in met je gebruikersnaam, niet met dit adres.
 sign-up-again = Wachtwoord nogmaals
 sign-up-agreement = Ik houd me aan de regels van deze server.
 sign-up-rules = De regels lezen

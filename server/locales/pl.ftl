@@ -404,6 +404,7 @@ notice-account-kept = Twoje konto pozostaje.
 sign-up-name = Nazwa użytkownika
 sign-up-name-hint = Od 1 do { $count } małych liter, cyfr i podkreśleń, a wewnątrz także kropki i łączniki. Później nie można jej zmienić.
 sign-up-email = Adres e-mail
+sign-up-email-hint = Do logowania służy nazwa użytkownika, a nie ten adres.
 sign-up-again = Powtórz hasło
 sign-up-agreement = Będę przestrzegać zasad tego serwera.
 sign-up-rules = Przeczytaj zasady

@@ -394,6 +394,7 @@ notice-account-kept = Sua conta continua.
 sign-up-name = Nome de usuário
 sign-up-name-hint = De 1 a { $count } letras minúsculas, números e sublinhados, e pontos ou hífens no interior. Não dá para mudar depois.
 sign-up-email = Endereço de e-mail
+sign-up-email-hint = Para entrar, use o nome de usuário, não este endereço.
 sign-up-again = Repita a senha
 sign-up-agreement = Vou seguir as regras deste servidor.
 sign-up-rules = Ler as regras

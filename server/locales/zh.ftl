@@ -374,6 +374,7 @@ notice-account-kept = 你的账号已保留。
 sign-up-name = 用户名
 sign-up-name-hint = 1 至 { $count } 个小写字母、数字和下划线，中间可以使用点和连字符。之后不能更改。
 sign-up-email = 电子邮件地址
+sign-up-email-hint = 登录时请使用用户名，而不是此地址。
 sign-up-again = 再次输入密码
 sign-up-agreement = 我会遵守此服务器的规则。
 sign-up-rules = 阅读规则

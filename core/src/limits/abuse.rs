@@ -64,7 +64,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
                     LimitOverride { per: Some(_), .. } | LimitOverride { matches: Some(_), .. },
                 ) => return Err(LimitSettingError::Fixed(name)),
                 LimitSetting::Override(change) => {
-                    limits[index] = change.apply(&name, Some(&limits[index]))?;
+                    limits[index] = change.apply(&limits[index])?;
                 }
             }
         }

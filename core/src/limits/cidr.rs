@@ -69,6 +69,18 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
+    /// The range by its first address, if it is written with another one: `10.0.0.0/8` for
+    /// `10.0.0.5/8`.
+    pub fn normalized(&self) -> Option<Self> {
+        let normalized = Self(self.0.trunc());
+        (normalized != *self).then_some(normalized)
+    }
+
+    /// The address with which the range is written.
+    pub fn address(&self) -> IpAddr {
+        self.0.addr()
+    }
+
     /// Whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
@@ -111,6 +123,20 @@ mod tests {
             assert_eq!(range.parse::<Cidr>().unwrap().to_string(), range);
         }
         assert_eq!("192.0.2.1/32".parse::<Cidr>().unwrap().to_string(), "192.0.2.1");
+    }
+
+    #[test]
+    fn a_range_that_is_written_with_another_address_than_its_first_is_normalized() {
+        for (range, normalized) in [
+            ("10.0.0.5/8", Some("10.0.0.0/8")),
+            ("2001:db8::1/32", Some("2001:db8::/32")),
+            ("10.0.0.0/8", None),
+            ("10.0.0.5", None),
+            ("::1", None),
+        ] {
+            let found = range.parse::<Cidr>().unwrap().normalized();
+            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalized);
+        }
     }
 
     #[test]

@@ -45,9 +45,10 @@ pub struct LimitOverride {
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum LimitSettingError {
     #[error(
-        "{0}: no default limit has this name, and a new one needs `per`, `match`, `requests` and `window`"
+        "{name}: no default limit has this name ({known}), and a new one needs `per`, `match`, \
+         `requests` and `window`"
     )]
-    Incomplete(String),
+    Incomplete { name: String, known: String },
     #[error(
         "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
     )]
@@ -69,18 +70,21 @@ impl LimitOverride {
         Self { requests, window, ..Self::default() }
     }
 
-    /// Applies the override to a default limit. Without a default, all keys must be set.
-    pub(super) fn apply(
-        &self,
-        name: &str,
-        default: Option<&Limit>,
-    ) -> Result<Arc<Limit>, LimitSettingError> {
-        let incomplete = || LimitSettingError::Incomplete(name.into());
-        let requests = self.requests.or(default.map(Limit::requests)).ok_or_else(incomplete)?;
-        let window = self.window.or(default.map(Limit::window)).ok_or_else(incomplete)?;
-        let limit = Limit::new(name, requests, window);
-        limit.map(Arc::new).map_err(|error| LimitSettingError::Limit(name.into(), error))
+    /// Applies the override to a default limit.
+    pub(super) fn apply(&self, default: &Limit) -> Result<Arc<Limit>, LimitSettingError> {
+        let requests = self.requests.unwrap_or(default.requests());
+        new_limit(default.name(), requests, self.window.unwrap_or(default.window()))
     }
+}
+
+/// A limit of the settings.
+pub(super) fn new_limit(
+    name: &str,
+    requests: u32,
+    window: Duration,
+) -> Result<Arc<Limit>, LimitSettingError> {
+    let limit = Limit::new(name, requests, window);
+    limit.map(Arc::new).map_err(|error| LimitSettingError::Limit(name.into(), error))
 }
 
 impl<'de> Deserialize<'de> for LimitSetting {
@@ -237,7 +241,7 @@ mod tests {
         for (settings, expected) in [
             (
                 json!({"new": {"requests": 1, "window": "1m"}}),
-                "new: no default limit has this name, and a new one needs",
+                "new: no default limit has this name (account, media, delete, ip, sign_up), and a new",
             ),
             (json!({"nwe": false}), "nwe: unknown limit; the limits are account, media"),
             (json!({"media": true}), "`false` to remove the limit"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::abuse;
 use super::key::{KeyKind, LimitKey, Network, TokenOwner};
 use super::route::RoutePattern;
-use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
+use super::setting::{LimitOverride, LimitSetting, LimitSettingError, new_limit};
 use super::{Bucket, Buckets, Limit};
 
 /// One limit and the requests it counts. Requests of all its patterns are counted together.
@@ -85,7 +85,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
                 None => rows.push(row),
                 Some(LimitSetting::Off) => {}
                 Some(LimitSetting::Override(change)) => rows.push(LimitRow {
-                    limit: change.apply(row.limit.name(), Some(&row.limit))?,
+                    limit: change.apply(&row.limit)?,
                     per: change.per.unwrap_or(row.per),
                     matches: change.matches.unwrap_or(row.matches),
                 }),
@@ -99,11 +99,17 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
             if abuse::DEFAULTS.iter().any(|default| default.0 == name) {
                 return Err(LimitSettingError::Reserved(name));
             }
-            let limit = change.apply(&name, None)?;
-            let (Some(per), Some(matches)) = (change.per, change.matches) else {
-                return Err(LimitSettingError::Incomplete(name));
+            let LimitOverride {
+                per: Some(per),
+                matches: Some(matches),
+                requests: Some(requests),
+                window: Some(window),
+            } = change
+            else {
+                let known = DEFAULTS.map(|default| default.0).join(", ");
+                return Err(LimitSettingError::Incomplete { name, known });
             };
-            rows.push(LimitRow { limit, per, matches });
+            rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, matches });
         }
         match rows.iter().find(|row| row.matches.is_empty()) {
             Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),

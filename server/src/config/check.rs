@@ -38,7 +38,8 @@ impl Config {
         {
             return reject("tls", "tls: both a certificate and a key are required".to_owned());
         }
-        let postgres = "use postgres://…, or omit it for SQLite in the data directory";
+        let postgres = "use postgres://USER:PASSWORD@HOST/DATABASE, or omit it for SQLite in the data \
+                        directory";
         let sources = &self.sources;
         for (key, url, source, schemes, advice) in [
             ("database", &self.database, &sources.database, ["postgres", "postgresql"], postgres),
@@ -47,10 +48,11 @@ impl Config {
                 &self.redis,
                 &sources.redis,
                 ["redis", "rediss"],
-                "use redis://…, or rediss://… for TLS",
+                "use redis://HOST:PORT, or rediss://HOST:PORT for TLS",
             ),
         ] {
-            let Some(scheme) = url.as_ref().map(SecretUrl::scheme) else { continue };
+            let Some(url) = url else { continue };
+            let scheme = url.scheme();
             if schemes.contains(&scheme) {
                 continue;
             }
@@ -60,7 +62,11 @@ impl Config {
                     "{setting}: unsupported scheme in {}; {advice}",
                     path.display()
                 )),
-                _ => self.url_error(key, &format!("unsupported scheme {scheme:?}; {advice}")),
+                _ if url.reveal().contains("://") => {
+                    self.url_error(key, &format!("unsupported scheme {scheme:?}; {advice}"))
+                }
+                // `HOST:PORT`
+                _ => self.url_error(key, &format!("not a URL with a scheme; {advice}")),
             });
         }
         if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::to_postgres) {
@@ -207,6 +213,7 @@ mod tests {
         for (text, problem, line) in [
             ("\ndatabase = 'mysql://db/b'", "database: unsupported scheme \"mysql\"", 2),
             ("database = 'postgres://db/b?sslmode=x'", "database: sslmode must be", 1),
+            ("\nredis = 'cache:6379'", "redis: not a URL with a scheme; use redis://HOST:PORT", 2),
             ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
             ("redis = 'redis://cache/x'", "redis: Invalid database number: write redis://HOST", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),

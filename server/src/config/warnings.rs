@@ -77,6 +77,15 @@ impl Config {
             if let Some(range) = ranges.iter().find(|range| range.is_unbounded()) {
                 warnings.push(format!("{key} contains {range}, which is everybody, so {effect}"));
             }
+            for range in ranges {
+                if let Some(normalized) = range.normalized() {
+                    let address = range.address();
+                    warnings.push(format!(
+                        "{key}: {range} is the whole range {normalized}; write {normalized}, or \
+                         {address} for a single address"
+                    ));
+                }
+            }
         }
         let certificate = self.tls.as_ref().map(|tls| &tls.certificate);
         if let Some(path) = certificate
@@ -194,6 +203,11 @@ mod tests {
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
             ("operator_addresses = ['0.0.0.0/0']", "strangers can read /metrics"),
+            (
+                "trusted_proxies = ['10.0.0.5/8']",
+                "trusted_proxies: 10.0.0.5/8 is the whole range 10.0.0.0/8; write 10.0.0.0/8, or \
+                 10.0.0.5 for a single address",
+            ),
             (
                 "limits.rows.media.requests = 0",
                 "limits.rows.media: requests = 0 rejects every request that it counts; remove the \

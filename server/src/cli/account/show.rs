@@ -34,7 +34,8 @@ impl Show {
         let apps = store.authorized_apps(account.id, now).await?;
         let rulesets = store.rulesets(account.id, now).await?;
         let documents = rulesets.documents().filter(|document| !document.is_empty());
-        let rules = documents.map(|rules| (rules.scope().to_string(), rules.len()));
+        let rules: Vec<_> =
+            documents.map(|rules| (rules.scope().to_string(), rules.len())).collect();
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {
@@ -43,7 +44,7 @@ impl Show {
             let last_used_at = sessions.last_used_at.map(|time| time.to_string());
             shown["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
             shown["apps"] = apps.iter().map(app_to_json).collect();
-            let rules = rules.map(|(scope, count)| (scope, count.into()));
+            let rules = rules.into_iter().map(|(scope, count)| (scope, count.into()));
             shown["rules"] = rules.collect::<Map<_, _>>().into();
             return Ok(print(&json_line(&shown))?);
         }
@@ -69,7 +70,13 @@ impl Show {
             let app = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
             ("app", app)
         }));
-        rows.extend(rules.map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
+        if apps.is_empty() {
+            rows.push(("app", "none".to_owned()));
+        }
+        if rules.is_empty() {
+            rows.push(("rules", "none".to_owned()));
+        }
+        rows.extend(rules.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
         rows.push(("state", State::of(account.disabled_at).as_str().to_owned()));
         if let Some(time) = account.delete_at {
             rows.push(("deletion", format!("requested by its owner, due {time}")));

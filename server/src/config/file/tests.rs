@@ -36,8 +36,9 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
         ),
         (
             "[limits.rows]\n\nmedya = { requests = 5 }",
-            "limits.rows.medya: no default limit has this name, and a new one needs `per`, `match`, \
-             `requests` and `window` (belfry.toml, line 3)",
+            "limits.rows.medya: no default limit has this name (account, media, delete, ip, \
+             sign_up), and a new one needs `per`, `match`, `requests` and `window` (belfry.toml, \
+             line 3)",
         ),
         ("[tls]\ncertificate = 'a.pem'", "key is missing: write key = … (belfry.toml, line 1)"),
         (

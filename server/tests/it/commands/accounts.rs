@@ -194,7 +194,13 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
     let account = workspace.json(&["account", "list"]).remove(0);
     let bare = workspace.run(&["account", "show", "alice"]);
-    for line in ["user id        @alice:ring.example", "last sign-in   -", "sessions       0"] {
+    for line in [
+        "user id        @alice:ring.example",
+        "last sign-in   -",
+        "sessions       0",
+        "app            none",
+        "rules          none",
+    ] {
         assert!(bare.lines().any(|shown| shown == line), "{line}: {bare}");
     }
 
