@@ -65,6 +65,11 @@ const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
+/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all accounts of the row.
+const LARGE_CACHE: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
+    account = { requests = 9999999, window = \"1m\" }\n\
+    ip = { requests = 9999999, window = \"1m\" }\n";
+
 const COMPARISON: Comparison = Comparison {
     setup: DEFAULT_SETUP,
     reference: Reference::Bare,
@@ -251,7 +256,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { name: "cold reads, against a bare select", kind: Kind::Part("cold"), target: None },
     Row {
         name: "space of accounts, tokens, rules and counters",
-        kind: Kind::Storage(Setup { accounts: 100_000, ..READ_RULES_SHARED }),
+        kind: Kind::Storage(Setup { accounts: 50_000, settings: LARGE_CACHE, ..READ_RULES_SHARED }),
         target: None,
     },
 ];
