@@ -66,7 +66,7 @@ use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
-pub use self::diagnosis::{Diagnosis, SchemaState};
+pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 use self::last_use::UseRecorder;
 pub use self::migrations::SchemaPolicy;

@@ -17,6 +17,8 @@ pub struct Diagnosis {
     pub write: Option<Result<(), String>>,
     /// Whether a notification arrives, as nodes send them to each other; `None` with SQLite.
     pub notifications: Option<Result<(), String>>,
+    /// How acknowledged writes can be lost; `None` with SQLite, or if the server does not report it.
+    pub durability: Option<Vec<DurabilityRisk>>,
     /// By how much the clock of the database server is ahead of ours; `None` with SQLite.
     pub clock_difference: Option<SignedDuration>,
     /// The time of the newest audit event.
@@ -46,6 +48,19 @@ pub enum SchemaState {
     },
 }
 
+/// A setting of PostgreSQL by which acknowledged writes can be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DurabilityRisk {
+    /// `fsync` is off: when the machine stops, the whole database can be damaged.
+    NoSync,
+    /// `full_page_writes` is off: when the machine stops, pages can be damaged.
+    PartialPages,
+    /// `synchronous_commit` is off: when the server stops, the newest writes are lost.
+    UnsyncedCommits,
+    /// There are several servers, but commits do not wait for a standby: a failover loses writes.
+    AsynchronousStandby,
+}
+
 /// Selects the time of the newest audit event. Counted events are updated during an hour, and the
 /// newest of them began among the last.
 const NEWEST_EVENT: &str = "select max(last_at) from
@@ -73,6 +88,7 @@ impl Diagnosis {
             schema: SchemaState::Missing,
             write: None,
             notifications: None,
+            durability: None,
             clock_difference: None,
             newest_event: None,
         }

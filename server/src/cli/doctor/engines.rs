@@ -9,7 +9,7 @@ use super::report::Report;
 use crate::config::Config;
 use crate::limits::redis::{RedisDiagnosis, RedisMeasurement, diagnose};
 use crate::limits::redis_servers;
-use crate::store::{Database, Diagnosis, SchemaState, StoreError};
+use crate::store::{Database, Diagnosis, DurabilityRisk, SchemaState, StoreError};
 
 /// Maximum time of the diagnosis of an engine.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -80,6 +80,36 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
             "connect to PostgreSQL directly, or through a pooler in session mode",
         ),
     }
+    match diagnosis.durability {
+        None => {}
+        Some(risks) if risks.is_empty() => {
+            report.ok("durability", "PostgreSQL stores writes before it acknowledges them");
+        }
+        Some(risks) => risks.into_iter().for_each(|risk| warn_of_lost_writes(risk, report)),
+    }
+}
+
+fn warn_of_lost_writes(risk: DurabilityRisk, report: &mut Report) {
+    let (problem, fix) = match risk {
+        DurabilityRisk::NoSync => (
+            "fsync of PostgreSQL is off: when the machine stops, the database can be damaged",
+            "remove fsync from postgresql.conf",
+        ),
+        DurabilityRisk::PartialPages => (
+            "full_page_writes of PostgreSQL is off: when the machine stops, tables can be damaged",
+            "remove full_page_writes from postgresql.conf",
+        ),
+        DurabilityRisk::UnsyncedCommits => (
+            "synchronous_commit is off: when PostgreSQL stops, acknowledged writes are lost",
+            "leave synchronous_commit at on for this user and database",
+        ),
+        DurabilityRisk::AsynchronousStandby => (
+            "the URL names several servers, but commits wait for no standby: \
+             a failover loses acknowledged writes",
+            "set synchronous_standby_names, and leave synchronous_commit at on",
+        ),
+    };
+    report.warn("durability", problem, fix);
 }
 
 async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) {
@@ -101,6 +131,7 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
         }
     };
     let is_cluster = diagnoses.len() > 1;
+    let (mut stopped_by_others, mut unknown) = (Vec::new(), Vec::new());
     for RedisDiagnosis { address, result } in diagnoses {
         let shard = if is_cluster { format!("shard {address}: ") } else { String::new() };
         match result {
@@ -109,7 +140,12 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
                 let problem = format!("{shard}nodes count on their own: {error}");
                 report.fail("redis", problem, fix);
             }
-            Ok(RedisMeasurement { response_time, ahead }) => {
+            Ok(RedisMeasurement { response_time, ahead, requires_full_coverage }) => {
+                match requires_full_coverage {
+                    Some(true) if is_cluster => stopped_by_others.push(address),
+                    None if is_cluster => unknown.push(address),
+                    _ => {}
+                }
                 clocks.ahead.extend(ahead.map(|ahead| ("Redis", ahead)));
                 let message = format!("{shard}counting a request takes {response_time:.1?}");
                 if response_time <= limit {
@@ -121,6 +157,23 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
                 }
             }
         }
+    }
+    if !stopped_by_others.is_empty() {
+        let shards = stopped_by_others.join(", ");
+        report.warn(
+            "redis",
+            format!("while any shard has no primary, these reject commands too: {shards}"),
+            "set cluster-require-full-coverage to no on every node of the cluster",
+        );
+    }
+    if !unknown.is_empty() {
+        let shards = unknown.join(", ");
+        report.skip(
+            "redis",
+            format!(
+                "the user may not read cluster-require-full-coverage (+config|get) of {shards}"
+            ),
+        );
     }
 }
 

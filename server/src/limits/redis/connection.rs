@@ -31,22 +31,26 @@ impl Connection {
     }
 
     /// Writes once, so that a server that cannot write, such as one without free memory, is not
-    /// used. A node of a cluster without slots can only run the script without keys. One that
-    /// redirects the write is used, because it redirects requests too: it has lost its slots, and
-    /// may own them again at any moment.
+    /// used. A node of a cluster without slots can only run the script without keys.
     pub(super) async fn probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
         let counters = tag.map(|tag| Counter::probe(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
-        match self.run(&ScriptRun { mode, counters }, false).await {
-            Err(error) if error.redirect_node().is_none() => Err(error),
-            _ => Ok(()),
-        }
+        self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
     /// The time of the server, since 1970.
     pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
+    }
+
+    /// The setting `cluster-require-full-coverage`.
+    pub(super) async fn requires_full_coverage(&mut self) -> RedisResult<bool> {
+        let name = "cluster-require-full-coverage";
+        let mut get = redis::cmd("CONFIG");
+        let (_name, value): (String, String) =
+            get.arg("GET").arg(name).query_async(&mut self.0).await?;
+        Ok(value == "yes")
     }
 
     /// The nodes of the slots. An error response if the server is not in a cluster.

@@ -27,6 +27,9 @@ pub struct RedisMeasurement {
     pub response_time: Duration,
     /// By how much its clock is ahead of ours; `None` if its user may not read it.
     pub ahead: Option<SignedDuration>,
+    /// Whether it rejects commands while another shard of its cluster has no primary; `None` if its
+    /// user may not read the setting.
+    pub requires_full_coverage: Option<bool>,
 }
 
 /// Connects to every server that counts, and runs the script of the limits as a node does at start:
@@ -47,7 +50,6 @@ pub async fn diagnose(
                 view = Some(answer);
                 break;
             }
-            Err(error) if servers.len() == 1 => reason = error,
             Err(error) => reason = format!("{}: {error}", server.addr()),
         }
     }
@@ -88,7 +90,8 @@ async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<
         let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
         theirs - now.as_duration() - middle
     });
-    Ok(RedisMeasurement { response_time, ahead })
+    let requires_full_coverage = connection.requires_full_coverage().await.ok();
+    Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
 }
 
 async fn within<T>(

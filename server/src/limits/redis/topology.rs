@@ -146,7 +146,7 @@ impl Servers {
     }
 
     /// Replaces the topology, and closes connections to nodes that are not part of it. Unavailable
-    /// ones are forgotten: requests that are redirected there later wait for a new connection.
+    /// ones are dropped: requests that are redirected there later wait for a new connection.
     pub(super) fn replace(&self, topology: Topology) {
         let topology = Arc::new(topology);
         self.topology.store(Arc::clone(&topology));

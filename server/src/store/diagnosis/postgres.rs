@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Diagnosis, NEWEST_EVENT, SchemaState, TEST_WRITE};
+use super::{Diagnosis, DurabilityRisk, NEWEST_EVENT, SchemaState, TEST_WRITE};
 use crate::clock::{Clock, SystemClock};
 use crate::random;
 use crate::store::postgres::{Hosts, Receiver, check_encoding, describe, pooler, schema_version};
@@ -38,9 +38,16 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     let schema = SchemaState::of(found, &database)?;
     let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
     let notifications = Some(send_notification(&client, &listener, notifications).await);
+    // Another server with the protocol of PostgreSQL may not report its settings.
+    let durability = durability(&client, hosts.are_several()).await.ok();
+    let clock_difference = Some(clock_difference);
     if schema == SchemaState::Missing {
-        let clock_difference = Some(clock_difference);
-        return Ok(Diagnosis { notifications, clock_difference, ..Diagnosis::missing() });
+        return Ok(Diagnosis {
+            notifications,
+            durability,
+            clock_difference,
+            ..Diagnosis::missing()
+        });
     }
     let newest = client.query_opt(NEWEST_EVENT, &[]).await.ok().flatten();
     let newest: Option<i64> = newest.and_then(|row| row.try_get(0).ok().flatten());
@@ -48,7 +55,8 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
         schema,
         write: Some(try_write(&client).await.map_err(|error| describe(&error))),
         notifications,
-        clock_difference: Some(clock_difference),
+        durability,
+        clock_difference,
         newest_event: newest.and_then(|second| Timestamp::from_second(second).ok()),
     })
 }
@@ -57,6 +65,27 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
 async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
     let statements = format!("begin; set local lock_timeout = '3s'; {TEST_WRITE}; rollback");
     client.batch_execute(&statements).await
+}
+
+/// Finds settings by which acknowledged writes can be lost. With several servers a standby may be
+/// promoted, so commits must wait for one.
+async fn durability(
+    client: &Client,
+    are_several: bool,
+) -> Result<Vec<DurabilityRisk>, tokio_postgres::Error> {
+    let settings = "select current_setting('fsync'), current_setting('full_page_writes'),
+        current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
+    let row = client.query_one(settings, &[]).await?;
+    let (fsync, full_pages): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    let (commit, standbys): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
+    let waits_for_standby = !standbys.is_empty() && !matches!(commit, "local" | "off");
+    let risks = [
+        (fsync == "off", DurabilityRisk::NoSync),
+        (full_pages == "off", DurabilityRisk::PartialPages),
+        (commit == "off", DurabilityRisk::UnsyncedCommits),
+        (are_several && !waits_for_standby, DurabilityRisk::AsynchronousStandby),
+    ];
+    Ok(risks.into_iter().filter(|&(applies, _)| applies).map(|(_, risk)| risk).collect())
 }
 
 /// By how much the clock of the server is ahead of ours, which is read in the middle of the query.

@@ -1,11 +1,12 @@
 //! The check of the base URL.
 
-use test_engines::free_port;
+use test_engines::{EngineError, Proxy, free_port};
 
 use super::certificate::{TLS, write_certificate};
 use super::doctor;
 use super::fixture::{NOT_FOUND, respond_with, start, with_port};
 use crate::commands::Workspace;
+use crate::support::report_skipped;
 
 #[test]
 fn a_base_url_that_leads_elsewhere_is_reported() {
@@ -37,6 +38,34 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
     let checks = doctor(&workspace, &["--base-url", &url]);
     checks.assert("base_url", "warning", "leads to another process of belfry with this base_url");
     assert_eq!(checks.exit_code, Some(0));
+}
+
+/// A load balancer sends every other request to the other node.
+#[test]
+fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
+    let port = free_port().unwrap();
+    let settings = format!("base_url = 'http://127.0.0.1:{port}'\ntrusted_proxies = ['127.0.0.1']");
+    let [(one, first), (other, second)] = [with_port(&settings), with_port(&settings)];
+    let configuration = format!(
+        "events {{}}\nhttp {{ access_log off;\n\
+         upstream nodes {{ server 127.0.0.1:{first}; server 127.0.0.1:{second}; }}\n\
+         server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://nodes;\n\
+         proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr;\n\
+         proxy_set_header Forwarded \"\";\n\
+         }} }} }}"
+    );
+    let _nodes = [start(&one), start(&other)];
+    let _proxy = match Proxy::nginx(port, &configuration) {
+        Err(error @ EngineError::Missing(_)) => {
+            return report_skipped("a proxy", &error.to_string());
+        }
+        proxy => proxy.unwrap(),
+    };
+    for node in [&one, &other, &one] {
+        let checks = doctor(node, &[]);
+        checks.assert("base_url", "ok", "leads to this server");
+        checks.assert("proxy", "ok", "");
+    }
 }
 
 /// A base URL whose scheme is not the one of the server.

@@ -50,7 +50,7 @@ fn a_certificate_that_clients_reject_is_reported() {
     checks.assert("certificate", "failed", "name the certificate and its own key");
     std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
     let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "cannot use certificate.pem for TLS: ");
+    checks.assert("certificate", "failed", "cannot use certificate.pem: ");
 }
 
 #[test]

@@ -145,6 +145,36 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
+#[test]
+fn settings_of_postgres_that_lose_writes_are_reported() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let workspace = with_database();
+    let check = |url: &str| doctor(&workspace, &["--database", url]);
+    let primary = Postgres::start_durable().unwrap();
+    check(&primary.url()).assert("durability", "ok", "stores writes before it acknowledges them");
+    let several = primary.url().replace('@', &format!("@127.0.0.1:{},", free_port().unwrap()));
+    check(&several).assert("durability", "warning", "set synchronous_standby_names");
+    let _standby = primary.start_standby().unwrap();
+    primary.replicate_synchronously().unwrap();
+    check(&several).assert("durability", "ok", "");
+
+    primary.set("synchronous_commit", "local").unwrap();
+    check(&primary.url()).assert("durability", "ok", "");
+    check(&several).assert("durability", "warning", "commits wait for no standby");
+    primary.set("synchronous_commit", "off").unwrap();
+    check(&primary.url()).assert("durability", "warning", "synchronous_commit is off");
+    check(&several).assert("durability", "warning", "commits wait for no standby");
+
+    let unsynced = Postgres::start().unwrap();
+    let checks = check(&unsynced.url());
+    checks.assert("durability", "warning", "fsync of PostgreSQL is off");
+    checks.assert("durability", "warning", "full_page_writes of PostgreSQL is off");
+    // It may be intended.
+    assert_eq!(checks.exit_code, Some(0));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_notifications_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
@@ -184,6 +214,10 @@ async fn a_redis_that_cannot_count_is_reported() {
     let checks = doctor(&workspace, &["--redis", &redis.url()]);
     checks.assert("redis", "ok", "counting a request takes");
     assert_eq!(checks.exit_code, Some(0));
+    workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '1us'");
+    let checks = doctor(&workspace, &["--redis", &redis.url()]);
+    checks.assert("redis", "warning", "or raise limits.redis_timeout");
+    workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
 
     let client = redis::Client::open(redis.url()).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
@@ -226,6 +260,16 @@ async fn every_shard_of_a_cluster_is_checked() {
         checks.assert("redis", "ok", &format!("{shard}counting a request takes"));
     }
     assert_eq!(checks.exit_code, Some(0));
+    assert!(checks.of("redis").iter().all(|line| line.starts_with("ok")), "{:?}", checks.results);
+
+    let full_coverage = ["CONFIG", "SET", "cluster-require-full-coverage", "yes"];
+    cluster.command(primaries[2], &full_coverage).unwrap();
+    let address = cluster.node(primaries[2]).address();
+    doctor(&workspace, &["--redis", &cluster.url()]).assert(
+        "redis",
+        "warning",
+        &format!("these reject commands too: {address} set cluster-require-full-coverage to no"),
+    );
 
     // The permissions that are recommended are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire \
@@ -236,7 +280,21 @@ async fn every_shard_of_a_cluster_is_checked() {
         cluster.command(number, &user).unwrap();
     }
     let url = cluster.url().replace("redis://", "redis://limited:hunter2@");
-    doctor(&workspace, &["--redis", &url]).assert("redis", "ok", &shards[0]);
+    let checks = doctor(&workspace, &["--redis", &url]);
+    checks.assert("redis", "ok", &shards[0]);
+    checks.assert("redis", "skipped", "may not read cluster-require-full-coverage");
+
+    // With a single address it may also be a server that is not in a cluster. The key of the probe
+    // is on one shard, so at least two of them cannot count it.
+    for number in 0..6 {
+        cluster.command(number, &["ACL", "SETUSER", "limited", "-cluster|slots"]).unwrap();
+    }
+    let failed = primaries.iter().filter(|&&number| {
+        let url = cluster.node_url(number).replace("redis://", "redis://limited:hunter2@");
+        let checks = doctor(&workspace, &["--redis", &url]);
+        checks.of("redis").iter().any(|line| line.contains("+cluster|slots"))
+    });
+    assert_eq!(failed.count(), 2);
 
     cluster.node(primaries[1]).kill().unwrap();
     let checks = doctor(&workspace, &["--redis", &cluster.url()]);

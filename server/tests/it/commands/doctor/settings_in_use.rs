@@ -58,8 +58,8 @@ fn a_server_with_another_address_than_the_file_is_reported() {
     workspace.configure("listen = '127.0.0.1:1'");
     let process = server.pid();
     let text = format!(
-        "process {process} uses the data, but nothing listens on http://127.0.0.1:1 restart the \
-         server, if you changed listen"
+        "process {process} uses the data, but nothing listens on http://127.0.0.1:1 if serve \
+         was started with flags, give doctor the same ones"
     );
     doctor(&workspace, &[]).assert("server", "warning", &text);
     drop(server);
