@@ -208,9 +208,7 @@ fn run_command(cli: Cli, overrides: Overrides, warnings: &[String]) -> Result<()
             })
         }
         Some(Command::Backup(command)) => {
-            with_store(&config, DatabaseUse::Write, async |store, now| {
-                command.run(store, &config, now).await
-            })
+            with_store(&config, DatabaseUse::Read, async |_, now| command.run(&config, now).await)
         }
         Some(Command::Restore(command)) => command.run(&config),
         Some(Command::Health(command)) => command.run(&config),

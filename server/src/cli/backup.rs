@@ -11,7 +11,9 @@ use super::CliError;
 use super::output::{counted, print_message};
 use super::progress::ProgressBar;
 use crate::config::Config;
-use crate::store::{Manifest, Overwrite, Report, Store, create_backup};
+use crate::store::{
+    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, create_backup,
+};
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -23,12 +25,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) async fn run(
-        self,
-        store: &Store,
-        config: &Config,
-        now: Timestamp,
-    ) -> Result<(), CliError> {
+    pub(super) async fn run(self, config: &Config, now: Timestamp) -> Result<(), CliError> {
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Reject };
         let mut bar = ProgressBar::new();
         let is_terminal = bar.is_terminal;
@@ -40,14 +37,21 @@ impl Command {
         let manifest = written?;
         let detail = Some(self.file.display().to_string());
         let entry = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) };
-        if let Err(error) = store.audited([entry]).record_events().await {
-            // A backup is most wanted when the database cannot be written.
+        if let Err(error) = record(config, entry, now).await {
+            // A standby cannot be written, nor a database on a full disk.
             let problem = "the backup is not in the audit trail";
             print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
         let (file, content) = (self.file.display(), describe(&manifest));
         Ok(writeln!(stdout(), "backup written to {file}: {content}")?)
     }
+}
+
+/// Records the backup in the audit trail.
+async fn record(config: &Config, entry: AuditEntry, now: Timestamp) -> Result<(), StoreError> {
+    let options = Options { schema: SchemaPolicy::Require, ..config.store };
+    let store = Store::open(&config.database(), &options, now).await?;
+    store.audited([entry]).record_events().await
 }
 
 /// The contents of a backup on one line.

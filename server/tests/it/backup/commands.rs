@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use test_engines::Postgres;
 
+use crate::support::databases::engine_url;
 use crate::support::process::{add_account, belfry, run, run_successfully};
 use crate::support::{Process, TestDatabase};
 
@@ -41,6 +43,24 @@ fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     let lines = succeed(folder, &["audit", "--json"], flags);
     let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     events.filter(|event| event["kind"] == kind).collect()
+}
+
+/// Its primary may be busy. The event cannot be recorded.
+#[test]
+fn a_standby_of_postgres_can_be_backed_up() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let (folder, primary) = (tempfile::tempdir().unwrap(), Postgres::start().unwrap());
+    let folder = folder.path();
+    run_successfully(folder, &["account", "add", "alice", "--database", &primary.url()]);
+    let standby = primary.start_standby().unwrap();
+    let output = run(folder, &["backup", "copy.db", "--database", &standby.url()]);
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{warning}");
+    assert!(warning.contains("the backup is not in the audit trail"), "{warning}");
+    let restored = run_successfully(folder, &["restore", "copy.db"]);
+    assert!(restored.contains("1 account"), "{restored}");
 }
 
 /// Backs up beside a server on the first database, and serves the second one.
