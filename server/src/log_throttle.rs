@@ -26,6 +26,12 @@ struct State {
 pub(crate) static DATABASE_ERROR: LogThrottle = LogThrottle::new("database error");
 pub(crate) static DATABASE_AVAILABLE: LogThrottle = LogThrottle::new("database available again");
 pub(crate) static POSTGRES_LOST: LogThrottle = LogThrottle::new("connection to PostgreSQL lost");
+pub(crate) static POSTGRES_CHANGED: LogThrottle =
+    LogThrottle::new("using another PostgreSQL server");
+pub(crate) static CACHE_DISABLED: LogThrottle =
+    LogThrottle::new("cache disabled, notifications cannot be received");
+pub(crate) static CACHE_ENABLED: LogThrottle =
+    LogThrottle::new("cache enabled, receiving notifications of other nodes");
 pub(crate) static NOT_READY: LogThrottle = LogThrottle::new("not ready");
 pub(crate) static READY: LogThrottle = LogThrottle::new("ready again");
 pub(crate) static REDIS_UNAVAILABLE: LogThrottle =
@@ -39,10 +45,13 @@ pub(crate) static CODE_REJECTED: LogThrottle =
     LogThrottle::new("rejected the redemption of a code");
 pub(crate) static ACCEPT_ERROR: LogThrottle = LogThrottle::new("accepting a connection failed");
 
-const ALL: [&LogThrottle; 12] = [
+const ALL: [&LogThrottle; 15] = [
     &DATABASE_ERROR,
     &DATABASE_AVAILABLE,
     &POSTGRES_LOST,
+    &POSTGRES_CHANGED,
+    &CACHE_DISABLED,
+    &CACHE_ENABLED,
     &NOT_READY,
     &READY,
     &REDIS_UNAVAILABLE,

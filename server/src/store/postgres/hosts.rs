@@ -16,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connect_error::{connect_error, reason};
 use super::tls;
+use crate::log_throttle;
 use crate::store::database::PostgresUrl;
 use crate::store::{SecretUrl, StoreError};
 
@@ -99,7 +100,7 @@ impl Hosts {
     }
 
     /// Whether the URL names several hosts.
-    pub(super) fn are_several(&self) -> bool {
+    pub(in crate::store) fn are_several(&self) -> bool {
         self.0.hosts.len() > 1
     }
 
@@ -187,7 +188,10 @@ impl Hosts {
             let is_other = primary.host != host;
             if is_other {
                 *primary = Primary { host, generation: primary.generation + 1 };
-                tracing::info!(host = self.0.hosts[host].name, "using another PostgreSQL server");
+                if log_throttle::POSTGRES_CHANGED.admits() {
+                    let host = &self.0.hosts[host].name;
+                    tracing::info!(host, "using another PostgreSQL server");
+                }
             }
             is_other
         });

@@ -23,6 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::connect_error::reason;
 use super::connections::Connections;
 use super::hosts::Hosts;
+use crate::log_throttle;
 use crate::random;
 use crate::store::cache::Cache;
 use crate::store::engine::{Statement, sql};
@@ -224,7 +225,9 @@ impl Listener {
 
     fn enable_cache(&self) {
         if !self.cache.is_enabled() {
-            tracing::info!("cache enabled, receiving notifications of other nodes");
+            if log_throttle::CACHE_ENABLED.admits() {
+                tracing::info!("cache enabled, receiving notifications of other nodes");
+            }
             self.cache.set_enabled(true);
             self.is_reported.store(false, Ordering::Relaxed);
         }
@@ -233,7 +236,8 @@ impl Listener {
     fn disable_cache(&self, reason: &str) {
         self.connections.metrics.probe_failures.inc();
         self.cache.set_enabled(false);
-        if !self.is_reported.swap(true, Ordering::Relaxed) {
+        let was_reported = self.is_reported.swap(true, Ordering::Relaxed);
+        if !was_reported && log_throttle::CACHE_DISABLED.admits() {
             tracing::warn!(reason, "cache disabled, notifications cannot be received");
         }
     }

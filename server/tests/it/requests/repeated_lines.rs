@@ -1,5 +1,7 @@
 //! Log lines that every request repeats are bounded.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use test_engines::Postgres;
 use tokio::task::JoinSet;
@@ -75,4 +77,35 @@ async fn an_outage_of_postgres_causes_a_bounded_number_of_lines() {
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert_bounded(&server.log(), "database error", 900);
+}
+
+/// Whether reads may be served from the cache.
+async fn is_cache_enabled(server: &Process) -> bool {
+    let metrics = reqwest::get(format!("{}/metrics", server.url)).await.unwrap();
+    metrics.text().await.unwrap().lines().any(|line| line == "belfry_cache_enabled 1")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listening_connection_that_is_often_lost_causes_a_bounded_number_of_lines() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let postgres = Postgres::start().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--limits", "off", "--database", &postgres.url()];
+    let mut server = Process::start(folder.path(), &arguments);
+    for _ in 0..12 {
+        while !is_cache_enabled(&server).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+                         where query = 'listen belfry'";
+        postgres.execute(terminate).unwrap();
+        while is_cache_enabled(&server).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert_bounded(&server.log(), "cache disabled, notifications cannot be received", 2);
 }
