@@ -1,5 +1,6 @@
 //! Certificates in PEM files: when they are valid, and for which names.
 
+use std::io;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
@@ -66,6 +67,9 @@ impl Certificate {
 /// Why nothing of this kind can be read from a PEM file.
 pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
     match error {
+        pem::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            format!("{error}; make it readable for the user that runs belfry")
+        }
         pem::Error::Io(error) => error.to_string(),
         pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
         // The texts of the others show parts of the file.

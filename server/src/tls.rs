@@ -34,8 +34,9 @@ struct LoadedFiles {
 
 /// An unusable certificate or key.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use {path} for TLS: {reason}")]
+#[error("{setting}: cannot use {path}: {reason}")]
 pub struct TlsError {
+    setting: &'static str,
     path: String,
     reason: String,
 }
@@ -112,21 +113,28 @@ fn modification_times(files: &TlsSettings) -> [Option<SystemTime>; 2] {
 
 /// Loads a certificate and its key.
 fn read(files: &TlsSettings) -> Result<LoadedFiles, TlsError> {
-    let failed =
-        |path: &Path, reason: String| TlsError { path: path.display().to_string(), reason };
-    let certificate = Certificate::read(&files.certificate)
-        .map_err(|reason| failed(&files.certificate, reason))?;
+    let failed = |setting, path: &Path, reason| {
+        let path = path.display().to_string();
+        TlsError { setting, path, reason }
+    };
+    let certificate_failed = |reason| failed("tls.certificate", &files.certificate, reason);
+    let key_failed = |reason| failed("tls.key", &files.key, reason);
+    let certificate = Certificate::read(&files.certificate).map_err(|reason| {
+        let is_key = PrivateKeyDer::from_pem_file(&files.certificate).is_ok();
+        let advice = if is_key { ", but a private key: exchange the two files" } else { "" };
+        certificate_failed(format!("{reason}{advice}"))
+    })?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| failed(&files.key, describe_pem_error(&error, "private key")))?;
+        .map_err(|error| key_failed(describe_pem_error(&error, "private key")))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(certificate.chain, key)
         .map_err(|error| match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 let certificate = files.certificate.display();
-                failed(&files.key, format!("it is not the key of the certificate {certificate}"))
+                key_failed(format!("it is not the key of the certificate {certificate}"))
             }
-            other => failed(&files.certificate, other.to_string()),
+            other => certificate_failed(other.to_string()),
         })?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(LoadedFiles { config: Arc::new(config), not_after: certificate.not_after })

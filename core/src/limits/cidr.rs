@@ -15,7 +15,7 @@ pub struct Cidr(IpNet);
 
 /// The text is not an address range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is not a valid CIDR range: write 10.0.0.0/8, 2001:db8::/32 or a single address")]
+#[error("{0:?} is not an address: write 10.0.0.1, or a range such as 10.0.0.0/8 or 2001:db8::/32")]
 pub struct CidrError(String);
 
 impl FromStr for Cidr {

@@ -45,7 +45,7 @@ pub struct LimitOverride {
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum LimitSettingError {
     #[error(
-        "{name}: no default limit has this name ({known}), and a new one needs `per`, `match`, \
+        "{name}: not a default limit (those are {known}), and a new one needs `per`, `match`, \
          `requests` and `window`"
     )]
     Incomplete { name: String, known: String },
@@ -77,7 +77,7 @@ impl LimitOverride {
     }
 }
 
-/// A limit of the settings.
+/// Creates a limit, with an error that names its setting.
 pub(super) fn new_limit(
     name: &str,
     requests: u32,
@@ -241,7 +241,7 @@ mod tests {
         for (settings, expected) in [
             (
                 json!({"new": {"requests": 1, "window": "1m"}}),
-                "new: no default limit has this name (account, media, delete, ip, sign_up), and a new",
+                "new: not a default limit (those are account, media, delete, ip, sign_up), and a new",
             ),
             (json!({"nwe": false}), "nwe: unknown limit; the limits are account, media"),
             (json!({"media": true}), "`false` to remove the limit"),

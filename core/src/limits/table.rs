@@ -74,6 +74,11 @@ impl Default for LimitTable {
     }
 }
 
+/// The names of the default limits, for an error text.
+fn default_names() -> String {
+    DEFAULTS.map(|default| default.0).join(", ")
+}
+
 /// Applies settings to the defaults: rows are changed and removed in place, new ones are appended.
 impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
     type Error = LimitSettingError;
@@ -93,7 +98,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
         }
         for (name, setting) in settings {
             let LimitSetting::Override(change) = setting else {
-                let known = rows.iter().map(|row| row.limit.name()).collect::<Vec<_>>().join(", ");
+                let known = default_names();
                 return Err(LimitSettingError::Unknown { name, known });
             };
             if abuse::DEFAULTS.iter().any(|default| default.0 == name) {
@@ -106,7 +111,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
                 window: Some(window),
             } = change
             else {
-                let known = DEFAULTS.map(|default| default.0).join(", ");
+                let known = default_names();
                 return Err(LimitSettingError::Incomplete { name, known });
             };
             rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, matches });

@@ -39,7 +39,8 @@ pub(super) enum Command {
 pub(super) struct Add {
     /// The name that users see
     name: String,
-    /// Redirect URI; may be repeated
+    /// Redirect URI; may be repeated. An app without a browser, such as a service that only uses
+    /// client credentials, has urn:ietf:wg:oauth:2.0:oob
     #[arg(long = "redirect-uri", value_name = "URI", required = true)]
     redirect_uris: Vec<String>,
     /// Scopes that the app may request, separated by spaces

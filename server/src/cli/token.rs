@@ -103,7 +103,7 @@ fn parse_scopes(text: &str) -> Result<Scopes, String> {
         match closest.filter(|closest| distance(closest) <= MAX_TYPING_ERRORS) {
             _ if name.contains(',') => format!("{error}; separate scopes with spaces"),
             Some(closest) => format!("{error}; did you mean {closest}?"),
-            None => format!("{error}; the OAuth metadata of the server lists all scopes"),
+            None => format!("{error}; /.well-known/oauth-authorization-server lists all scopes"),
         }
     })
 }
@@ -123,7 +123,8 @@ mod tests {
             ("read,write", "unknown scope \"read,write\"; separate scopes with spaces"),
             (
                 "everything",
-                "unknown scope \"everything\"; the OAuth metadata of the server lists all scopes",
+                "unknown scope \"everything\"; /.well-known/oauth-authorization-server lists all \
+                 scopes",
             ),
         ] {
             assert_eq!(parse_scopes(scopes).unwrap_err(), error);

@@ -21,6 +21,9 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
     "static",
 ];
 
+/// The problem of `HOST:PORT`.
+const NO_SCHEME: &str = "not a URL with a scheme";
+
 /// Longer than any load balancer takes to notice that a node is not ready.
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
@@ -56,17 +59,18 @@ impl Config {
             if schemes.contains(&scheme) {
                 continue;
             }
+            let has_scheme = url.reveal().contains("://");
             return Err(match source {
                 // Of a file nothing is shown, because it may be another secret.
-                Some(UrlSource { setting, file: Some(path) }) => ConfigError(format!(
-                    "{setting}: unsupported scheme in {}; {advice}",
-                    path.display()
-                )),
-                _ if url.reveal().contains("://") => {
+                Some(UrlSource { setting, file: Some(path) }) => {
+                    let problem = if has_scheme { "unsupported scheme" } else { NO_SCHEME };
+                    let path = path.display();
+                    ConfigError(format!("{setting}: {problem} in {path}; {advice}"))
+                }
+                _ if has_scheme => {
                     self.url_error(key, &format!("unsupported scheme {scheme:?}; {advice}"))
                 }
-                // `HOST:PORT`
-                _ => self.url_error(key, &format!("not a URL with a scheme; {advice}")),
+                _ => self.url_error(key, &format!("{NO_SCHEME}; {advice}")),
             });
         }
         if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::to_postgres) {
@@ -228,6 +232,18 @@ mod tests {
             let error = check(text);
             let is_placed = error.ends_with(&format!(" ({name}, line {line})"));
             assert!(error.starts_with(problem) && is_placed, "{text}: {error}");
+        }
+        for (url, problem) in [
+            ("cache:6379", "not a URL with a scheme in"),
+            ("http://cache", "unsupported scheme in"),
+        ] {
+            std::fs::write(folder.path().join("url"), url).unwrap();
+            std::fs::write(&path, format!("redis_file = {:?}", folder.path().join("url"))).unwrap();
+            let mut config = crate::config::file::read(&path).unwrap();
+            config.read_secret_files(None).unwrap();
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.starts_with("redis_file in ") && error.contains(problem), "{error}");
+            assert!(!error.contains("cache"), "{error}");
         }
         let data = format!("data = {path:?}");
         let error = check(&data);

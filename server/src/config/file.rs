@@ -4,6 +4,7 @@ mod quotes;
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -45,9 +46,13 @@ pub(super) fn read_default() -> Result<Config, ConfigError> {
 
 fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigError> {
     let name = path.display().to_string();
-    let text = opened
-        .and_then(io::read_to_string)
-        .map_err(|error| ConfigError(format!("cannot read {name}: {error}")))?;
+    let text = opened.and_then(io::read_to_string).map_err(|error| {
+        let advice = match error.kind() {
+            io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
+            _ => "",
+        };
+        ConfigError(format!("cannot read {name}: {error}{advice}"))
+    })?;
     let mut config = parse(&text, &name)?;
     let mut urls = config.database.iter().chain(&config.redis);
     let is_inline = |source: &_| matches!(source, RegistrationSource::Inline { .. });
@@ -96,7 +101,17 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
             return ConfigError(format!("{key}: {message} ({file}, line {line})"));
         }
         let key = table.ok().and_then(|table| key_at(table.get_ref(), start));
-        let message = rewrite(error.message(), key.as_deref().unwrap_or_default());
+        let span = error.span().unwrap_or_default();
+        let message = match error.message() {
+            "wanted string or table" => {
+                format!("must be {}, in quotes", words_at(text, span).unwrap_or_default())
+            }
+            "duplicate key" => {
+                let key = text.get(span).unwrap_or_default();
+                format!("the key `{key}` is there twice: remove one of them")
+            }
+            message => rewrite(message, key.as_deref().unwrap_or_default()),
+        };
         let message = match key {
             Some(key) if message.starts_with("must ") => format!("{key} {message}"),
             Some(key) => format!("{key}: {message}"),
@@ -104,6 +119,23 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         };
         ConfigError(format!("{message} ({file}, line {line})"))
     })
+}
+
+/// The words that the setting at this place accepts. serde lists them when it finds another one.
+fn words_at(text: &str, place: Range<usize>) -> Option<String> {
+    let with_other = format!("{}'?'{}", text.get(..place.start)?, text.get(place.end..)?);
+    let error = toml::from_str::<Config>(&with_other).err()?;
+    unknown_word(error.message()).map(|(_, words)| words)
+}
+
+/// The word that a setting does not accept, and those that it does: `"a", "b" or "c"`.
+fn unknown_word(message: &str) -> Option<(&str, String)> {
+    let mut words = message.strip_prefix("unknown variant `")?.split('`').step_by(2);
+    let unknown = words.next()?;
+    let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+    let (last, others) = words.split_last()?;
+    let others = others.join(", ");
+    Some((unknown, if others.is_empty() { last.clone() } else { format!("{others} or {last}") }))
 }
 
 /// The number of the line at a position, from 1.
@@ -189,10 +221,8 @@ fn advice_about_type(message: &str, key: &str) -> Option<String> {
     if message.starts_with("relative URL without a base") {
         return Some("must be a URL, such as \"https://…\" or \"mailto:NAME@HOST\"".to_owned());
     }
-    if message == "wanted string or table" {
-        return Some(
-            "must be one of its words, in quotes: `belfry config example` lists them".to_owned(),
-        );
+    if let Some((unknown, words)) = unknown_word(message) {
+        return Some(format!("{unknown:?} is not accepted: write {words}"));
     }
     let (found, expected) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));

@@ -137,7 +137,9 @@ impl RegistrationSource {
             }
             Self::File(path) => path,
         };
-        let failed = |reason: String| ConfigError(format!("{}: {reason}", path.display()));
+        let failed = |reason: String| {
+            ConfigError(format!("application_services: {}: {reason}", path.display()))
+        };
         let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
         // The parser would quote the lines around an error, which may contain the token.
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
@@ -270,7 +272,10 @@ de.sorunome.msc2409.push_ephemeral: true
             assert!(!problem.contains("hunter2"), "{problem}");
         }
         let missing = RegistrationSource::File("nowhere/x.yaml".into()).read().unwrap_err();
-        assert!(missing.to_string().starts_with("nowhere/x.yaml: "), "{missing}");
+        assert!(
+            missing.to_string().starts_with("application_services: nowhere/x.yaml: "),
+            "{missing}"
+        );
     }
 
     #[test]

@@ -139,7 +139,7 @@ mod tests {
         for (content, problem) in [
             (&b"\n"[..], "it is empty"),
             (b"hunter2\xff", "it is not UTF-8 text"),
-            (b"hunter2", "not a valid URL"),
+            (b"hunter2", "not a URL with a scheme"),
             (too_long.as_bytes(), "it has more than 65536 bytes"),
         ] {
             fs::write(&path, content).unwrap();

@@ -77,7 +77,7 @@ impl Config {
             if let Some(range) = ranges.iter().find(|range| range.is_unbounded()) {
                 warnings.push(format!("{key} contains {range}, which is everybody, so {effect}"));
             }
-            for range in ranges {
+            for range in ranges.iter().filter(|range| !range.is_unbounded()) {
                 if let Some(normalized) = range.normalized() {
                     let address = range.address();
                     warnings.push(format!(
@@ -208,6 +208,7 @@ mod tests {
                 "trusted_proxies: 10.0.0.5/8 is the whole range 10.0.0.0/8; write 10.0.0.0/8, or \
                  10.0.0.5 for a single address",
             ),
+            ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
             (
                 "limits.rows.media.requests = 0",
                 "limits.rows.media: requests = 0 rejects every request that it counts; remove the \

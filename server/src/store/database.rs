@@ -89,6 +89,10 @@ impl SecretUrl {
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
         match Url::parse(&first) {
             Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
+            // `HOST` or an address with a port.
+            Err(url::ParseError::RelativeUrlWithoutBase) if !is_cut_off(text) => {
+                Err(format!("not a URL with a scheme: write {example}"))
+            }
             Err(error) if !is_cut_off(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))
             }

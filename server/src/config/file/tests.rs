@@ -36,7 +36,7 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
         ),
         (
             "[limits.rows]\n\nmedya = { requests = 5 }",
-            "limits.rows.medya: no default limit has this name (account, media, delete, ip, \
+            "limits.rows.medya: not a default limit (those are account, media, delete, ip, \
              sign_up), and a new one needs `per`, `match`, `requests` and `window` (belfry.toml, \
              line 3)",
         ),
@@ -52,7 +52,7 @@ fn an_error_names_the_key_the_line_and_a_similar_key() {
         ),
         (
             "[limits]\nmode = 'maybe'",
-            "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off` \
+            "limits.mode: \"maybe\" is not accepted: write \"enforce\", \"shadow\" or \"off\" \
              (belfry.toml, line 2)",
         ),
         (
@@ -142,7 +142,10 @@ fn a_text_without_quotes_is_reported_with_quotes() {
             "listen = ",
             "listen has no value: write listen = \"…\", or remove the line (belfry.toml, line 1)",
         ),
-        ("data = 'a'\ndata = 'b'", "duplicate key (belfry.toml, line 2)"),
+        (
+            "data = 'a'\ndata = 'b'",
+            "the key `data` is there twice: remove one of them (belfry.toml, line 2)",
+        ),
     ] {
         assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
     }
@@ -180,8 +183,11 @@ fn an_error_about_a_value_says_what_to_write() {
         ),
         (
             "[log]\naccess = true",
-            "log.access must be one of its words, in quotes: `belfry config example` lists them \
-             (belfry.toml, line 2)",
+            "log.access must be \"off\", \"errors\" or \"all\", in quotes (belfry.toml, line 2)",
+        ),
+        (
+            "registration = true",
+            "registration must be \"open\" or \"closed\", in quotes (belfry.toml, line 1)",
         ),
         (
             "server_name = 7",
@@ -213,17 +219,17 @@ fn an_error_about_a_value_says_what_to_write() {
         ),
         (
             "trusted_proxies = ['10.0.0']",
-            "trusted_proxies: \"10.0.0\" is not a valid CIDR range: write 10.0.0.0/8, \
-             2001:db8::/32 or a single address (belfry.toml, line 1)",
+            "trusted_proxies: \"10.0.0\" is not an address: write 10.0.0.1, or a range such \
+             as 10.0.0.0/8 or 2001:db8::/32 (belfry.toml, line 1)",
         ),
         (
             "redis = 'cache'",
-            "redis: not a valid URL (relative URL without a base): write redis://HOST (belfry.toml, \
+            "redis: not a URL with a scheme: write redis://HOST (belfry.toml, \
              line 1)",
         ),
         (
             "database = 'db'",
-            "database: not a valid URL (relative URL without a base): write \
+            "database: not a URL with a scheme: write \
              postgres://USER:PASSWORD@HOST/DATABASE (belfry.toml, line 1)",
         ),
     ] {

@@ -116,7 +116,7 @@ fn config_check_reads_the_certificate() {
     let workspace = Workspace::sqlite();
     workspace.configure(TLS);
     let message = workspace.fail(&["config", "check"]);
-    assert!(message.contains("cannot use certificate.pem for TLS: "), "{message}");
+    assert!(message.contains("tls.certificate: cannot use certificate.pem: "), "{message}");
     for (days, warning) in [
         (-1, Some("warning: the certificate certificate.pem expired at ")),
         (13, Some("warning: the certificate certificate.pem expires at ")),
@@ -139,12 +139,12 @@ fn config_check_reads_the_certificate() {
     std::fs::write(workspace.path().join("key.pem"), other_key.serialize_pem()).unwrap();
     let message = workspace.fail(&["config", "check"]);
     let problem =
-        "cannot use key.pem for TLS: it is not the key of the certificate certificate.pem";
+        "tls.key: cannot use key.pem: it is not the key of the certificate certificate.pem";
     assert!(message.contains(problem), "{message}");
     std::fs::copy(workspace.path().join("certificate.pem"), workspace.path().join("key.pem"))
         .unwrap();
     let message = workspace.fail(&["config", "check"]);
-    let problem = "cannot use key.pem for TLS: it contains no private key in PEM";
+    let problem = "tls.key: cannot use key.pem: it contains no private key in PEM";
     assert!(message.contains(problem), "{message}");
 }
 

@@ -173,9 +173,14 @@ fn an_unusable_certificate_is_reported() {
     write_certificate(folder.path(), "localhost");
     std::fs::write(folder.path().join("other.pem"), "nothing").unwrap();
     for (certificate, key, named) in [
-        ("nowhere.pem", "key.pem", "cannot use nowhere.pem for TLS"),
-        ("other.pem", "key.pem", "cannot use other.pem for TLS"),
-        ("certificate.pem", "other.pem", "cannot use other.pem for TLS"),
+        ("nowhere.pem", "key.pem", "tls.certificate: cannot use nowhere.pem: No such file"),
+        ("other.pem", "key.pem", "tls.certificate: cannot use other.pem"),
+        (
+            "key.pem",
+            "certificate.pem",
+            "cannot use key.pem: it contains no certificate in PEM, but a private key: exchange",
+        ),
+        ("certificate.pem", "other.pem", "tls.key: cannot use other.pem"),
         ("certificate.pem", "", "BELFRY_"),
     ] {
         let mut flags = vec!["serve", "--listen", "127.0.0.1:0", "--tls-certificate", certificate];

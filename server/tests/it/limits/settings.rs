@@ -82,7 +82,7 @@ fn config_check_reports_errors_with_their_line() {
         ),
         (
             "\ntrusted_proxies = ['10.0.0.0/99']",
-            "trusted_proxies: \"10.0.0.0/99\" is not a valid CIDR range",
+            "trusted_proxies: \"10.0.0.0/99\" is not an address",
         ),
         ("[limits.own]\nsign_in_name = false", "unknown key `own`"),
         ("[limits]\nredis_timeout = '0s'", "limits.redis_timeout must be a duration such as"),
