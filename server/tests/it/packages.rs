@@ -16,6 +16,8 @@ use std::sync::OnceLock;
 
 use ::packaging::{Packages, build};
 
+use crate::support::report_skipped;
+
 const GUIDE: &str = include_str!("../../../docs/install.md");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The time of all files.
@@ -51,9 +53,14 @@ fn succeed(command: &mut Command) -> String {
 }
 
 /// Whether packages can be installed into a directory and run there: by root, for `chroot`, on a
-/// Debian system, for its libraries. Elsewhere these tests do nothing; CI is such a system.
+/// Debian system, for its libraries. Otherwise the tests are reported as skipped.
 fn can_install() -> bool {
-    rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists()
+    let can_install =
+        rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists();
+    if !can_install {
+        report_skipped("installed packages", "run them as root on a Debian system");
+    }
+    can_install
 }
 
 /// The commands of the first console block after a heading of a document, without prompts. A

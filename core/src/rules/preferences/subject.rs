@@ -133,3 +133,29 @@ fn is_local_and_server((local, server): (&str, &str)) -> bool {
     let is_server = server.chars().all(is_host) && server.contains(|c: char| c != '.' && c != ':');
     !local.is_empty() && local.chars().all(is_plain) && !server.is_empty() && is_server
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ids with a slash cannot have a rule, but send messages and are rooms.
+    #[test]
+    fn people_and_rooms_are_read_by_their_id_or_link() {
+        for (text, person, room, has_rule) in [
+            ("@bob:example.org", Some("@bob:example.org"), None, true),
+            (" @bob:example.org ", Some("@bob:example.org"), None, true),
+            ("https://matrix.to/#/@bob:example.org", Some("@bob:example.org"), None, true),
+            ("@bob/work:example.org", Some("@bob/work:example.org"), None, false),
+            ("!tea:example.org", None, Some("!tea:example.org"), true),
+            ("https://matrix.to/#/!tea:example.org", None, Some("!tea:example.org"), true),
+            ("!tea/cake:example.org", None, Some("!tea/cake:example.org"), false),
+            ("#tea:example.org", None, None, false),
+            ("https://example.org/", None, None, false),
+            ("", None, None, false),
+        ] {
+            assert_eq!(Subject::parse_person(text).ok().as_deref(), person, "{text}");
+            assert_eq!(Subject::parse_room(text).ok().as_deref(), room, "{text}");
+            assert_eq!(Subject::parse(text).is_ok(), has_rule, "{text}");
+        }
+    }
+}

@@ -115,6 +115,9 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     let healthy = succeed(&mut container.command(&check));
     assert!(healthy.contains("/healthz: 200 OK"), "{healthy}");
 
+    let authorities = container.root.path().join("etc/ssl/certs/ca-certificates.crt");
+    let authorities = fs::read_to_string(authorities).unwrap();
+    assert!(authorities.matches("BEGIN CERTIFICATE").count() > 50);
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     assert!(status.contains("\nUid:\t65532\t65532\t65532\t65532\n"), "{status}");
     let added = succeed(&mut container.exec(&["belfry", "account", "add", "alice"]));

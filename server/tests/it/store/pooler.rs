@@ -97,6 +97,14 @@ async fn a_pooler_without_sessions_is_rejected() {
         assert_eq!(output.status.code(), Some(1), "{report}");
         assert!(report.contains("pool_mode = session"), "{report}");
 
+        // It is not an outage, for whose end a server waits.
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
+        let output = run(folder.path(), &serve);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("pool_mode = session"), "{message}");
+        assert!(!message.contains("waiting for the database"), "{message}");
+
         // Another client of the pooler gets a server connection as it was.
         let client = connect_to(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
