@@ -8,6 +8,7 @@ sign-in-name = Name oder E-Mail-Adresse
 sign-in-password = Passwort
 sign-in-button = Anmelden
 sign-in-wrong = Name oder Passwort ist falsch. Bitte prüfe beides.
+sign-in-wrong-address = Wenn du dich hier registriert hast, verwende den Benutzernamen statt der E-Mail-Adresse.
 sign-in-disabled = Dieses Konto ist gesperrt. Bitte wende dich an die Betreiber dieses Servers.
 sign-in-too-many =
     Zu viele Versuche. Bitte versuche es in { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = Name or e-mail address
 sign-in-password = Password
 sign-in-button = Sign in
 sign-in-wrong = The name or the password is wrong. Please check both.
+sign-in-wrong-address = If you signed up here, use your username instead of the e-mail address.
 sign-in-disabled = This account is disabled. Please contact those who run this server.
 sign-in-too-many =
     Too many attempts. Please try again in { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = Nombre o correo electrónico
 sign-in-password = Contraseña
 sign-in-button = Iniciar sesión
 sign-in-wrong = El nombre o la contraseña no son correctos. Revisa ambos.
+sign-in-wrong-address = Si te registraste aquí, usa el nombre de usuario en lugar de la dirección de correo.
 sign-in-disabled = Esta cuenta está desactivada. Ponte en contacto con quienes gestionan este servidor.
 sign-in-too-many =
     Demasiados intentos. Vuelve a intentarlo en { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = Nom ou adresse e-mail
 sign-in-password = Mot de passe
 sign-in-button = Se connecter
 sign-in-wrong = Le nom ou le mot de passe est incorrect. Vérifiez les deux.
+sign-in-wrong-address = Si vous avez créé votre compte ici, utilisez le nom d’utilisateur au lieu de l’adresse e-mail.
 sign-in-disabled = Ce compte est désactivé. Adressez-vous aux responsables de ce serveur.
 sign-in-too-many =
     Trop de tentatives. Réessayez dans { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = Nome o indirizzo e-mail
 sign-in-password = Password
 sign-in-button = Accedi
 sign-in-wrong = Il nome o la password non sono corretti. Controlla entrambi.
+sign-in-wrong-address = Se hai creato l’account qui, usa il nome utente invece dell’indirizzo e-mail.
 sign-in-disabled = Questo account è disattivato. Contatta chi gestisce questo server.
 sign-in-too-many =
     Troppi tentativi. Riprova tra { $minutes ->

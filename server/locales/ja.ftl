@@ -8,6 +8,7 @@ sign-in-name = ユーザー名またはメールアドレス
 sign-in-password = パスワード
 sign-in-button = ログイン
 sign-in-wrong = ユーザー名またはパスワードが違います。両方をご確認ください。
+sign-in-wrong-address = ここでアカウントを作成した場合は、メールアドレスではなくユーザー名を入力してください。
 sign-in-disabled = このアカウントは無効になっています。サーバーの運営者にお問い合わせください。
 sign-in-too-many = 試行回数が多すぎます。{ $minutes } 分後にもう一度お試しください。
 sign-in-forgot = パスワードをお忘れですか？

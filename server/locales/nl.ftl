@@ -8,6 +8,7 @@ sign-in-name = Naam of e-mailadres
 sign-in-password = Wachtwoord
 sign-in-button = Inloggen
 sign-in-wrong = De naam of het wachtwoord klopt niet. Controleer ze allebei.
+sign-in-wrong-address = Als je je account hier hebt aangemaakt, gebruik dan je gebruikersnaam in plaats van het e-mailadres.
 sign-in-disabled = Dit account is uitgeschakeld. Neem contact op met de beheerders van deze server.
 sign-in-too-many =
     Te veel pogingen. Probeer het over { $minutes ->

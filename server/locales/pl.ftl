@@ -8,6 +8,7 @@ sign-in-name = Nazwa lub adres e-mail
 sign-in-password = Hasło
 sign-in-button = Zaloguj się
 sign-in-wrong = Nazwa lub hasło są nieprawidłowe. Sprawdź jedno i drugie.
+sign-in-wrong-address = Jeśli konto zostało utworzone tutaj, użyj nazwy użytkownika zamiast adresu e-mail.
 sign-in-disabled = To konto jest wyłączone. Skontaktuj się z osobami prowadzącymi ten serwer.
 sign-in-too-many =
     Zbyt wiele prób. Spróbuj ponownie za { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = Nome ou endereço de e-mail
 sign-in-password = Senha
 sign-in-button = Entrar
 sign-in-wrong = O nome ou a senha não confere. Verifique os dois.
+sign-in-wrong-address = Se você criou a conta aqui, use o nome de usuário em vez do endereço de e-mail.
 sign-in-disabled = Esta conta está desativada. Fale com quem administra este servidor.
 sign-in-too-many =
     Tentativas demais. Tente de novo em { $minutes ->

@@ -8,6 +8,7 @@ sign-in-name = 用户名或电子邮件地址
 sign-in-password = 密码
 sign-in-button = 登录
 sign-in-wrong = 用户名或密码不正确，请检查后重试。
+sign-in-wrong-address = 如果你是在这里注册的，请使用用户名，而不是电子邮件地址。
 sign-in-disabled = 此账号已被停用。请联系此服务器的管理者。
 sign-in-too-many = 尝试次数过多，请在 { $minutes } 分钟后重试。
 sign-in-forgot = 忘记密码？

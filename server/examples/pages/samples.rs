@@ -61,7 +61,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
-        ("sign-in-wrong", Some(app), "alice", Some(SignInError::WrongPassword)),
+        ("sign-in-wrong", Some(app), "alice@example.org", Some(SignInError::WrongPassword)),
         ("sign-in-disabled", None, "alice", Some(SignInError::Disabled)),
         ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_mins(5)))),
     ] {

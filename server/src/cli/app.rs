@@ -39,9 +39,9 @@ pub(super) enum Command {
 pub(super) struct Add {
     /// The name that users see
     name: String,
-    /// Redirect URI; may be repeated. An app without a browser, such as a service that only uses
-    /// client credentials, has urn:ietf:wg:oauth:2.0:oob
-    #[arg(long = "redirect-uri", value_name = "URI", required = true)]
+    /// Redirect URI; may be repeated. By default users copy the code from a page, which a service
+    /// that only uses client credentials does not need
+    #[arg(long = "redirect-uri", value_name = "URI", default_value = "urn:ietf:wg:oauth:2.0:oob")]
     redirect_uris: Vec<String>,
     /// Scopes that the app may request, separated by spaces
     #[arg(long, default_value = "read")]

@@ -17,6 +17,7 @@ use self::stop::StopSignals;
 use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
+use crate::application_services::ApplicationServices;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ListenAddress, Overrides};
 use crate::http::HttpService;
@@ -61,6 +62,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     // First, so that signals during the start are not lost.
     let (signals, reload) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
     let database = config.database();
+    // Before the server says that it has started.
+    ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
     let Some(store) = open_store(&database, &config.store, &signals.stop).await? else {

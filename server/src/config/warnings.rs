@@ -104,10 +104,10 @@ impl Config {
         }
         for path in self.secret_files() {
             if is_readable_by_everybody(&path) {
+                let path = path.display();
                 warnings.push(format!(
-                    "{} contains secrets and can be read by every user of this machine; use chmod \
-                     o-r",
-                    path.display()
+                    "{path} contains secrets and can be read by every user of this machine; use \
+                     chmod o-r {path}"
                 ));
             }
         }

@@ -26,6 +26,15 @@ pub struct SignInPage<'a> {
     pub links: SignInLinks<'a>,
 }
 
+impl SignInPage<'_> {
+    /// Whether an e-mail address was entered that may be that of a sign-up, which cannot be used
+    /// because nobody has verified it.
+    fn suggests_name(&self) -> bool {
+        let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
+        is_address && self.failed == Some(SignInError::WrongPassword)
+    }
+}
+
 /// Pages of the operator for users who cannot sign in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SignInLinks<'a> {

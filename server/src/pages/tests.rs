@@ -226,7 +226,7 @@ fn a_wrong_password_is_reported_at_its_field() {
     assert!(wrong.contains("id=\"problem\" role=\"alert\">The name or the password is wrong."));
     assert_eq!(values(wrong, "aria-describedby"), ["problem", "problem"]);
     assert_eq!(values(wrong, "autocomplete"), ["username", "current-password"]);
-    assert!(wrong.contains("value=\"alice\""));
+    assert!(wrong.contains("value=\"alice@example.org\""));
     assert!(page("sign-in-disabled").contains("role=\"alert\">This account is disabled."));
     let too_many = page("sign-in-too-many");
     assert!(too_many.contains("Please try again in 5 minutes."));

@@ -75,6 +75,20 @@ fn logs_are_json_if_stderr_is_not_a_terminal() {
 }
 
 #[test]
+fn a_server_whose_files_cannot_be_read_does_not_say_that_it_has_started() {
+    for settings in
+        ["application_services = ['missing.yaml']", "[tls]\ncertificate = 'a.pem'\nkey = 'b.pem'"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        let output = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("No such file") && !message.contains("started"), "{message}");
+    }
+}
+
+#[test]
 fn logs_are_text_if_configured() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &["--log-format", "human"]);

@@ -61,8 +61,8 @@ async fn check_local(config: &Config, url: &Url, report: &mut Report) -> Option<
             Some(process) => report.warn(
                 "server",
                 format!("process {process} uses the data, but nothing listens on {shown}"),
-                "if serve was started with flags, give doctor the same ones; if you changed listen, \
-                 restart the server; otherwise wait until it has started",
+                "if serve was started with flags, give doctor the same ones, such as --listen; if \
+                 you changed listen, restart the server; otherwise wait until it has started",
             ),
             None => report.skip("server", format!("not running: nothing listens on {shown}")),
         }

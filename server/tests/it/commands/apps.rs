@@ -18,6 +18,10 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     let shown = workspace.json(&["app", "show", &client_id]).remove(0);
     let id = shown["id"].as_str().unwrap();
     assert!(added.starts_with(&format!("app {id} (Tusky) added\n")), "{added}");
+    workspace.run(&["app", "add", "svc"]);
+    let service = workspace.json(&["app", "show", "svc"]).remove(0);
+    assert_eq!(service["redirect_uris"], json!(["urn:ietf:wg:oauth:2.0:oob"]));
+    workspace.run(&["app", "delete", "svc"]);
     let listed = json!({
         "id": id,
         "client_id": client_id,

@@ -141,6 +141,7 @@ async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
     service.add_account("bob").await;
     for (name, password, status) in [
         ("alice", "correct horse", 303),
+        ("alice", "wrong horse", 401),
         ("alice@example.org", "correct horse", 401),
         ("bob@example.org", "correct horse bob", 303),
     ] {
@@ -149,6 +150,9 @@ async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
         let fields = [("username", name), ("password", password)];
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!(response.status, status, "{name}");
+        // Also for an unknown address, so that nothing is disclosed.
+        let advises = response.text.contains("use your username instead of the e-mail address");
+        assert_eq!(advises, status == 401 && name.contains('@'), "{name}");
     }
     // A sign-up cannot take over the address of an existing account.
     let mut squatter = ALICE;

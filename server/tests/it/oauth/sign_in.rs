@@ -56,9 +56,12 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
             "",
             "a challenge would open the browser's password dialog"
         );
-        pages.push(
-            response.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", ""),
-        );
+        let text =
+            response.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", "");
+        // It follows from the text that was entered.
+        let advice = " If you signed up here, use your username instead of the e-mail address.";
+        assert_eq!(text.contains(advice), name.contains('@'), "{name}");
+        pages.push(text.replace(advice, ""));
     }
     pages.dedup();
     assert_eq!(pages.len(), 1, "{pages:#?}");
