@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use redis::{ConnectionInfo, RedisError};
+use redis::{ConnectionInfo, RedisError, RedisResult};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::Connection;
-use super::slots::tag_in;
+use super::slots::{ALL_SLOTS, tag_in};
 use crate::log_throttle;
 
 /// The number of timeouts in a row after which a connection is discarded.
@@ -172,17 +172,16 @@ impl ManagedConnection {
         let open = async {
             let mut connection = Connection::open(&self.info).await?;
             // Loads the script if the server does not have it.
-            connection.probe(prefix, tag.as_deref()).await?;
+            accept_redirect(connection.probe(prefix, tag.as_deref()).await, slots.as_ref())?;
             Ok(connection)
         };
         let mut connection = timeout(CONNECT_TIMEOUT, open)
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
             .map_err(text)?;
-        timeout(*response_time, connection.probe(prefix, tag.as_deref()))
-            .await
-            .map_err(|_| format!("no response within {response_time:?}"))?
-            .map_err(text)?;
+        let probe = timeout(*response_time, connection.probe(prefix, tag.as_deref())).await;
+        let probe = probe.map_err(|_| format!("no response within {response_time:?}"))?;
+        accept_redirect(probe, slots.as_ref()).map_err(text)?;
         let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         self.state.send_replace(State::Connected(Arc::new(live)));
         self.log_connected();
@@ -203,6 +202,16 @@ impl ManagedConnection {
         if log_throttle::REDIS_CONNECTED.admits() {
             tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
         }
+    }
+}
+
+/// Accepts the probe of a node that redirects it. Such a node redirects requests too: it has lost
+/// its slots or is about to own them. A server with all slots has none to redirect to: it is a node
+/// of a cluster whose slots its user may not read, and cannot be used.
+fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) -> RedisResult<()> {
+    match probe {
+        Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
+        probe => probe,
     }
 }
 
