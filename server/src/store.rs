@@ -64,6 +64,7 @@ pub use self::backup::{
 };
 use self::cache::Cache;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
+pub(crate) use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};

@@ -11,6 +11,7 @@ use clap::Subcommand;
 use super::account::find;
 use super::{CliError, audited, read_secret};
 use crate::config::Config;
+use crate::http::paths::METADATA;
 use crate::tokens::{FirstPartyApp, TokenIssuer};
 
 const UNKNOWN_TOKEN: &str =
@@ -103,7 +104,7 @@ fn parse_scopes(text: &str) -> Result<Scopes, String> {
         match closest.filter(|closest| distance(closest) <= MAX_TYPING_ERRORS) {
             _ if name.contains(',') => format!("{error}; separate scopes with spaces"),
             Some(closest) => format!("{error}; did you mean {closest}?"),
-            None => format!("{error}; /.well-known/oauth-authorization-server lists all scopes"),
+            None => format!("{error}; {METADATA} of the server lists all scopes"),
         }
     })
 }
@@ -123,8 +124,8 @@ mod tests {
             ("read,write", "unknown scope \"read,write\"; separate scopes with spaces"),
             (
                 "everything",
-                "unknown scope \"everything\"; /.well-known/oauth-authorization-server lists all \
-                 scopes",
+                "unknown scope \"everything\"; /.well-known/oauth-authorization-server of the server \
+                 lists all scopes",
             ),
         ] {
             assert_eq!(parse_scopes(scopes).unwrap_err(), error);

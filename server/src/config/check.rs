@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::IntoConnectionInfo;
 
 use super::{Config, ConfigError, Security, UrlSource};
-use crate::store::SecretUrl;
+use crate::store::{NO_SCHEME, SecretUrl};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -20,9 +20,6 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
     "openapi.json",
     "static",
 ];
-
-/// The problem of `HOST:PORT`.
-const NO_SCHEME: &str = "not a URL with a scheme";
 
 /// Longer than any load balancer takes to notice that a node is not ready.
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);

@@ -103,9 +103,10 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         let key = table.ok().and_then(|table| key_at(table.get_ref(), start));
         let span = error.span().unwrap_or_default();
         let message = match error.message() {
-            "wanted string or table" => {
-                format!("must be {}, in quotes", words_at(text, span).unwrap_or_default())
-            }
+            "wanted string or table" => match words_at(text, span) {
+                Some(words) => format!("must be {words}, in quotes"),
+                None => "must be a word in quotes; see `belfry config example`".to_owned(),
+            },
             "duplicate key" => {
                 let key = text.get(span).unwrap_or_default();
                 format!("the key `{key}` is there twice: remove one of them")

@@ -55,6 +55,9 @@ pub struct SecretUrl {
     text: String,
 }
 
+/// The problem of `HOST:PORT` without a scheme.
+pub(crate) const NO_SCHEME: &str = "not a URL with a scheme";
+
 impl SecretUrl {
     fn new(url: Url, further_hosts: &str) -> Self {
         let text = with_hosts(&url, further_hosts);
@@ -91,7 +94,7 @@ impl SecretUrl {
             Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
             // `HOST` or an address with a port.
             Err(url::ParseError::RelativeUrlWithoutBase) if !is_cut_off(text) => {
-                Err(format!("not a URL with a scheme: write {example}"))
+                Err(format!("{NO_SCHEME}: write {example}"))
             }
             Err(error) if !is_cut_off(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))

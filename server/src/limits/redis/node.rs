@@ -206,8 +206,8 @@ impl ManagedConnection {
 }
 
 /// Accepts the probe of a node that redirects it. Such a node redirects requests too: it has lost
-/// its slots or is about to own them. A server with all slots has none to redirect to: it is a node
-/// of a cluster whose slots its user may not read, and cannot be used.
+/// its slots, or will own them in a moment. A server that should own all slots is not accepted: it
+/// is probably a node of a cluster whose slots its user may not read, and cannot be used.
 fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) -> RedisResult<()> {
     match probe {
         Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
