@@ -216,12 +216,19 @@ fn a_click_right_after_focus_is_ignored() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.find("#allow").await;
-        // The page gets the focus just before the click.
-        fixture.tab.evaluate("dispatchEvent(new Event('focus'))").await;
+        fixture.tab.find("#allow:not([aria-disabled])").await;
+        // The page gets the focus just before the click. Its timer does not run, so that the click
+        // comes in time on a slow machine too.
+        let focus = "dispatchEvent(new Event('focus'))";
+        let stop = "window.realTimeout = setTimeout; window.setTimeout = () => 0;";
+        fixture.tab.evaluate(&format!("(() => {{ {stop} {focus}; }})()")).await;
         fixture.tab.click("#allow").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
+        fixture.tab.find("#allow[aria-disabled]").await;
+        // With its timer the pause ends by itself.
+        let start = "window.setTimeout = window.realTimeout;";
+        fixture.tab.evaluate(&format!("(() => {{ {start} {focus}; }})()")).await;
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
