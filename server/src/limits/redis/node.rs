@@ -252,7 +252,7 @@ mod tests {
     use std::io;
     use std::sync::Mutex;
 
-    use redis::IntoConnectionInfo;
+    use redis::{IntoConnectionInfo, Value, parse_redis_value};
 
     use super::*;
 
@@ -268,6 +268,23 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn a_node_that_redirects_its_probe_is_used_unless_it_should_own_all_slots() {
+        let is_used = |response: &str, slots| {
+            let value = parse_redis_value(format!("-{response}\r\n").as_bytes());
+            let probe = value.and_then(Value::extract_error).map(drop);
+            accept_redirect(probe, slots).is_ok()
+        };
+        for redirect in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
+            assert!(is_used(redirect, Some(&(3000..=4000))), "{redirect}");
+            assert!(is_used(redirect, None), "{redirect}");
+            assert!(!is_used(redirect, Some(&ALL_SLOTS)), "{redirect}");
+        }
+        for error in ["READONLY You can't write against a read only replica.", "ERR no"] {
+            assert!(!is_used(error, Some(&(3000..=4000))), "{error}");
         }
     }
 
