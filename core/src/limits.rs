@@ -253,6 +253,9 @@ impl RateLimitDecision {
 
     /// Combines decisions about different limits of one request.
     pub fn merge(mut self, other: Self) -> Self {
+        if self.statuses.is_empty() {
+            return other;
+        }
         // A decision without limits may be the default, whose time is 0.
         self.at = self.at.max(other.at);
         self.statuses.extend(other.statuses);

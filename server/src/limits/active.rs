@@ -1,6 +1,6 @@
 //! The active limits: mode, limit table, abuse limits and trusted proxies.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::iter;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use belfry_core::limits::abuse::AbuseLimits;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::table::LimitTable;
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
+use foldhash::quality::RandomState;
 
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
@@ -30,7 +31,7 @@ pub struct ActiveLimits {
     pub proxy_header: Option<HeaderName>,
     ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
-    counters: BTreeMap<String, Arc<LimitCounters>>,
+    counters: HashMap<String, Arc<LimitCounters>, RandomState>,
     has_warned: AtomicBool,
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::service::service_fn;
@@ -127,6 +129,16 @@ impl Connection {
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
         let config::Http { header_timeout, idle_timeout, .. } = self.http;
         // `None` if the server stops.
+        let timed_out = async {
+            tokio::select! {
+                () = activity.closed() => None,
+                _ = self.stop.changed() => None,
+                timeout = activity.timeout(header_timeout, idle_timeout) => Some(timeout),
+            }
+        };
+        // Unlike `select!`, this polls the future only when it was woken. Every request wakes the
+        // task, and polling `stop` takes a lock that all connections share.
+        let mut timed_out = FuturesUnordered::from_iter([timed_out]);
         let timed_out = tokio::select! {
             biased;
             result = &mut serving => {
@@ -135,9 +147,7 @@ impl Connection {
                 }
                 return;
             }
-            () = activity.closed() => None,
-            _ = self.stop.changed() => None,
-            timeout = activity.timeout(header_timeout, idle_timeout) => Some(timeout),
+            Some(timed_out) = timed_out.next() => timed_out,
         };
         match timed_out {
             None => {

@@ -51,13 +51,14 @@ pub(crate) async fn apply(
         peer: client::peer_address(),
     };
     let (client, decision) = check(state, &active, &limited, state.clock.now()).await;
+    let result = LimitExceeded::check(&decision, active.mode);
+    headers.add(decision);
+    result?;
     request.extensions_mut().insert(client);
     if may_guard {
         request.extensions_mut().insert(headers.guard_slot());
     }
-    let result = LimitExceeded::check(&decision, active.mode);
-    headers.add(decision);
-    result
+    Ok(())
 }
 
 /// Resolves the client and counts the request for its address and, with a valid token, for the
