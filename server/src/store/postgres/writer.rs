@@ -14,7 +14,7 @@ use super::transaction::{self, End};
 use crate::metrics::PostgresMetrics;
 use crate::store::StoreError;
 use crate::store::cache::Cache;
-use crate::store::engine::{Batch, Rows, Statement};
+use crate::store::engine::{Batch, Rows, Statement, sql};
 
 /// The rows of each statement of a batch.
 pub(super) type Outcome = Result<Vec<Rows>, StoreError>;
@@ -78,10 +78,15 @@ impl Writer {
         let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis().max(1));
         let invalidations: Vec<_> =
             batches.iter().flat_map(|batch| &batch.invalidations).copied().collect();
-        let notification =
-            (!invalidations.is_empty()).then(|| self.node_id.notify_all(&invalidations));
+        let notification = (!invalidations.is_empty()).then(|| {
+            // Commits with notifications wait for each other, which takes long if the disk is slow.
+            // The group holds no lock that such a commit waits for.
+            let wait = sql("set local lock_timeout to default", []);
+            [self.node_id.notify_all(&invalidations), wait]
+        });
+        let notification = notification.iter().flatten();
         let statements: Vec<&Statement> =
-            batches.iter().flat_map(|batch| &batch.statements).chain(&notification).collect();
+            batches.iter().flat_map(|batch| &batch.statements).chain(notification).collect();
         let write =
             async |client: &Object| match transaction::run(client, &begin, &statements).await? {
                 End::Committed(rows) => Ok(Some(rows)),

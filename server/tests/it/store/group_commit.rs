@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use belfry::store::{Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError};
+use belfry::store::{
+    Database, Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError,
+};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
+use test_engines::Postgres;
 use tokio_postgres::Client;
 
 use super::cases::rulesets::with_rule;
 use super::cases::{account, at, grant, hashed, issue_code, token, with_alice};
-use super::nodes::{connect, wait_until};
+use super::nodes::{connect, connect_to, wait_until};
 use super::proxy::PostgresProxy;
 use crate::support::TestDatabase;
-use crate::support::databases::options;
+use crate::support::databases::{engine_url, options};
 
 /// Number of groups that a node writes at the same time.
 const CONCURRENT_GROUPS: i64 = 4;
@@ -195,6 +198,50 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group(
     assert_eq!(save.await, Ok("Saved".to_owned()));
 }
 
+/// PostgreSQL commits transactions with notifications one after the other, so that a commit that
+/// takes long delays all others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_waits_for_a_slow_commit_with_notifications() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    // A server of its own, because the lock of notifications is one for all databases.
+    let postgres = Postgres::start().unwrap();
+    let local = format!("{}?options=-c%20synchronous_commit%3Dlocal", postgres.url());
+    let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
+    let database = Database::Postgres(local.parse().unwrap());
+    let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    let slow = connect_to(&postgres.url()).await;
+    let (blocker, monitor) = (connect_to(&local).await, connect_to(&local).await);
+    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let mut writes = [&alice, &bob]
+        .map(|read| write(store.save_ruleset(read, with_rule(read, "global", "one"))));
+    queue(&store, [&blocker, &monitor], &mut writes).await;
+    // This commit waits for a standby that does not exist. The waiting depends on the checkpointer.
+    let set_standby = |name: &str| {
+        postgres.set("synchronous_standby_names", name).unwrap();
+        postgres.execute("checkpoint").unwrap();
+    };
+    set_standby("nobody");
+    let commit = "create table slow (); notify slow";
+    let slow = tokio::spawn(async move { slow.batch_execute(commit).await });
+    let count = async |query: &str| -> i64 { monitor.query_one(query, &[]).await.unwrap().get(0) };
+    let slow_commits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    wait_until("a commit is slow", async || count(slow_commits).await == 1).await;
+
+    blocker.batch_execute("rollback").await.unwrap();
+    wait_until("the group waits", async || count(WAITING).await > 0).await;
+    // Longer than a group waits for the lock of a row.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    set_standby("");
+
+    slow.await.unwrap().unwrap();
+    assert_eq!(join_all(writes).await, [Ok("Saved".to_owned()), Ok("Saved".to_owned())]);
+    assert_eq!(transactions(&monitor, "rulesets").await, 1);
+}
+
 /// The connection is lost, so nobody knows whether the transaction was committed.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_writes_of_a_group_fail_with_its_connection() {
@@ -241,7 +288,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     let mut writes = [&alice, &bob]
         .map(|read| store.save_ruleset(read, with_rule(read, "global", "late")).boxed());
     queue(&store, [&blocker, &other], &mut writes).await;
-    proxy.faults.delayed.send_replace("set local lock_timeout");
+    proxy.faults.delayed.send_replace("begin; set local lock_timeout");
     blocker.batch_execute("rollback").await.unwrap();
     for outcome in join_all(writes).await {
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "the group timed out");
