@@ -101,6 +101,9 @@ async fn the_result_is_a_sentence_with_the_reason() {
         let form = form.set("members", members).set("name", "Alice B");
         let page = form.submit(&mut alice.browser).await;
         assert_eq!(sentence(&page), expected, "{text} {sender} {room}");
+        // No rule is checked for the user's own message.
+        let has_list = page.text.contains("The rules that were checked");
+        assert_eq!(has_list, sender != "@alice:ring.example", "{sender}");
         // The form is filled in.
         for field in ["text", "sender", "room", "members", "name"] {
             assert_eq!(trial(&page).value(field), form.value(field), "{field}");
