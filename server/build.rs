@@ -9,9 +9,10 @@ fn main() {
     let version = env!("CARGO_PKG_VERSION");
     // Other builds would be compiled again after each commit.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    // Without the prefix of the settings: `cargo run` passes the variable to the program too.
     match is_release.then(commit).flatten() {
-        Some(commit) => println!("cargo::rustc-env=BELFRY_VERSION={version} (commit {commit})"),
-        None => println!("cargo::rustc-env=BELFRY_VERSION={version}"),
+        Some(commit) => println!("cargo::rustc-env=LONG_VERSION={version} (commit {commit})"),
+        None => println!("cargo::rustc-env=LONG_VERSION={version}"),
     }
 }
 

@@ -42,7 +42,7 @@ use crate::tokens::TokenIssuer;
 /// Without a command, belfry serves. It needs no configuration and no other server: it stores its
 /// data in ./data and listens on http://127.0.0.1:8080.
 #[derive(Parser)]
-#[command(name = "belfry", version, long_version = env!("BELFRY_VERSION"))]
+#[command(name = "belfry", version, long_version = env!("LONG_VERSION"))]
 #[command(max_term_width = 100)]
 #[command(
     after_help = "Settings can also be written in ./belfry.toml. Flags take precedence over \
