@@ -1,10 +1,13 @@
 //! A private Redis or Valkey cluster.
 
+mod node_line;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::node_line::{NodeLine, parse_lines};
 use crate::launch::find_program;
 use crate::{EngineError, Redis, free_port};
 
@@ -33,16 +36,6 @@ pub struct SlotMove {
     slot: String,
     from: usize,
     to: usize,
-}
-
-/// What a node reports about a node of the cluster.
-#[derive(Debug, Clone)]
-struct NodeLine {
-    port: u16,
-    flags: Vec<String>,
-    /// The id of its primary; `None` for a primary.
-    primary: Option<String>,
-    slots: usize,
 }
 
 impl RedisCluster {
@@ -145,7 +138,7 @@ impl RedisCluster {
     /// When no node responds.
     pub fn primaries(&self) -> Result<Vec<usize>, EngineError> {
         let lines = self.lines()?;
-        let primaries = lines.iter().filter(|line| is_primary(line) && is_alive(line));
+        let primaries = lines.iter().filter(|line| line.is_primary() && line.is_alive());
         Ok(primaries.filter_map(|line| self.number(line)).collect())
     }
 
@@ -172,7 +165,7 @@ impl RedisCluster {
         let id = Some(self.id(primary)?);
         lines
             .iter()
-            .find(|line| line.primary.is_some() && line.primary == id && is_alive(line))
+            .find(|line| line.primary.is_some() && line.primary == id && line.is_alive())
             .and_then(|line| self.number(line))
             .ok_or_else(|| failed(format!("node {primary} has no replica")))
     }
@@ -202,6 +195,18 @@ impl RedisCluster {
             }
             Ok(has_ended)
         })?;
+        Ok(replica)
+    }
+
+    /// Makes the replica of a primary that was killed the primary, without a vote. Returns its
+    /// number.
+    ///
+    /// # Errors
+    /// When it does not become the primary.
+    pub fn take_over(&self, killed: usize) -> Result<usize, EngineError> {
+        let replica = self.replica_of(killed)?;
+        self.command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
+        self.wait_until("the replica is the primary", || Ok(self.primaries()?.contains(&replica)))?;
         Ok(replica)
     }
 
@@ -266,10 +271,11 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// The id of a node.
+    /// The id of a node, which need not respond.
     fn id(&self, number: usize) -> Result<String, EngineError> {
-        let id = self.command(number, &["CLUSTER", "MYID"])?;
-        Ok(id.trim().to_owned())
+        let mut lines = self.lines()?.into_iter();
+        let line = lines.find(|line| self.number(line) == Some(number));
+        Ok(line.ok_or_else(|| failed(format!("node {number} is not in the cluster")))?.id)
     }
 
     /// Waits until three primaries own all slots, each has a replica, and all nodes agree.
@@ -281,9 +287,10 @@ impl RedisCluster {
             for number in 0..self.nodes.len() {
                 let info = self.command(number, &["CLUSTER", "INFO"])?;
                 let lines = parse_lines(&self.command(number, &["CLUSTER", "NODES"])?);
-                let is_complete = lines.len() == self.nodes.len()
-                    && lines.iter().all(is_alive)
-                    && lines.iter().filter(|line| is_primary(line)).count() == SHARDS
+                let primaries = lines.iter().filter(|line| line.is_primary()).count();
+                let replicas = lines.iter().filter(|line| line.primary.is_some()).count();
+                let is_complete = lines.iter().all(NodeLine::is_alive)
+                    && (primaries, replicas) == (SHARDS, SHARDS)
                     && info.contains("cluster_state:ok");
                 let replication = self.command(number, &["INFO", "replication"])?;
                 let is_linked = replication.contains("role:master")
@@ -357,50 +364,4 @@ fn start_node(
     ];
     let options = options.into_iter().chain(further_options);
     Redis::start_with(options.flat_map(|(name, value)| [name.to_owned(), value]).collect())
-}
-
-/// Parses the output of `CLUSTER NODES`.
-fn parse_lines(output: &str) -> Vec<NodeLine> {
-    output.lines().filter_map(parse_line).collect()
-}
-
-fn parse_line(line: &str) -> Option<NodeLine> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let [_id, address, flags, primary, _, _, _, _, slots @ ..] = fields.as_slice() else {
-        return None;
-    };
-    let (_, port) = address.split_once('@')?.0.rsplit_once(':')?;
-    Some(NodeLine {
-        port: port.parse().ok()?,
-        flags: flags.split(',').map(str::to_owned).collect(),
-        primary: (*primary != "-").then(|| (*primary).to_owned()),
-        slots: slots.len(),
-    })
-}
-
-fn is_primary(line: &NodeLine) -> bool {
-    line.primary.is_none() && line.slots > 0
-}
-
-fn is_alive(line: &NodeLine) -> bool {
-    !line.flags.iter().any(|flag| flag.starts_with("fail") || flag == "handshake")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nodes_are_parsed() {
-        let output = "\
-07c3 127.0.0.1:30004@31004,host slave e7d1 0 1426238317239 4 connected
-e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460 9000
-67ed 127.0.0.1:30002@31002 master,fail - 0 1426238316232 2 disconnected
-";
-        let lines = parse_lines(output);
-        let summary: Vec<_> =
-            lines.iter().map(|line| (line.port, is_primary(line), is_alive(line))).collect();
-        assert_eq!(summary, [(30_004, false, true), (30_001, true, true), (30_002, false, false)]);
-        assert_eq!(lines[0].primary.as_deref(), Some("e7d1"));
-    }
 }
