@@ -11,7 +11,8 @@ use test_engines::{RedisCluster, SHARDS};
 use tokio::task::{JoinSet, block_in_place};
 
 use super::engine::{
-    account, address, connect, fresh_prefix, limit, open, redis_url, remaining, shared_cluster,
+    account, address, connect, fresh_prefix, limit, open, own_cluster, redis_url, remaining,
+    shared_cluster,
 };
 
 /// The number of attempts to find a state, 20 ms apart.
@@ -178,12 +179,6 @@ async fn while_a_slot_is_moved_its_counters_are_exact() {
     assert_eq!((state.status, state.local_decisions), (EngineStatus::Redis, 0));
 }
 
-/// A cluster whose nodes the test may stop. `None` where tests of Redis are not run.
-fn own_cluster(node_timeout: Duration) -> Option<RedisCluster> {
-    redis_url()?;
-    Some(RedisCluster::start(node_timeout).unwrap())
-}
-
 async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
     for _ in 0..ATTEMPTS {
         if is_done().await {
@@ -197,7 +192,7 @@ async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
 /// A node of the cluster does not respond, and is not replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every_request() {
-    let Some(mut cluster) = own_cluster(Duration::from_mins(10)) else { return };
+    let Some(mut cluster) = own_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let (stopped, running) = (primaries[0], primaries[1]);
@@ -242,7 +237,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 /// that one of the shards shows this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
-    let Some(mut cluster) = own_cluster(Duration::from_mins(10)) else { return };
+    let Some(mut cluster) = own_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {
         let local = kill_and_fail_back(&mut cluster, primary).await;
@@ -307,7 +302,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
 /// released when the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_of_a_rejected_request_is_released() {
-    let Some(mut cluster) = own_cluster(Duration::from_mins(10)) else { return };
+    let Some(mut cluster) = own_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let there = account_on(&cluster, primaries[0]);

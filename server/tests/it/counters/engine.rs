@@ -15,6 +15,10 @@ use test_engines::RedisCluster;
 
 use crate::support::databases::engine_url;
 
+/// Longer than any pause of a busy machine, so that no node of a cluster is replaced unless a test
+/// does it.
+const NODE_TIMEOUT: Duration = Duration::from_mins(10);
+
 /// An engine, further nodes with the same counters, and a clock.
 pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
@@ -100,11 +104,14 @@ pub(super) fn redis_url() -> Option<String> {
 /// A cluster that all tests share, which must not stop any of its nodes. `None` where tests of Redis
 /// are not run.
 pub(crate) fn shared_cluster() -> Option<&'static RedisCluster> {
-    // Longer than any pause of a node on a busy machine.
-    const NODE_TIMEOUT: Duration = Duration::from_secs(30);
     static CLUSTER: LazyLock<RedisCluster> =
         LazyLock::new(|| RedisCluster::start(NODE_TIMEOUT).unwrap());
     redis_url().map(|_| &*CLUSTER)
+}
+
+/// A cluster whose nodes the test may stop. `None` where tests of Redis are not run.
+pub(crate) fn own_cluster() -> Option<RedisCluster> {
+    redis_url().map(|_| RedisCluster::start(NODE_TIMEOUT).unwrap())
 }
 
 /// A prefix that no other test uses.

@@ -2,23 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use test_engines::RedisCluster;
 use tokio::task::JoinSet;
 
 use super::nodes::node;
 use super::outage::{Load, admitted, get, has_metric, wait_until};
-use crate::counters::engine::shared_cluster;
-use crate::support::databases::engine_url;
+use crate::counters::engine::{own_cluster, shared_cluster};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
-
-/// A cluster whose nodes the test may stop. `None` where tests of Redis are not run.
-fn own_cluster(node_timeout: Duration) -> Option<RedisCluster> {
-    engine_url("Redis", "BELFRY_TEST_REDIS")?;
-    Some(RedisCluster::start(node_timeout).unwrap())
-}
 
 /// Each request has another address, so it is counted in two slots.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,7 +59,7 @@ async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
-    let Some(cluster) = own_cluster(Duration::from_secs(30)) else { return };
+    let Some(cluster) = own_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let nodes = [(); 2].map(|()| node(&cluster.url(), settings));
@@ -112,9 +104,9 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
-    let Some(mut cluster) = own_cluster(Duration::from_millis(1500)) else { return };
+    let Some(mut cluster) = own_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
-                    limits = { redis_timeout = '250ms', rows.ip = { requests = 20 } }";
+                    limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let [(one, _one), (two, _two)] = [(); 2].map(|()| node(&cluster.url(), settings));
     let primaries = cluster.primaries().unwrap();
     let address_on = |cluster: &RedisCluster, primary| {
@@ -145,7 +137,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     let ready = get(&one, "/readyz").await;
     let expected = format!("1 of 3 shards unreachable, counting locally for them: {killed}");
     assert!(ready.contains(&expected), "{ready}");
-    // The replica takes over.
+    cluster.take_over(primaries[0]).unwrap();
     for node in [&one, &two] {
         wait_until(async || has_metric(node, "belfry_redis_up 1").await).await;
         assert!(get(node, "/readyz").await.contains("\"redis\":\"ok\""));

@@ -1,11 +1,10 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
-use std::time::Duration;
-
-use test_engines::{Postgres, Redis, RedisCluster, free_port};
+use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
 use crate::commands::Workspace;
+use crate::counters::engine::own_cluster;
 use crate::store::proxy::PostgresProxy;
 use crate::support::databases::engine_url;
 use crate::support::on_both_engines;
@@ -245,10 +244,7 @@ async fn a_redis_that_cannot_count_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shard_of_a_cluster_is_checked() {
-    if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
-        return;
-    }
-    let mut cluster = RedisCluster::start(Duration::from_mins(10)).unwrap();
+    let Some(mut cluster) = own_cluster() else { return };
     let workspace = with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();
