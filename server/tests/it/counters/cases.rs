@@ -40,14 +40,14 @@ pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
 }
 
 pub(super) async fn a_window_ends_and_the_next_request_starts_another(engine: TestEngine) {
-    let limit = limit("account", 2, 1);
+    let limit = limit("account", 2, 60);
     let buckets = [account(&limit, 1)];
     for _ in 0..2 {
         for expected in [1, 0] {
             assert_eq!(remaining(&engine.check(&buckets).await), [expected]);
         }
         assert!(!engine.check(&buckets).await.is_admitted());
-        engine.advance(Duration::from_millis(1100)).await;
+        engine.advance(61).await;
     }
 }
 
@@ -58,26 +58,26 @@ pub(super) async fn reset_is_the_end_of_the_window_for_every_request_in_it(engin
     let first = reset().await;
     let length = SignedDuration::from_secs(300);
     let near = |one: Timestamp, other: Timestamp| {
-        assert!(one.duration_since(other).abs() < SignedDuration::from_secs(1), "{one} {other}");
+        assert!(one.duration_since(other).abs() < SignedDuration::from_secs(10), "{one} {other}");
     };
     near(first, engine.now() + length);
-    engine.advance(Duration::from_millis(1500)).await;
+    engine.advance(60).await;
     for _ in 0..3 {
         near(reset().await, first);
     }
 }
 
 pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEngine) {
-    let limit = limit("account", 1, 3);
+    let limit = limit("account", 1, 60);
     let buckets = [account(&limit, 1)];
     for _ in 0..5 {
         let decision = engine.peek(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![1]));
     }
     // A window that a peek had started would end before the last two requests.
-    engine.advance(Duration::from_secs(2)).await;
+    engine.advance(40).await;
     assert!(engine.check(&buckets).await.is_admitted());
-    engine.advance(Duration::from_millis(1200)).await;
+    engine.advance(30).await;
     assert!(!engine.peek(&buckets).await.is_admitted());
     assert!(!engine.check(&buckets).await.is_admitted());
 }
@@ -175,10 +175,10 @@ pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEng
 }
 
 pub(super) async fn a_shorter_window_applies_at_once(engine: TestEngine) {
-    let (before, after) = (limit("l", 1, 1800), limit("l", 1, 1));
+    let (before, after) = (limit("l", 1, 1800), limit("l", 1, 60));
     assert!(engine.check(&[account(&before, 1)]).await.is_admitted());
     assert!(!engine.check(&[account(&after, 1)]).await.is_admitted());
-    engine.advance(Duration::from_millis(1100)).await;
+    engine.advance(61).await;
     assert!(engine.check(&[account(&after, 1)]).await.is_admitted());
 }
 

@@ -201,7 +201,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     let last = address_on(&cluster, running);
     let (by_account, by_address) = (limit("account", 60, 300), limit("ip", 1000, 300));
 
-    let timeout = Duration::from_millis(250);
+    let timeout = Duration::from_secs(1);
     let engine = open(&cluster.url(), &prefix, timeout).await.unwrap();
     assert_eq!(engine.state().status, EngineStatus::Redis);
     cluster.node(stopped).pause().unwrap();
@@ -309,7 +309,7 @@ async fn a_late_count_of_a_rejected_request_is_released() {
     let last = address_on(&cluster, primaries[1]);
     let (by_account, full) = (limit("account", 60, 300), limit("full", 1, 300));
     let first_node = connect(&cluster.url(), &prefix).await;
-    let engine = open(&cluster.url(), &prefix, Duration::from_millis(250)).await.unwrap();
+    let engine = open(&cluster.url(), &prefix, Duration::from_secs(1)).await.unwrap();
     assert!(is_admitted(&first_node, &[address(&full, last)]).await);
     assert!(is_admitted(&first_node, &[account(&by_account, there)]).await);
 

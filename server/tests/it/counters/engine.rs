@@ -10,7 +10,8 @@ use belfry::limits::redis::RedisCounters;
 use belfry::store::SecretUrl;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network, RateLimitDecision};
 use jiff::{SignedDuration, Timestamp};
-use redis::{ErrorKind, IntoConnectionInfo, RedisError};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncTypedCommands, ErrorKind, IntoConnectionInfo, RedisError};
 use test_engines::RedisCluster;
 
 use crate::support::databases::engine_url;
@@ -22,10 +23,18 @@ const NODE_TIMEOUT: Duration = Duration::from_mins(10);
 /// An engine, further nodes with the same counters, and a clock.
 pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
-    /// The URL of Redis and the prefix of the keys; `None` for memory.
-    redis: Option<(String, String)>,
+    /// `None` for memory.
+    redis: Option<SharedCounters>,
     started: Instant,
     skipped: AtomicI64,
+}
+
+/// The counters of a test in Redis.
+struct SharedCounters {
+    url: String,
+    /// The URL of each server with counters.
+    servers: Vec<String>,
+    prefix: String,
 }
 
 impl TestEngine {
@@ -36,20 +45,24 @@ impl TestEngine {
     /// `None` where tests of Redis are not run.
     pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
-        let prefix = fresh_prefix();
-        let engine = connect(&url, &prefix).await;
-        Some(Self::new(engine, Some((url, prefix))))
+        Some(Self::shared(url.clone(), vec![url]).await)
     }
 
     /// `None` where tests of Redis are not run.
     pub(super) async fn cluster() -> Option<Self> {
-        let url = shared_cluster()?.url();
-        let prefix = fresh_prefix();
-        let engine = connect(&url, &prefix).await;
-        Some(Self::new(engine, Some((url, prefix))))
+        let cluster = shared_cluster()?;
+        let primaries = cluster.primaries().unwrap().into_iter();
+        let servers = primaries.map(|number| cluster.node_url(number)).collect();
+        Some(Self::shared(cluster.url(), servers).await)
     }
 
-    fn new(engine: Engine, redis: Option<(String, String)>) -> Self {
+    async fn shared(url: String, servers: Vec<String>) -> Self {
+        let prefix = fresh_prefix();
+        let engine = connect(&url, &prefix).await;
+        Self::new(engine, Some(SharedCounters { url, servers, prefix }))
+    }
+
+    fn new(engine: Engine, redis: Option<SharedCounters>) -> Self {
         let engine = Arc::new(engine);
         Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
@@ -58,25 +71,32 @@ impl TestEngine {
     pub(super) async fn another_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),
-            Some((url, prefix)) => Arc::new(connect(url, prefix).await),
+            Some(redis) => Arc::new(connect(&redis.url, &redis.prefix).await),
         }
     }
 
-    /// The current time: simulated for memory, real for Redis, which has its own clock.
+    /// The current time, which passes by itself only for Redis.
     pub(super) fn now(&self) -> Timestamp {
+        let skipped = SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed));
         let elapsed = match &self.redis {
-            None => SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed)),
+            None => SignedDuration::ZERO,
             Some(_) => self.started.elapsed().try_into().unwrap(),
         };
-        Timestamp::from_second(1_800_000_000).unwrap() + elapsed
+        Timestamp::from_second(1_800_000_000).unwrap() + elapsed + skipped
     }
 
-    pub(super) async fn advance(&self, time: Duration) {
-        match &self.redis {
-            None => drop(
-                self.skipped.fetch_add(time.as_millis().try_into().unwrap(), Ordering::Relaxed),
-            ),
-            Some(_) => tokio::time::sleep(time).await,
+    /// Lets time pass. Redis has its own clock, so the windows there end earlier instead.
+    pub(super) async fn advance(&self, seconds: i64) {
+        let milliseconds = seconds * 1000;
+        self.skipped.fetch_add(milliseconds, Ordering::Relaxed);
+        let Some(SharedCounters { servers, prefix, .. }) = &self.redis else { return };
+        for server in servers {
+            let mut redis = raw_connection(server).await;
+            for key in redis.keys(format!("{prefix}:*")).await.unwrap() {
+                let left = i64::try_from(redis.pttl(&key).await.unwrap().raw()).unwrap();
+                assert!(left > 0, "{key} does not expire");
+                redis.pexpire(&key, left - milliseconds).await.unwrap();
+            }
         }
     }
 
@@ -95,6 +115,11 @@ impl TestEngine {
     pub(super) async fn refund(&self, buckets: &[Bucket<'_>]) -> RateLimitDecision {
         self.engine.check(CountMode::Refund, buckets, self.now()).await
     }
+}
+
+/// A connection for commands of a test.
+pub(super) async fn raw_connection(url: &str) -> MultiplexedConnection {
+    redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
 pub(super) fn redis_url() -> Option<String> {

@@ -52,7 +52,7 @@ async fn wait_for(engine: &Engine, status: EngineStatus) {
 }
 
 async fn counting_continues_and_returns_to_redis(outage: Gate) {
-    let Some((engine, gate, prefix)) = gated(Duration::from_millis(250)).await else { return };
+    let Some((engine, gate, prefix)) = gated(Duration::from_secs(1)).await else { return };
     let limit = limit("account", 30, 300);
     assert_eq!(admitted(&engine, &limit, 1, 10).await, 10);
 

@@ -77,7 +77,7 @@ async fn an_outage_under_load_rejects_no_request_and_lifts_no_limit() {
     let settings = "\
 trusted_proxies = ['127.0.0.1']
 [limits]
-redis_timeout = '250ms'
+redis_timeout = '1s'
 rows.ip = { requests = 20 }
 ";
     let (server, _folder) = node(&redis.url(), settings);

@@ -61,7 +61,7 @@ async fn an_outage_of_postgres_is_survived() {
         if status == 503 {
             break text;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "{status} {text}");
+        assert!(start.elapsed() < Duration::from_mins(1), "{status} {text}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(text.contains("\"status\":\"not ready\""), "{text}");
@@ -82,7 +82,7 @@ async fn an_outage_of_postgres_is_survived() {
     let start = Instant::now();
     assert!(wait_for_status(&rules, 200).await["global"].is_object());
     while ready().await.0 != 200 || !store.is_cache_enabled() {
-        assert!(start.elapsed() < Duration::from_secs(30), "no recovery");
+        assert!(start.elapsed() < Duration::from_mins(1), "no recovery");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The log tells the cause, and the end.
@@ -107,7 +107,7 @@ async fn wait_for_status(request: &impl AsyncFn() -> (u16, Value), expected: u16
         if status == expected {
             return body;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "{status} {body}");
+        assert!(start.elapsed() < Duration::from_mins(1), "{status} {body}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

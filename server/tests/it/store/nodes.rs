@@ -17,7 +17,7 @@ use crate::support::databases::options;
 pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
     while !condition().await {
-        assert!(start.elapsed() < Duration::from_secs(20), "timeout: {expected}");
+        assert!(start.elapsed() < Duration::from_mins(1), "timeout: {expected}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
