@@ -10,7 +10,7 @@ use url::Url;
 use super::CliError;
 use crate::config::Config;
 use crate::http::paths::{HEALTHZ, READYZ};
-use crate::http_client::{CertificateCheck, get};
+use crate::http_client::{CertificateCheck, Response, get};
 
 /// Maximum time of a check. A readiness check waits for the database for up to two seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,20 +30,27 @@ impl Command {
     /// public name of the server.
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
         let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
-        check(&url, self.ready, CertificateCheck::None)
+        let response = fetch(&url, self.ready, CertificateCheck::None);
+        report(response.map_err(|error| format!("{error}; use --url if it listens elsewhere"))?)
     }
 }
 
 /// Checks the server at this URL, whose path is ignored.
 pub(super) fn check(url: &Url, ready: bool, check: CertificateCheck) -> Result<(), CliError> {
+    report(fetch(url, ready, check)?)
+}
+
+fn fetch(url: &Url, ready: bool, check: CertificateCheck) -> Result<(Url, Response), CliError> {
     let url = url.join(if ready { READYZ } else { HEALTHZ })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let response = runtime.block_on(async { timeout(TIMEOUT, get(&url, check)).await });
-    let response = match response {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(format!("{url}: {error}").into()),
-        Err(_) => return Err(format!("{url}: no response within {TIMEOUT:?}").into()),
-    };
+    match runtime.block_on(async { timeout(TIMEOUT, get(&url, check)).await }) {
+        Ok(Ok(response)) => Ok((url, response)),
+        Ok(Err(error)) => Err(format!("{url}: {error}").into()),
+        Err(_) => Err(format!("{url}: no response within {TIMEOUT:?}").into()),
+    }
+}
+
+fn report((url, response): (Url, Response)) -> Result<(), CliError> {
     let (status, body) = (response.status, response.body);
     if status.is_success() {
         Ok(writeln!(stdout(), "{url}: {status} {body}")?)

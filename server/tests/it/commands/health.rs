@@ -39,8 +39,8 @@ fn the_exit_status_is_0_if_the_server_responds_and_1_if_not() {
 #[test]
 fn the_url_comes_from_the_settings_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
-    let port = server.url.rsplit(':').next().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let port = server.url.rsplit(':').next().unwrap().to_owned();
     fs::write(folder.path().join("belfry.toml"), format!("listen = \"0.0.0.0:{port}\"")).unwrap();
     let (succeeded, text) = health(folder.path(), &[]);
     assert!(
@@ -52,6 +52,15 @@ fn the_url_comes_from_the_settings_of_the_server() {
     let mut command = belfry(folder.path(), &["health"]);
     let output = command.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
+
+    server.signal("TERM");
+    server.wait();
+    let output = command.output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains(&format!("port {port}; use --url if it listens elsewhere")),
+        "{message}"
+    );
 }
 
 /// The certificate is for the public name, and may have expired.
