@@ -11,7 +11,7 @@ use ureq::{Agent, Body};
 use crate::Result;
 
 /// Longer than any timeout of the server.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A client of one server.
 #[derive(Clone)]

@@ -17,7 +17,7 @@ mod workers;
 use std::error::Error;
 
 use self::outcome::Run;
-pub use self::outcome::{Outcome, Settings};
+pub use self::outcome::{MAX_RECOVERY, Outcome, Settings};
 
 /// The result of a step; an error ends its scenario.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

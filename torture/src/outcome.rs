@@ -8,6 +8,9 @@ use fastrand::Rng;
 /// The maximum number of losses that are described. Further losses are only counted.
 const DESCRIBED: usize = 20;
 
+/// The time from the end of an outage after which every node should write again.
+pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
+
 /// The counts of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -28,6 +31,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The number of recoveries that took too long. On a busy machine that is no error.
+    #[must_use]
+    pub fn slow_recoveries(&self) -> usize {
+        self.recoveries.iter().filter(|&&recovery| recovery > MAX_RECOVERY).count()
+    }
+
     /// Counts a check, and a loss if `holds` is false.
     pub(crate) fn check(&mut self, holds: bool, description: impl FnOnce() -> String) {
         self.checks += 1;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::torture::{Outcome, SCENARIOS, Scenario, Settings};
+use ::torture::{MAX_RECOVERY, Outcome, SCENARIOS, Scenario, Settings};
 use clap::{Args, value_parser};
 
 use crate::table::table;
@@ -20,7 +20,7 @@ use crate::{cargo, packages};
 /// The seed makes the choices of the clients and the delays repeatable, but not the order in which
 /// the operating system runs the processes.
 ///
-/// The exit code is 1 if anything was lost.
+/// The exit code is 1 if anything was lost, or if a node took longer than 10 s to recover.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask torture\n  cargo xtask torture --rounds 5\n  \
     cargo xtask torture --only kill-sqlite --rounds 1000\n  \
@@ -59,7 +59,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const HEADER: &[&str] =
     &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
 
-/// Runs the scenarios and prints the table; returns whether nothing was lost.
+/// Runs the scenarios and prints the table; returns whether nothing was lost and all recovered in time.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.only.as_deref().unwrap_or("");
     let chosen: Vec<&Scenario> =
@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");
     let mut rows = vec![];
-    let mut losses = 0;
+    let (mut losses, mut slow_recoveries) = (0, 0);
     for scenario in chosen {
         let settings = Settings {
             belfry: belfry.clone(),
@@ -93,6 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         };
         let (outcome, time) = run_scenario(scenario, &settings);
         losses += outcome.losses;
+        slow_recoveries += outcome.slow_recoveries();
         rows.push(cells(scenario, &outcome, time));
     }
     println!("\n{}", table(HEADER, &rows));
@@ -101,7 +102,10 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     } else {
         println!("FAILED: {losses} losses; repeat with --seed {seed}");
     }
-    Ok(losses == 0)
+    if slow_recoveries > 0 {
+        println!("FAILED: {slow_recoveries} recoveries took longer than {MAX_RECOVERY:?}");
+    }
+    Ok(losses == 0 && slow_recoveries == 0)
 }
 
 fn canonicalize(path: &Path) -> Result<PathBuf, Box<dyn Error>> {

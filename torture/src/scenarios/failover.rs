@@ -20,9 +20,6 @@ const NODES: usize = 3;
 /// The number of writes that must be acknowledged before and after a failover.
 const WRITES: u64 = 100;
 
-/// The maximum time from the promotion of the standby until every node writes again.
-const MAX_RECOVERY: Duration = Duration::from_secs(10);
-
 /// Suspends the primary in the first round and every other: its connections stay open, and nothing
 /// responds. It is killed after the promotion. In the other rounds it is killed at once. It returns as
 /// the standby.
@@ -59,12 +56,7 @@ pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
             load.wait_for_acknowledged(WRITES)?;
             Ok(recoveries)
         })?;
-        for recovery in recoveries {
-            run.outcome.check(recovery < MAX_RECOVERY, || {
-                format!("a node wrote again {} s after the promotion", recovery.as_secs_f32())
-            });
-            run.outcome.recoveries.push(recovery);
-        }
+        run.outcome.recoveries.extend(recoveries);
         workers.verify(run)?;
         swap(&mut primary, &mut standby);
         standby.follow(&primary)?;

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::client::Request;
 
 /// The maximum time until a node has invalidated what another one has changed, on a busy machine.
-const NOTIFIED: Duration = Duration::from_secs(5);
+const NOTIFIED: Duration = Duration::from_secs(30);
 
 impl Rule {
     /// Whether the rule may be stored like this.
