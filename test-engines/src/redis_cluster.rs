@@ -198,8 +198,7 @@ impl RedisCluster {
         Ok(replica)
     }
 
-    /// Makes the replica of a primary that was killed the primary, without a vote. Returns its
-    /// number.
+    /// Makes the replica of a killed primary the new primary, without a vote. Returns its number.
     ///
     /// # Errors
     /// When it does not become the primary.
@@ -289,7 +288,8 @@ impl RedisCluster {
                 let lines = parse_lines(&self.command(number, &["CLUSTER", "NODES"])?);
                 let primaries = lines.iter().filter(|line| line.is_primary()).count();
                 let replicas = lines.iter().filter(|line| line.primary.is_some()).count();
-                let is_complete = lines.iter().all(NodeLine::is_alive)
+                let is_complete = lines.len() == self.nodes.len()
+                    && lines.iter().all(NodeLine::is_alive)
                     && (primaries, replicas) == (SHARDS, SHARDS)
                     && info.contains("cluster_state:ok");
                 let replication = self.command(number, &["INFO", "replication"])?;

@@ -31,7 +31,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The number of recoveries that took too long. On a busy machine that is no error.
+    /// The number of recoveries that took longer than [`MAX_RECOVERY`], also because the machine
+    /// was busy.
     #[must_use]
     pub fn slow_recoveries(&self) -> usize {
         self.recoveries.iter().filter(|&&recovery| recovery > MAX_RECOVERY).count()

@@ -59,7 +59,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const HEADER: &[&str] =
     &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
 
-/// Runs the scenarios and prints the table; returns whether nothing was lost and all recovered in time.
+/// Runs the scenarios and prints the table; returns whether nothing was lost and every node
+/// recovered in time.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.only.as_deref().unwrap_or("");
     let chosen: Vec<&Scenario> =

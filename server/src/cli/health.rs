@@ -31,7 +31,10 @@ impl Command {
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
         let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
         let response = fetch(&url, self.ready, CertificateCheck::None);
-        report(response.map_err(|error| format!("{error}; use --url if it listens elsewhere"))?)
+        report(
+            response
+                .map_err(|error| format!("{error}; use --url if the server listens elsewhere"))?,
+        )
     }
 }
 

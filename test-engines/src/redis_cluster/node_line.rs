@@ -1,4 +1,4 @@
-//! The list of its nodes that a node of a cluster reports.
+//! The output of `CLUSTER NODES`: what one node reports about all nodes of its cluster.
 
 /// What a node reports about a node of the cluster.
 #[derive(Debug, Clone)]

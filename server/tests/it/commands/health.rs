@@ -57,10 +57,8 @@ fn the_url_comes_from_the_settings_of_the_server() {
     server.wait();
     let output = command.output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.contains(&format!("port {port}; use --url if it listens elsewhere")),
-        "{message}"
-    );
+    let hint = format!("port {port}; use --url if the server listens elsewhere");
+    assert!(message.contains(&hint), "{message}");
 }
 
 /// The certificate is for the public name, and may have expired.

@@ -75,7 +75,7 @@ impl TestEngine {
         }
     }
 
-    /// The current time, which passes by itself only for Redis.
+    /// The current time, simulated for memory and real for Redis, plus the time that was skipped.
     pub(super) fn now(&self) -> Timestamp {
         let skipped = SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed));
         let elapsed = match &self.redis {

@@ -19,11 +19,12 @@ fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
 
 /// Runs some rounds of a scenario and asserts that no acknowledged write is lost.
 #[track_caller]
-fn assert_nothing_is_lost(name: &str, rounds: u32) {
+fn assert_nothing_is_lost(name: &str, rounds: u32) -> Outcome {
     let outcome = run(name, rounds, Path::new(env!("CARGO_BIN_EXE_belfry")));
     assert!(outcome.losses == 0, "{:#?}", outcome.descriptions);
     assert_eq!(outcome.rounds, rounds);
     assert!(outcome.checks > 0 && outcome.acknowledged > 0, "{outcome:?}");
+    outcome
 }
 
 fn has_postgres() -> bool {
@@ -50,11 +51,16 @@ fn outages_of_postgres_during_writes_lose_nothing() {
     }
 }
 
-/// The primary is suspended. `store::failover` kills it.
+/// The primary is suspended, then its successor is killed. Every node writes again in time. On a
+/// busy machine nodes recover late, so one of three runs is enough for that.
 #[test]
-fn a_failover_of_postgres_during_writes_loses_nothing() {
+fn after_failovers_of_postgres_nothing_is_lost_and_every_node_writes_in_time() {
     if has_postgres() {
-        assert_nothing_is_lost("postgres-failover", 1);
+        let is_in_time = |_| {
+            let outcome = assert_nothing_is_lost("postgres-failover", 2);
+            !outcome.recoveries.is_empty() && outcome.slow_recoveries() == 0
+        };
+        assert!((0..3).any(is_in_time), "no run in which every node recovers in time");
     }
 }
 
