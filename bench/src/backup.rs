@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use belfry::store::{Backup, Database, Options, SerializedDocument, Store};
+use belfry_store::{Backup, Database, Options, SerializedDocument, Store};
 use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::store::{Database, Options, Store};
+use belfry_store::{Database, Options, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls, Statement};

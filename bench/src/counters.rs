@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belfry::limits::memory::MemoryCounters;
 use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network};
+use belfry_limits::memory::MemoryCounters;
 use jiff::Timestamp;
 
 use crate::process::{resident_memory, thread_cpu_time};

@@ -4,15 +4,15 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry::random;
-use belfry::store::{
-    Account, AddAccountError, Database, NewToken, Options, SecretUrl, SerializedDocument, Store,
-    StoredApp,
-};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
+use belfry_runtime::random;
+use belfry_store::{
+    Account, AddAccountError, Database, NewToken, Options, SecretUrl, SerializedDocument, Store,
+    StoredApp,
+};
 use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;

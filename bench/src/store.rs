@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::clock::{Clock, SystemClock};
-use belfry::random;
-use belfry::store::Database;
-use belfry::store::{NewToken, Options, Store};
 use belfry_core::oauth::scope::{Scope, Scopes};
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_runtime::random;
+use belfry_store::Database;
+use belfry_store::{NewToken, Options, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 

@@ -5,24 +5,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use belfry_runtime::clock::Clock;
+use belfry_runtime::random;
+use belfry_store::{RuleWriter, Store, SweepOutcome};
 use tokio::sync::Mutex;
 
-use crate::application_services::ApplicationServices;
+use crate::account_memory::large_bodies::LargeBodies;
+use crate::account_memory::unread_responses::UnreadResponses;
 use crate::audit::AuditCounters;
-use crate::clock::Clock;
+use crate::auth::application_services::ApplicationServices;
+use crate::auth::passwords::Passwords;
+use crate::auth::tokens::TokenIssuer;
 use crate::config::{BaseUrl, Config, SettingValues};
-use crate::evaluation_pool::EvaluationPool;
+use crate::evaluation::pool::EvaluationPool;
+use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
-use crate::large_bodies::LargeBodies;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pages::{Layout, Logo, StyleSheet};
-use crate::passwords::Passwords;
-use crate::random;
-use crate::rule_index::RuleIndexCache;
-use crate::store::{RuleWriter, Store, SweepOutcome};
-use crate::tokens::TokenIssuer;
-use crate::unread_responses::UnreadResponses;
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {

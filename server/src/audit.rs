@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, Subject};
 use jiff::Timestamp;
 
-use crate::store::{Store, StoreError};
+use belfry_store::{Store, StoreError};
 
 /// Number of rows that are written in one transaction.
 const BATCH: usize = 100;

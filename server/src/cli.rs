@@ -11,6 +11,7 @@ mod config;
 mod doctor;
 mod explain;
 mod health;
+mod http_client;
 mod import;
 mod lock;
 mod man;
@@ -26,15 +27,15 @@ use std::process::ExitCode;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::secret::Secret;
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_store::{Access, Options, SchemaPolicy, Store};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::Timestamp;
 
+use self::http_client::CertificateCheck;
 use self::output::print_message;
-use crate::clock::{Clock, SystemClock};
+use crate::auth::tokens::TokenIssuer;
 use crate::config::{Config, Overrides, global_flags, ineffective_variables, serve_flags};
-use crate::http_client::CertificateCheck;
-use crate::store::{Access, Options, SchemaPolicy, Store};
-use crate::tokens::TokenIssuer;
 
 /// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
 /// service.

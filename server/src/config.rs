@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use axum::http::HeaderName;
 use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
+use belfry_store::{Database, SecretUrl};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use smart_default::SmartDefault;
@@ -42,7 +43,6 @@ pub use self::sections::{
 };
 pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 pub use self::variables::ineffective_variables;
-use crate::store::{self, Database, SecretUrl};
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
@@ -101,9 +101,9 @@ pub struct Config {
     /// Limits on connections and requests.
     pub http: Http,
     /// Database connections and cache.
-    pub store: store::Options,
+    pub store: belfry_store::Options,
     /// How long rows are stored that are no longer needed.
-    pub retention: store::RetentionSettings,
+    pub retention: belfry_store::RetentionSettings,
     /// Password hashing.
     pub passwords: PasswordSettings,
     /// The title and description of the service.

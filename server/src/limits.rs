@@ -1,25 +1,21 @@
 //! The rate limiter: the active limits, and the engine that counts requests.
 
 mod active;
-mod engine;
-pub mod memory;
-pub mod redis;
 
 use std::sync::Arc;
 
 use ::redis::{ConnectionInfo, IntoConnectionInfo, RedisResult};
 use arc_swap::{ArcSwap, Guard};
 use belfry_core::limits::{Bucket, CountMode, RateLimitDecision};
+use belfry_limits::Engine;
+use belfry_limits::memory::MemoryCounters;
+use belfry_limits::redis::{self, RedisCounters};
+use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
 pub use self::active::ActiveLimits;
-pub use self::engine::{Engine, EngineState, EngineStatus};
-use self::memory::MemoryCounters;
-use self::redis::RedisCounters;
 use crate::config::Config;
-use crate::metrics::exposition::Exposition;
-use crate::metrics::{LimitMetrics, families};
-use crate::store::SecretUrl;
+use crate::metrics::LimitMetrics;
 
 /// The addresses and certificates of the configured Redis; none if it is not configured.
 ///
@@ -89,17 +85,5 @@ impl Limits {
         let decision = self.engine.check(mode, buckets, now).await;
         active.record(mode, &decision);
         decision
-    }
-
-    /// Writes the metrics of the engine.
-    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
-        let state = self.engine.state();
-        out.value(&families::RATE_LIMIT_KEYS, state.keys);
-        out.value(&families::RATE_LIMIT_EVICTED_KEYS, state.evicted);
-        out.value(&families::RATE_LIMIT_LOCAL_DECISIONS, state.local_decisions);
-        if let Some(metrics) = self.engine.redis_metrics() {
-            out.value(&families::REDIS_UP, u8::from(state.status == EngineStatus::Redis));
-            metrics.write(out);
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! Logging to stderr: text on a terminal, otherwise JSON.
 
 mod format;
+pub mod request_context;
 
 use std::io::{IsTerminal, stderr};
 use std::panic::PanicHookInfo;
 
+use belfry_runtime::log_throttle::LogThrottle;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -13,7 +15,8 @@ use tracing_subscriber::{Layer, fmt};
 
 use self::format::{HumanFields, JsonEvents};
 use crate::config::{Log, LogFormat, LogLevel};
-use crate::log_throttle;
+
+static PANIC_LINES: LogThrottle = LogThrottle::new("panic");
 
 /// Starts logging, also of panics, once per process; further calls have no effect.
 pub fn start(log: Log) {
@@ -60,7 +63,7 @@ pub fn start(log: Log) {
 /// Logs a panic. Its message is logged only if it is a literal, because formatted text may contain
 /// data of the request.
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    if !log_throttle::PANIC.admits() {
+    if !PANIC_LINES.admits() {
         return;
     }
     let panic_message = panic.payload().downcast_ref::<&'static str>().copied();
@@ -77,7 +80,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::request_context::RequestContext;
+    use crate::log::request_context::RequestContext;
 
     const IN_CHILD: &str = "TEST_PANICS";
 

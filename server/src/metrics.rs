@@ -5,30 +5,23 @@
 
 mod authentication;
 mod evaluation;
-pub mod exposition;
 pub mod families;
 mod http;
 mod limits;
 mod process;
-mod store;
 #[cfg(test)]
 mod tests;
-mod value;
 
 use std::sync::OnceLock;
 
+use belfry_runtime::metrics::Counter;
+use belfry_runtime::metrics::exposition::Exposition;
 use jiff::Timestamp;
 
 pub use self::authentication::{AuthenticationMetrics, SignInCounters, TokenCounters};
 pub use self::evaluation::{EvaluationFailures, EvaluationMetrics};
-use self::exposition::Exposition;
 pub use self::http::{HttpMetrics, RouteMetrics};
-pub use self::limits::{LimitCounters, LimitMetrics, RedisMetrics};
-pub(crate) use self::store::write_caches;
-pub use self::store::{
-    CacheCounters, CacheStatus, OperationMetrics, PostgresMetrics, SqliteMetrics, StoreMetrics,
-};
-pub use self::value::{Counter, Gauge, GaugeGuard, Histogram};
+pub use self::limits::{LimitCounters, LimitMetrics};
 use crate::tls::Tls;
 
 /// The metrics that handlers and background tasks update.

@@ -28,6 +28,7 @@ use belfry_core::oauth::consent::items;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
+pub use belfry_store::{AccountSession, AccountToken, AuthorizedApp};
 
 pub use self::account::{AccountPage, MAX_TOKENS};
 pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
@@ -49,7 +50,6 @@ pub use self::stale_form::StaleForm;
 pub use self::style_sheet::StyleSheet;
 pub use self::trial::{TryErrors, TryFields, TryPage};
 use crate::language::{Language, Localize};
-pub use crate::store::{AccountSession, AccountToken, AuthorizedApp};
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]

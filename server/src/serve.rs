@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use belfry_runtime::log_throttle::LogThrottle;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpStream;
@@ -24,8 +25,9 @@ pub use self::listeners::Listeners;
 use self::slots::Slots;
 use crate::config;
 use crate::http::{HttpService, Peer};
-use crate::log_throttle;
 use crate::tls::Tls;
+
+static ACCEPT_ERROR_LINES: LogThrottle = LogThrottle::new("accepting a connection failed");
 
 /// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
 /// timeout.
@@ -138,7 +140,7 @@ fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
 async fn handle_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
-        if log_throttle::ACCEPT_ERROR.admits() {
+        if ACCEPT_ERROR_LINES.admits() {
             tracing::error!(%error, "accepting a connection failed");
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

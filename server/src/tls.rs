@@ -1,5 +1,7 @@
 //! HTTPS with a certificate and a key file, which are reloaded when they change.
 
+pub mod certificate;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +14,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{InconsistentKeys, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use crate::certificate::{Certificate, describe_pem_error};
 use crate::config::TlsSettings;
+use crate::tls::certificate::{Certificate, describe_pem_error};
 
 /// Interval of checking the files for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

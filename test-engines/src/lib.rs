@@ -28,6 +28,7 @@ mod proxy;
 mod redis;
 mod redis_cluster;
 mod server;
+pub mod shared;
 
 pub use self::chromedriver::Chromedriver;
 pub use self::error::EngineError;

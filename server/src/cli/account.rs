@@ -10,6 +10,7 @@ use std::io::{Write, stdout};
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
+use belfry_store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -19,7 +20,6 @@ use self::password::{new_password, print_password};
 use super::output::counted;
 use super::{CliError, DatabaseUse, audited};
 use crate::config::{ApplicationService, Config, ConfigError};
-use crate::store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
 
 #[derive(Subcommand)]
 pub(super) enum Command {

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, Registration};
+use belfry_store::{Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::output::{counted, escape, json_line, print};
 use super::{CliError, DatabaseUse, audited};
-use crate::store::{Store, StoredApp};
 
 #[derive(Subcommand)]
 pub(super) enum Command {

@@ -5,6 +5,7 @@ mod time;
 use std::collections::HashMap;
 
 use belfry_core::audit::{AuditKind, AuditOutcome};
+use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +15,6 @@ use self::time::parse_time;
 use super::output::{Table, print, print_message};
 use super::{CliError, account, or_dash};
 use crate::config::Config;
-use crate::store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 
 #[derive(Args)]
 pub(super) struct Command {

@@ -4,6 +4,9 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_store::{
+    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, create_backup,
+};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -11,9 +14,6 @@ use super::CliError;
 use super::output::{counted, print_message};
 use super::progress::ProgressBar;
 use crate::config::Config;
-use crate::store::{
-    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, create_backup,
-};
 
 #[derive(Args)]
 pub(super) struct Command {

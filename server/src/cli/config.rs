@@ -1,15 +1,15 @@
 //! `belfry config …`
 
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_store::Store;
 use clap::Subcommand;
 
 use super::CliError;
 use super::output::{print, print_message};
-use crate::application_services::ApplicationServices;
-use crate::clock::{Clock, SystemClock};
+use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, EXAMPLE};
 use crate::limits::redis_servers;
 use crate::pages::Logo;
-use crate::store::Store;
 use crate::tls::Tls;
 
 #[derive(Subcommand)]

@@ -14,11 +14,11 @@ mod response;
 mod running;
 mod server;
 
+use belfry_runtime::clock::{Clock, SystemClock};
 use clap::Args;
 
 use self::report::Report;
 use super::{CliError, config as config_command};
-use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
 
 #[derive(Args)]

@@ -12,6 +12,7 @@ use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::UserRules;
+use belfry_store::{State, Store};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -19,7 +20,6 @@ use self::page::Page;
 use super::CliError;
 use super::account::find;
 use crate::config::Config;
-use crate::store::{State, Store};
 
 #[derive(Args)]
 pub(super) struct Command {

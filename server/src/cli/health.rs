@@ -8,9 +8,9 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::CliError;
+use super::http_client::{CertificateCheck, Response, get};
 use crate::config::Config;
 use crate::http::paths::{HEALTHZ, READYZ};
-use crate::http_client::{CertificateCheck, Response, get};
 
 /// Maximum time of a check. A readiness check waits for the database for up to two seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -8,6 +8,8 @@ use std::io::{Write, stdout};
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::import::ImportedAccount;
 use belfry_core::oauth::account::Role;
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_store::{Account, AccountImport, NO_PASSWORD, SerializedDocument, Store, StoreError};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -15,9 +17,7 @@ use self::report::Report;
 use self::source::{Line, Source};
 use super::output::counted;
 use super::{CliError, DatabaseUse, with_store};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::store::{Account, AccountImport, NO_PASSWORD, SerializedDocument, Store, StoreError};
 
 #[derive(Args)]
 pub(super) struct Command {

@@ -5,8 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use belfry_store::{Database, create_private_directory, must_be_writable};
+
 use super::CliError;
-use crate::store::{Database, create_private_directory, must_be_writable};
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
 /// writes at once, and a restore replaces everything. Other commands do not need the lock.

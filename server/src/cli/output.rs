@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stderr, stdout};
 
+use belfry_store::{State, StoreError};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
 use serde_json::Value;
 
 pub(super) use self::table::Table;
 use super::CliError;
-use crate::store::{State, StoreError};
 
 /// Number of rows that a list reads and writes at once.
 const PAGE: i64 = 1000;

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
-use crate::store::Progress;
+use belfry_store::Progress;
 
 /// Time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -4,15 +4,15 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_store::{Backup, ExistingTokens, restore_backup};
 use clap::Args;
 
 use super::CliError;
 use super::backup::describe;
 use super::lock::lock;
 use super::progress::ProgressBar;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::store::{Backup, ExistingTokens, restore_backup};
 
 #[derive(Args)]
 pub(super) struct Command {

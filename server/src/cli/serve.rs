@@ -2,12 +2,15 @@
 
 mod open;
 mod reload;
+mod service_manager;
 mod stop;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_runtime::log_throttle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
@@ -17,14 +20,11 @@ use self::stop::StopSignals;
 use super::CliError;
 use super::lock::lock;
 use crate::app::AppState;
-use crate::application_services::ApplicationServices;
-use crate::clock::{Clock, SystemClock};
+use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ListenAddress, Overrides};
 use crate::http::HttpService;
 use crate::log;
-use crate::log_throttle;
 use crate::serve::{Listeners, raise_file_limit, serve};
-use crate::service_manager;
 use crate::tls::Tls;
 
 /// Interval of deleting expired rows, and expired rate limit windows from memory.

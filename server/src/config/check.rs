@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
 use super::{Config, ConfigError, Security, UrlSource};
-use crate::store::{NO_SCHEME, SecretUrl};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -70,7 +70,7 @@ impl Config {
                 _ => self.url_error(key, &format!("{NO_SCHEME}; {advice}")),
             });
         }
-        if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::to_postgres) {
+        if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::check_postgres) {
             return Err(self.url_error("database", &error));
         }
         if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {

@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use belfry_store::SecretUrl;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 
 use super::effective::all_keys;
 use super::{Config, ConfigError, RegistrationSource, UrlSource};
-use crate::store::SecretUrl;
 
 /// Reads the file that the operator names.
 pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {

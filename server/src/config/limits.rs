@@ -34,7 +34,7 @@ pub struct LimitSettings {
     pub redis_prefix: String,
     /// How long a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub redis_timeout: Duration,
     /// A PEM file with the certificate authorities of a `rediss://…` server; those of the operating
     /// system when unset.

@@ -5,6 +5,7 @@ use std::iter::successors;
 use std::path::Path;
 use std::str::FromStr;
 
+use belfry_store::SecretUrl;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, ValueHint};
 use serde::Deserialize;
@@ -12,7 +13,6 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::{Config, ConfigError, UrlSource};
-use crate::store::SecretUrl;
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Sha256Digest;
+use belfry_store::SecretUrl;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::effective::OPEN_SECTIONS;
 use super::{Config, RegistrationSource, UrlSource};
-use crate::store::SecretUrl;
 
 /// The settings and sections that a server applies at SIGHUP. All others need a restart.
 const RELOADED: [&str; 6] = [

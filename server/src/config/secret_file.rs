@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Secret;
+use belfry_store::SecretUrl;
 
 use super::{Config, ConfigError};
-use crate::store::SecretUrl;
 
 /// Maximum size of a secret, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;

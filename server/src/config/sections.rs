@@ -106,27 +106,27 @@ pub struct Http {
     pub max_body_bytes: usize,
     /// Maximum time to receive a request head; enforced after at most twice that time.
     #[default(Duration::from_secs(15))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub header_timeout: Duration,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub body_timeout: Duration,
     /// Maximum time of a TLS handshake.
     #[default(Duration::from_secs(10))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub handshake_timeout: Duration,
     /// Maximum time without a request on an open connection.
     #[default(Duration::from_mins(1))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub idle_timeout: Duration,
     /// How long connections are accepted after SIGTERM, while `/readyz` is 503 and connections are
     /// closed after their next response.
-    #[serde(with = "crate::duration::or_zero")]
+    #[serde(with = "belfry_runtime::duration::or_zero")]
     pub shutdown_delay: Duration,
     /// Maximum time for requests in flight after a signal to stop, and after `shutdown_delay`.
     #[default(Duration::from_secs(10))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub shutdown_timeout: Duration,
 }
 
@@ -167,7 +167,7 @@ pub struct Instance {
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
     /// Lifetime of access tokens; until they are revoked when unset.
-    #[serde(with = "crate::duration::some")]
+    #[serde(with = "belfry_runtime::duration::some")]
     pub token_lifetime: Option<Duration>,
     /// The developer documentation named in the OAuth metadata.
     #[default(Url::parse("https://docs.joinmastodon.org/api/").expect("the URL is valid"))]
@@ -197,11 +197,11 @@ pub struct OAuth {
 pub struct Sessions {
     /// Maximum time without a request.
     #[default(Duration::from_hours(14 * 24))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub idle_timeout: Duration,
     /// Maximum lifetime.
     #[default(Duration::from_hours(90 * 24))]
-    #[serde(with = "crate::duration")]
+    #[serde(with = "belfry_runtime::duration")]
     pub absolute_timeout: Duration,
 }
 

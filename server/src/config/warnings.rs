@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
-use crate::certificate::Certificate;
-use crate::store::SecretUrl;
+use crate::tls::certificate::Certificate;
 
 impl Config {
     /// Warnings for the operator, at start and in `belfry config check`.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::AppState;
 use crate::config::RunningSettings;
 use crate::http::extract::client;
-use crate::request_context::RequestContext;
+use crate::log::request_context::RequestContext;
 
 pub use crate::http::extract::client::DIAGNOSTICS_KEY;
 

@@ -15,6 +15,8 @@ use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::form::FormError;
 use belfry_core::oauth::scope::Scope;
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_store::StoreError;
 use bytes::Bytes;
 
 pub(crate) use self::api::ApiError;
@@ -22,14 +24,12 @@ use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::OAuthApiError;
 pub(crate) use self::page::{PageError, rejection_status, security_status, sign_in_status};
+use crate::account_memory::large_bodies::LargeBodyInProgress;
+use crate::account_memory::unread_responses::TooManyUnread;
+use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
-use crate::evaluation_pool::EvaluationError;
+use crate::evaluation::pool::EvaluationError;
 use crate::http::respond::json::JsonBytes;
-use crate::large_bodies::LargeBodyInProgress;
-use crate::log_throttle;
-use crate::passwords::HashQueueFull;
-use crate::store::StoreError;
-use crate::unread_responses::TooManyUnread;
 
 /// Implements conversions of errors that any endpoint can return.
 macro_rules! from_common {
@@ -42,6 +42,8 @@ macro_rules! from_common {
     )*};
 }
 use from_common;
+
+static DATABASE_ERROR_LINES: LogThrottle = LogThrottle::new("database error");
 
 /// An error that any endpoint can return. The layer of the area writes it in the area's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -119,7 +121,7 @@ impl From<StoreError> for CommonError {
         if matches!(error, StoreError::Nul) {
             return Self::Malformed("NUL characters are not allowed".to_owned());
         }
-        if log_throttle::DATABASE_ERROR.admits() {
+        if DATABASE_ERROR_LINES.admits() {
             tracing::error!(%error, "database error");
         }
         match error {

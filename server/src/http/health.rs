@@ -10,6 +10,9 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use belfry_limits::EngineStatus;
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_store::StoreError;
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -18,9 +21,9 @@ use crate::app::AppState;
 use crate::http::diagnostics::{self, DIAGNOSTICS_KEY};
 use crate::http::extract::client;
 use crate::http::respond::json::Json;
-use crate::limits::EngineStatus;
-use crate::log_throttle;
-use crate::store::StoreError;
+
+static NOT_READY_LINES: LogThrottle = LogThrottle::new("not ready");
+static READY_LINES: LogThrottle = LogThrottle::new("ready again");
 
 /// The status of a database that can be used.
 const READY: &str = "ok";
@@ -106,7 +109,7 @@ async fn check_database(state: &AppState) -> String {
             }
         }
     };
-    if log_throttle::NOT_READY.admits() {
+    if NOT_READY_LINES.admits() {
         tracing::warn!(database = status, "not ready");
     }
     status
@@ -126,7 +129,7 @@ async fn reuse(
         _ => {
             let status = check.await;
             let was_ready = last.as_ref().is_none_or(|(_, status)| status == READY);
-            if status == READY && !was_ready && log_throttle::READY.admits() {
+            if status == READY && !was_ready && READY_LINES.admits() {
                 tracing::info!("ready again");
             }
             last.insert((now, status)).1.clone()

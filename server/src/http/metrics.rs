@@ -9,12 +9,13 @@ use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use belfry_runtime::metrics::exposition::{Exposition, Format};
+use belfry_store::metrics::write_caches;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::health::is_operator;
-use crate::metrics::exposition::{Exposition, Format};
-use crate::metrics::{families, write_caches};
+use crate::metrics::families;
 
 /// `GET /metrics` on the main address.
 pub(super) async fn metrics_for_operators(
@@ -42,7 +43,7 @@ fn collect(state: &AppState, format: Format) -> String {
     let mut out = Exposition::new(format);
     state.metrics.write(&mut out);
     out.value(&families::HTTP_MAX_CONNECTIONS, state.config.http.max_connections);
-    state.limits.write_metrics(&mut out);
+    state.limits.engine.write_metrics(&mut out);
     out.value(&families::PASSWORD_HASHES, state.passwords.hash_count.get());
     out.value(&families::PASSWORD_QUEUE, state.passwords.queue_length());
     state.evaluation_pool.failures.write(&mut out);

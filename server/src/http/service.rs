@@ -20,7 +20,7 @@ use crate::http::extract::client::Peer;
 use crate::http::layer::area::{self, Route};
 use crate::http::paths::{HEALTHZ, READYZ};
 use crate::http::router::{Routes, metrics_routes, routes};
-use crate::request_context::{self, RequestContext};
+use crate::log::request_context::{self, RequestContext};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");

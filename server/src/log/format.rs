@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::format::{DefaultFields, Format, Json, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::request_context::RequestContext;
+use crate::log::request_context::RequestContext;
 
 /// Text, with the fields of the request after those of the event.
 #[derive(Default)]

@@ -1,8 +1,9 @@
 //! Metrics of sign-ins and issued tokens.
 
-use super::exposition::Exposition;
+use belfry_runtime::metrics::Counter;
+use belfry_runtime::metrics::exposition::Exposition;
+
 use super::families;
-use super::value::Counter;
 
 /// Attempts to sign in, and issued tokens.
 #[derive(Debug, Default)]

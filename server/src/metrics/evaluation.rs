@@ -1,8 +1,9 @@
 //! Metrics of the evaluation of push rules.
 
-use super::exposition::Exposition;
+use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::metrics::{Counter, Histogram};
+
 use super::families;
-use super::value::{Counter, Histogram};
 
 /// Evaluations of push rules.
 #[derive(Debug)]

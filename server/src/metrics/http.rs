@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::metrics::{Counter, Gauge, Histogram};
 
-use super::exposition::Exposition;
 use super::families;
-use super::value::{Counter, Gauge, Histogram};
 
 /// Metrics of connections and requests.
 #[derive(Debug, Default)]

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::exposition::Exposition;
+use belfry_runtime::metrics::Counter;
+use belfry_runtime::metrics::exposition::Exposition;
+
 use super::families;
-use super::value::{Counter, Histogram};
 
 /// The counters of all limits, by name.
 #[derive(Debug, Default)]
@@ -43,32 +44,5 @@ impl LimitMetrics {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<LimitCounters>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Metrics of the requests to Redis.
-#[derive(Debug)]
-pub struct RedisMetrics {
-    /// Time until a response.
-    pub durations: Histogram,
-    /// Requests without a response in time.
-    pub timeouts: Counter,
-    /// Requests with an error as response, or on a broken connection.
-    pub errors: Counter,
-}
-
-impl Default for RedisMetrics {
-    fn default() -> Self {
-        let (timeouts, errors) = Default::default();
-        Self { durations: Histogram::durations(), timeouts, errors }
-    }
-}
-
-impl RedisMetrics {
-    pub(crate) fn write(&self, out: &mut Exposition) {
-        out.histogram(&families::REDIS_REQUEST_DURATION, &self.durations);
-        let mut failures = out.family(&families::REDIS_FAILURES);
-        failures.value(&["timeout"], self.timeouts.get());
-        failures.value(&["error"], self.errors.get());
     }
 }

@@ -3,11 +3,11 @@
 
 use std::fs;
 
+use belfry_runtime::metrics::exposition::Exposition;
 use jiff::Timestamp;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 
-use super::exposition::Exposition;
 use super::families;
 
 pub(super) fn write(out: &mut Exposition, started_at: Timestamp) {

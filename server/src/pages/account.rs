@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
+use crate::auth::tokens::FirstPartyApp;
 use crate::language::isolate;
-use crate::tokens::FirstPartyApp;
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
 /// key of the token to be revoked.
@@ -35,30 +35,6 @@ pub struct AccountPage<'a> {
     pub now: Timestamp,
 }
 
-impl AuthorizedApp {
-    fn first_party(&self) -> Option<FirstPartyApp<'_>> {
-        FirstPartyApp::from_client_id(&self.client_id)
-    }
-
-    fn title(&self, layout: &Layout<'_>) -> String {
-        match self.first_party() {
-            Some(FirstPartyApp::Matrix) => layout.text("apps-matrix").into_owned(),
-            Some(FirstPartyApp::CommandLine(_)) | None => isolate(&self.name),
-        }
-    }
-
-    /// The host of its website, or a note about a first-party app.
-    fn origin(&self, layout: &Layout<'_>) -> Option<String> {
-        match self.first_party() {
-            Some(FirstPartyApp::Matrix) => Some(layout.text("apps-matrix-note").into_owned()),
-            Some(FirstPartyApp::CommandLine(_)) => {
-                Some(layout.text("apps-issued-note").into_owned())
-            }
-            None => web_host(self.website.as_deref()?).map(|host| isolate(&host)),
-        }
-    }
-}
-
 fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
     TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
@@ -67,6 +43,24 @@ fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
 pub const MAX_TOKENS: i64 = 10;
 
 impl AccountPage<'_> {
+    fn app_title(&self, app: &AuthorizedApp) -> String {
+        match FirstPartyApp::from_client_id(&app.client_id) {
+            Some(FirstPartyApp::Matrix) => self.layout.text("apps-matrix").into_owned(),
+            Some(FirstPartyApp::CommandLine(_)) | None => isolate(&app.name),
+        }
+    }
+
+    /// The host of the website of an app, or a note about a first-party app.
+    fn app_origin(&self, app: &AuthorizedApp) -> Option<String> {
+        match FirstPartyApp::from_client_id(&app.client_id) {
+            Some(FirstPartyApp::Matrix) => Some(self.layout.text("apps-matrix-note").into_owned()),
+            Some(FirstPartyApp::CommandLine(_)) => {
+                Some(self.layout.text("apps-issued-note").into_owned())
+            }
+            None => web_host(app.website.as_deref()?).map(|host| isolate(&host)),
+        }
+    }
+
     /// The tokens of an app that are shown.
     fn tokens_of(&self, app: &AuthorizedApp) -> impl Iterator<Item = &AccountToken> {
         let app = app.app_id;

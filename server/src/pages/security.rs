@@ -6,6 +6,7 @@ use askama::Template;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::sign_up::{AccountError, Field};
 use belfry_core::secret::LookupKey;
+use belfry_store::AccountSession;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
@@ -15,7 +16,6 @@ use crate::http::paths::{
     CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
 };
 use crate::language::Localize;
-use crate::store::AccountSession;
 
 /// The maximum number of sessions on the page.
 pub const MAX_SESSIONS: usize = 50;

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
-use belfry::store::{AuditEvent, AuditFilter};
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::forwarded::TrustedProxies;
+use belfry_store::{AuditEvent, AuditFilter};
 use serde_json::{Value, json};
 
 use crate::support::browser::form;

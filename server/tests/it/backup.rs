@@ -10,15 +10,15 @@ mod versions;
 
 use std::path::Path;
 
-use belfry::store::{
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_store::test_support::options;
+use belfry_store::{
     Backup, BackupError, Database, ExistingTokens, Manifest, Overwrite, create_backup,
     restore_backup,
 };
-use belfry_core::audit::{AuditEntry, AuditKind};
 use jiff::Timestamp;
 
 use crate::support::TestDatabase;
-use crate::support::databases::options;
 
 /// The time of every backup and restore.
 fn now() -> Timestamp {

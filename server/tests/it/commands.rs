@@ -10,6 +10,7 @@ mod health;
 mod import;
 mod lists;
 mod missing;
+mod postgres_tls;
 mod read_only;
 mod secret_files;
 mod selectors;

@@ -8,9 +8,11 @@ mod promtool;
 mod text;
 
 use axum::http::StatusCode;
+use belfry::config::Config;
+use belfry_store::Database;
 
 use self::text::Scrape;
-use crate::support::Service;
+use crate::support::{Service, TestDatabase};
 
 #[tokio::test]
 async fn requests_are_counted_by_route_method_and_status() {
@@ -60,4 +62,26 @@ async fn the_format_depends_on_the_accept_header() {
         assert!(response.text.contains("\nbelfry_panics_total 0\n"), "{accept}");
         assert!(response.text.ends_with(end) && !response.text.contains("\n\n"), "{accept}");
     }
+}
+
+#[tokio::test]
+async fn store_failures_are_counted_in_the_metrics() {
+    let database = TestDatabase::sqlite();
+    let file = database.database.clone();
+    let service = Service::on(database, Config::default()).await;
+    let alice = service.user("alice").await;
+    let failures = async || {
+        let metrics = service.metrics().await;
+        let name =
+            "belfry_store_failures_total{engine=\"sqlite\",operation=\"read\",reason=\"failed\"} ";
+        let count = metrics.lines().find_map(|line| line.strip_prefix(name));
+        count.expect("the metric exists").to_owned()
+    };
+    assert_eq!(failures().await, "0");
+
+    let Database::Sqlite(path) = &file else { panic!("{file:?}") };
+    rusqlite::Connection::open(path).unwrap().execute_batch("drop table rulesets").unwrap();
+
+    assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 500);
+    assert_eq!(failures().await, "1");
 }

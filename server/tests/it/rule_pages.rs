@@ -6,12 +6,12 @@ mod edit;
 mod list;
 mod trial;
 
+use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
 use crate::support::browser::form as encode_form;
 use crate::support::service::config;
 use crate::support::{Browser, Service, TestClient, TestResponse};
-use belfry::config::{Config, LimitMode};
 
 const RULES: &str = "/oauth/account/rules";
 const EDIT: &str = "/oauth/account/rules/edit";

@@ -8,8 +8,8 @@ mod sign_up;
 mod tokens;
 
 use belfry::config::Config;
-use belfry::store::AuditFilter;
 use belfry_core::secret::SplitToken;
+use belfry_store::AuditFilter;
 
 use crate::support::browser::form;
 use crate::support::{Browser, Service, TestDatabase, TestResponse};

@@ -3,20 +3,18 @@
 
 pub(crate) mod browser;
 pub(crate) mod client;
-pub(crate) mod databases;
-pub(crate) mod engines;
 pub(crate) mod files;
 pub(crate) mod oauth_client;
 pub(crate) mod process;
 pub(crate) mod pypi;
 pub(crate) mod service;
-pub(crate) mod skip;
+
+pub(crate) use belfry_store::on_both_engines;
+pub(crate) use belfry_store::test_support::TestDatabase;
+pub(crate) use test_engines::shared::report_skipped;
 
 pub(crate) use self::browser::Browser;
 pub(crate) use self::client::{TestClient, TestResponse};
-pub(crate) use self::databases::TestDatabase;
-pub(crate) use self::engines::on_both_engines;
 pub(crate) use self::oauth_client::OAuthClient;
 pub(crate) use self::process::Process;
 pub(crate) use self::service::Service;
-pub(crate) use self::skip::report_skipped;

@@ -2,12 +2,12 @@
 //! server error, on either engine.
 
 use belfry::config::{Config, LimitMode};
+use belfry_store::test_support::TestDatabase;
 use serde_json::json;
 
 use crate::oauth::basic;
 use crate::rules::pushrules;
 use crate::support::browser::{form, with_query};
-use crate::support::databases::TestDatabase;
 use crate::support::{Service, TestClient, TestResponse};
 
 /// Texts with NUL, which PostgreSQL cannot store, and with rare characters.

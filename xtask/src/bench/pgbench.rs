@@ -20,7 +20,7 @@ pub(super) struct Pgbench {
     pub connections: u16,
 }
 
-/// The insertion of `server/src/store/tokens.rs`, for a token of an app.
+/// The insertion of `store/src/tokens.rs`, for a token of an app.
 pub(super) const TOKEN: &str = r"\set lookup random(1, 9000000000000000000)
 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at)
 select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
@@ -28,7 +28,7 @@ select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
 where not exists (select 1 from apps where id = 1 and disabled_at is not null);
 ";
 
-/// The transaction of `server/src/store/rulesets/save.rs`. It writes the stored document again, of
+/// The transaction of `store/src/rulesets/save.rs`. It writes the stored document again, of
 /// whatever version it is.
 pub(super) const RULE: &str = r"\set account random(1, 10000)
 \startpipeline

@@ -50,8 +50,11 @@ fn source_paths(text: &str) -> impl Iterator<Item = &str> {
         "core/",
         "docs/",
         "fuzz/",
+        "limits/",
         "packaging/",
+        "runtime/",
         "server/",
+        "store/",
         "test-engines/",
         "torture/",
         "xtask/",
@@ -80,7 +83,19 @@ fn named_tests(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the names of all functions in test code.
 fn test_functions() -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    for dir in ["core", "fuzz", "packaging", "server", "test-engines", "torture", "xtask"] {
+    let dirs = [
+        "core",
+        "fuzz",
+        "limits",
+        "packaging",
+        "runtime",
+        "server",
+        "store",
+        "test-engines",
+        "torture",
+        "xtask",
+    ];
+    for dir in dirs {
         for file in rust_files_in(&cargo::root().join(dir))? {
             let text = fs::read_to_string(&file)?;
             let path = file.display().to_string();

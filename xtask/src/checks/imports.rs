@@ -23,7 +23,7 @@ type Module = Vec<String>;
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut count = 0;
-    for package in ["core", "server"] {
+    for package in ["core", "limits", "runtime", "server", "store"] {
         for cycle in find_cycles(&imports(&read_crate(&cargo::root().join(package).join("src"))?)) {
             println!("{package}: {}", describe(&cycle));
             count += 1;

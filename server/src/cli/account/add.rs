@@ -4,12 +4,12 @@ use std::io::{Write, stdout};
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::{Role, check_email, check_name};
+use belfry_store::{AddAccountError, Email, Store};
 use clap::Args;
 use jiff::Timestamp;
 
 use super::password::{new_password, print_password};
 use crate::cli::CliError;
-use crate::store::{AddAccountError, Email, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Add {

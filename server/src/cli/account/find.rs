@@ -1,11 +1,11 @@
 //! Finding the account that an argument names: by its name, id, e-mail address or user id.
 
 use belfry_core::matrix;
+use belfry_store::{Account, Store};
 use jiff::Timestamp;
 
 use crate::cli::CliError;
 use crate::config::Config;
-use crate::store::{Account, Store};
 
 /// What an argument that names an account can be.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! `belfry account list`
 
 use belfry_core::oauth::account::Role;
+use belfry_store::{Account, AccountListFilter, State, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::role_parser;
 use crate::cli::output::{ListOptions, state_parser};
 use crate::cli::{CliError, or_dash};
-use crate::store::{Account, AccountListFilter, State, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {

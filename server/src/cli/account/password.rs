@@ -4,10 +4,10 @@ use std::io::{Write, stdout};
 
 use belfry_core::oauth::account::check_password;
 use belfry_core::secret::Secret;
+use belfry_runtime::random;
 
+use crate::auth::passwords::Passwords;
 use crate::cli::{CliError, read_secret};
-use crate::passwords::Passwords;
-use crate::random;
 
 /// Reads or generates a password. Returns its hash, and the password itself if it was generated.
 pub(super) async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), CliError> {

@@ -2,6 +2,7 @@
 
 use belfry_core::matrix;
 use belfry_core::oauth::scope::Scope;
+use belfry_store::{AuthorizedApp, State, Store};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -10,7 +11,6 @@ use super::list::{email, to_json};
 use crate::cli::output::{counted, json_line, print, print_record};
 use crate::cli::{CliError, or_dash};
 use crate::config::Config;
-use crate::store::{AuthorizedApp, State, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Show {

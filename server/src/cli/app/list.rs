@@ -3,12 +3,12 @@
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::oauth::scope::Scope;
+use belfry_store::{AppListFilter, State, Store, StoredApp};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::CliError;
 use crate::cli::output::{ListOptions, state_parser};
-use crate::store::{AppListFilter, State, Store, StoredApp};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::token::expiry;
+use belfry_runtime::{duration, random};
+use belfry_store::{Store, UpdateOutcome};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{find, title};
+use crate::auth::tokens::FirstPartyApp;
 use crate::cli::output::{json_line, print};
 use crate::cli::{CliError, audited};
-use crate::store::{Store, UpdateOutcome};
-use crate::tokens::FirstPartyApp;
-use crate::{duration, random};
 
 #[derive(Args)]
 pub(in crate::cli) struct Secret {

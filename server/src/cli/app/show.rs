@@ -1,6 +1,7 @@
 //! `belfry app show`
 
 use belfry_core::oauth::app::App;
+use belfry_store::{AppTokens, State, Store};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -8,7 +9,6 @@ use super::find;
 use super::list::to_json;
 use crate::cli::output::{json_line, print, print_record};
 use crate::cli::{CliError, or_dash};
-use crate::store::{AppTokens, State, Store};
 
 #[derive(Args)]
 pub(in crate::cli) struct Show {

@@ -1,5 +1,6 @@
 //! The base URL: whether it leads to this server.
 
+use belfry_runtime::certificate::rejection;
 use rustls::CertificateError;
 use tokio::net::lookup_host;
 use url::Url;
@@ -9,11 +10,10 @@ use super::report::Report;
 use super::response::{json, redirect, summary};
 use super::running::RESTART;
 use super::server::{Running, diagnostics, get, is_healthy};
-use crate::certificate_rejection;
+use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
 use crate::http::diagnostics::DIAGNOSTICS_KEY;
 use crate::http::paths::{HEALTHZ, METADATA};
-use crate::http_client::{CertificateCheck, GetError, Response};
 
 /// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
 const ATTEMPTS: usize = 8;
@@ -105,7 +105,7 @@ fn describe_rejection(
     base_url: &BaseUrl,
 ) -> (String, String) {
     let fix = match reason {
-        reason if certificate_rejection::is_untrusted(reason) => {
+        reason if rejection::is_untrusted(reason) => {
             "use a certificate of a public authority, with its whole chain (fullchain.pem); for a \
              private authority, name its certificate in the variable SSL_CERT_FILE of this command"
                 .to_owned()

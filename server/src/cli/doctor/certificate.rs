@@ -1,10 +1,11 @@
 //! The certificate of `[tls]`.
 
+use belfry_runtime::clock::{Clock, SystemClock};
+
 use super::report::Report;
-use crate::certificate::{Certificate, ValidityProblem};
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::tls::Tls;
+use crate::tls::certificate::{Certificate, ValidityProblem};
 
 pub(super) fn check(config: &Config, report: &mut Report) {
     let Some(files) = &config.tls else {

@@ -1,9 +1,9 @@
 //! Compares clocks: tokens, sessions and codes expire, and data is deleted by the clock.
 
+use belfry_runtime::duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::report::Report;
-use crate::duration;
 
 /// Differences up to this are normal.
 const TOLERANCE: SignedDuration = SignedDuration::from_secs(5);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use belfry_limits::redis::{RedisDiagnosis, RedisMeasurement, diagnose};
+use belfry_store::{Database, Diagnosis, DurabilityRisk, SchemaState, StoreError};
 use tokio::time::timeout;
 
 use super::clock::Clocks;
 use super::report::Report;
 use crate::config::Config;
-use crate::limits::redis::{RedisDiagnosis, RedisMeasurement, diagnose};
 use crate::limits::redis_servers;
-use crate::store::{Database, Diagnosis, DurabilityRisk, SchemaState, StoreError};
 
 /// Maximum time of the diagnosis of an engine.
 const TIMEOUT: Duration = Duration::from_secs(20);

@@ -4,11 +4,11 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use belfry_store::Database;
 use rustix::fs::statvfs;
 
 use super::report::Report;
 use crate::config::Config;
-use crate::store::Database;
 
 /// Free bytes below which writes will fail soon: the WAL may grow to 16 MiB and more.
 const MIN_FREE: u64 = 64 * 1024 * 1024;

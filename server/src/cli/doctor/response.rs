@@ -3,7 +3,7 @@
 use serde_json::Value;
 use url::Url;
 
-use crate::http_client::Response;
+use crate::cli::http_client::Response;
 
 /// Maximum length of a body in a message.
 const MAX_LENGTH: usize = 300;

@@ -9,11 +9,11 @@ use url::Url;
 use super::report::Report;
 use super::response::{json, redirect, summary};
 use super::running;
+use crate::cli::http_client::{CertificateCheck, GetError, Response, get_with_headers};
 use crate::cli::lock::lock_holder;
 use crate::config::Config;
 use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
 use crate::http::paths::{HEALTHZ, READYZ};
-use crate::http_client::{CertificateCheck, GetError, Response, get_with_headers};
 use crate::serve::{file_limit, needed_files};
 
 /// Maximum time of a request.

@@ -2,10 +2,11 @@
 
 use std::io::{Write, stdout};
 
+use belfry_store::{AddAccountError, Progress, StoreError};
+
 use crate::cli::CliError;
 use crate::cli::output::{counted, print_message};
 use crate::cli::progress::ProgressBar;
-use crate::store::{AddAccountError, Progress, StoreError};
 
 /// Maximum number of messages about accounts that exist already.
 const MAX_MESSAGES: u64 = 20;

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_runtime::duration;
+use belfry_store::{Database, Options, Store, StoreError};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{Clock, SystemClock};
-use crate::duration;
-use crate::service_manager;
-use crate::store::{Database, Options, Store, StoreError};
+use super::service_manager;
 
 /// The shortest and the longest delay between two attempts.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));

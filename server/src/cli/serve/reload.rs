@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
 
+use super::service_manager;
 use crate::app::AppState;
 use crate::config::{ChangedSetting, Config, Overrides, SettingValues, is_reloaded};
-use crate::service_manager;
 
 /// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
 /// were logged at start.

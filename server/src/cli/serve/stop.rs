@@ -4,9 +4,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::service_manager;
 use crate::app::AppState;
 use crate::cli::CliError;
-use crate::service_manager;
 
 /// The status while requests in flight are finished, for the service manager.
 const DRAINING: &str = "finishing requests in flight";

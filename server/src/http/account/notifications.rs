@@ -6,6 +6,7 @@ use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
 use belfry_core::rules::{Document, RuleScope};
+use belfry_store::StoredRulesets;
 
 use super::rules::write;
 use super::stale_session::StaleSession;
@@ -17,7 +18,6 @@ use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsView, RejectedForm,
     RejectionReason,
 };
-use crate::store::StoredRulesets;
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
 /// in.

@@ -2,11 +2,13 @@
 
 use belfry_core::limits::Network;
 use belfry_core::secret::Secret;
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_store::{Account, NO_PASSWORD, UpdateOutcome};
 
 use crate::app::AppState;
-use crate::log_throttle;
-use crate::passwords::{HashQueueFull, needs_rehash};
-use crate::store::{Account, NO_PASSWORD, UpdateOutcome};
+use crate::auth::passwords::{HashQueueFull, needs_rehash};
+
+static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
 
 /// Returns the account if this is its password. A missing account costs the same time, so that
 /// timing does not reveal which accounts exist. The password may be changed during the
@@ -48,7 +50,7 @@ async fn rehash(
             Err(_) => Ok(Some(account)),
         },
         Err(error) => {
-            if log_throttle::REHASH_ERROR.admits() {
+            if REHASH_ERROR_LINES.admits() {
                 tracing::warn!(%error, "failed to rehash a password");
             }
             Ok(Some(account))

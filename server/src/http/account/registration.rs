@@ -4,11 +4,11 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::{FieldError, Role};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
+use belfry_store::{Account, AddAccountError, Email, StoreError};
 
 use crate::app::AppState;
+use crate::auth::passwords::HashQueueFull;
 use crate::http::extract::audit::Audit;
-use crate::passwords::HashQueueFull;
-use crate::store::{Account, AddAccountError, Email, StoreError};
 
 /// Why a valid sign-up created no account.
 pub(crate) enum RegistrationError {

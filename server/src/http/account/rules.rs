@@ -15,6 +15,7 @@ use belfry_core::rules::{
     User,
 };
 use belfry_core::text::escape_invisible;
+use belfry_store::RuleWriteError;
 
 use self::edit::Edit;
 use self::form::{RuleChange, RuleForm};
@@ -29,7 +30,6 @@ use crate::pages::{
     self, AccountSection, Notice, RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields,
     rule_anchor,
 };
-use crate::store::RuleWriteError;
 
 /// `GET /oauth/account/rules`
 pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> Response {

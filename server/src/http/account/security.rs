@@ -8,20 +8,20 @@ mod sessions;
 use axum::response::Response;
 use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::secret::Secret;
+use belfry_store::{Account, StoreError};
 
 pub(crate) use self::change_password::change_password;
 pub(crate) use self::data::download_data;
 pub(crate) use self::deletion::{keep_account, request_deletion};
 pub(crate) use self::sessions::{end_other_sessions, end_session};
 use super::password::verify_password;
+use crate::auth::passwords::HashQueueFull;
 use crate::http::error::{PageError, security_status};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::paths::{END_SESSION, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_retry_after};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
-use crate::passwords::HashQueueFull;
-use crate::store::{Account, StoreError};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn security_page(session: BrowserSession) -> Response {

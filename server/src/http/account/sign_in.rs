@@ -4,9 +4,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
+use belfry_store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 use url::Url;
 
 use crate::app::AppState;
+use crate::auth::passwords::HashQueueFull;
 use crate::config::RegistrationPolicy;
 use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, sign_in_status};
@@ -18,8 +20,6 @@ use crate::http::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 use crate::http::respond::page::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
-use crate::passwords::HashQueueFull;
-use crate::store::{Account, SignInOutcome, StoreError, UpdateOutcome};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {

@@ -5,6 +5,7 @@ use axum::response::Response;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_store::{Account, SignInOutcome, StoreError};
 use jiff::SignedDuration;
 use url::Url;
 
@@ -20,7 +21,6 @@ use crate::http::oauth::pending::{PendingAuthorization, resume_path};
 use crate::http::paths::{SIGN_IN, SIGN_UP, with_language};
 use crate::http::respond::page::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignInError, SignUpPage};
-use crate::store::{Account, SignInOutcome, StoreError};
 
 /// Time after a sign-up in which the same form signs in to the new account: a double submit.
 const DOUBLE_SUBMIT: SignedDuration = SignedDuration::from_mins(1);

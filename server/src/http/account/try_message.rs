@@ -10,16 +10,16 @@ use belfry_core::percent::decode_segment;
 use belfry_core::rules::explain::UserRules;
 use belfry_core::rules::preferences::Subject;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
+use belfry_store::{Account, StoredRulesets};
 
 use super::stale_session::StaleSession;
-use crate::evaluation_pool::EvaluationError;
+use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::paths::{ACCOUNT_TRY, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::pages::{self, AccountSection, TryErrors, TryFields, TryPage};
-use crate::store::{Account, StoredRulesets};
 
 /// `GET /oauth/account/try`
 pub(crate) async fn try_page(session: BrowserSession) -> Response {

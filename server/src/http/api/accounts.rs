@@ -9,9 +9,11 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::SignUp;
 use belfry_core::oauth::validation::ValidationErrors;
+use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
+use crate::auth::tokens::TokenIssuer;
 use crate::config::RegistrationPolicy;
 use crate::http::account::registration::{RegistrationError, register, validate};
 use crate::http::error::{ApiError, CommonError};
@@ -23,8 +25,6 @@ use crate::http::paths::PROFILE;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
-use crate::store::Account;
-use crate::tokens::TokenIssuer;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(

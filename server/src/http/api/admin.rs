@@ -11,6 +11,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::routing::{MethodRouter, get, post};
 use belfry_core::oauth::scope::Scope;
+use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
@@ -18,7 +19,6 @@ use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::respond::json::Json;
-use crate::store::Account;
 
 /// The id of an account in a path. Anything but a number is the id of no account.
 pub(crate) struct AccountId(i64);

@@ -7,14 +7,14 @@ use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::oauth::validation::ValidationErrors;
+use belfry_store::StoreError;
 use serde_json::{Map, Value, json};
 
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
+use crate::auth::passwords::HashQueueFull;
+use crate::auth::tokens::IssueError;
 use crate::http::respond::json::Json;
 use crate::language::{Language, Localize};
-use crate::passwords::HashQueueFull;
-use crate::store::StoreError;
-use crate::tokens::IssueError;
 
 /// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
 #[derive(Debug, thiserror::Error)]

@@ -9,16 +9,16 @@ use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::percent::PercentError;
 use belfry_core::rules::{PathError, RuleAccess, RuleError};
+use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
-use crate::evaluation_pool::EvaluationError;
+use crate::account_memory::large_bodies::LargeBodyInProgress;
+use crate::account_memory::unread_responses::TooManyUnread;
+use crate::auth::passwords::HashQueueFull;
+use crate::auth::tokens::IssueError;
+use crate::evaluation::pool::EvaluationError;
 use crate::http::respond::json::Json;
-use crate::large_bodies::LargeBodyInProgress;
-use crate::passwords::HashQueueFull;
-use crate::store::{RuleWriteError, StoreError};
-use crate::tokens::IssueError;
-use crate::unread_responses::TooManyUnread;
 
 /// An error of the push rules or of the other endpoints for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,12 +4,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::GrantError;
+use belfry_store::StoreError;
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
+use crate::auth::tokens::IssueError;
 use crate::http::respond::json::Json;
-use crate::store::StoreError;
-use crate::tokens::IssueError;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
 #[derive(Debug, thiserror::Error)]

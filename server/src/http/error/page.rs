@@ -3,15 +3,15 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
+use belfry_store::{RuleWriteError, StoreError};
 
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
-use crate::evaluation_pool::EvaluationError;
-use crate::large_bodies::LargeBodyInProgress;
+use crate::account_memory::large_bodies::LargeBodyInProgress;
+use crate::account_memory::unread_responses::TooManyUnread;
+use crate::evaluation::pool::EvaluationError;
 use crate::pages::{ErrorCause, RejectionReason, SecurityError, SignInError};
-use crate::store::{RuleWriteError, StoreError};
-use crate::unread_responses::TooManyUnread;
 
 /// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]

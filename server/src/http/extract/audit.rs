@@ -11,7 +11,7 @@ use belfry_core::request::RequestId;
 
 use crate::app::AppState;
 use crate::http::extract::client::Client;
-use crate::request_context::RequestContext;
+use crate::log::request_context::RequestContext;
 
 /// Creates the audit events of a request.
 #[derive(Clone)]

@@ -9,11 +9,11 @@ use belfry_core::oauth::bearer::extract_token;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_core::secret::SplitToken;
+use belfry_store::StoredToken;
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::client::{Client, Credential};
-use crate::store::StoredToken;
 
 /// A valid access token. Handlers that extract it reject requests without one.
 pub(crate) struct Bearer {

@@ -9,14 +9,14 @@ use belfry_core::oauth::bearer::{self, MultipleTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
+use belfry_store::StoredToken;
 use jiff::Timestamp;
 
 use crate::app::AppState;
-use crate::application_services::ApplicationService;
+use crate::auth::application_services::ApplicationService;
 use crate::http::error::CommonError;
 use crate::limits::ActiveLimits;
-use crate::request_context::RequestContext;
-use crate::store::StoredToken;
+use crate::log::request_context::RequestContext;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 

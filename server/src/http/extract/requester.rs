@@ -15,10 +15,10 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use crate::app::AppState;
-use crate::application_services::ApplicationService;
+use crate::auth::application_services::ApplicationService;
 use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
-use crate::request_context::RequestContext;
+use crate::log::request_context::RequestContext;
 
 /// The user that a request acts for. Handlers that extract it reject unauthenticated requests.
 pub(crate) struct Requester {

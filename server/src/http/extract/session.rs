@@ -10,6 +10,8 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
+use belfry_runtime::random;
+use belfry_store::{Account, Session, SignInOutcome};
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -20,10 +22,8 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
+use crate::log::request_context::RequestContext;
 use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice, PendingDeletion};
-use crate::random;
-use crate::request_context::RequestContext;
-use crate::store::{Account, Session, SignInOutcome};
 
 /// Minimum seconds between two updates of a session's last use.
 const LAST_USE_INTERVAL: i64 = 60;

@@ -6,18 +6,18 @@ use axum::extract::State;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
+use belfry_runtime::random;
+use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
+use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
 use crate::http::account::password::verify_password;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
-use crate::random;
-use crate::request_context::RequestContext;
-use crate::store::Account;
-use crate::tokens::{FirstPartyApp, TokenIssuer};
+use crate::log::request_context::RequestContext;
 
 /// `GET login`: the supported login types.
 pub(crate) async fn get_login_flows() -> Json<Value> {

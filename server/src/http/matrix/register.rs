@@ -11,19 +11,19 @@ use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
 use belfry_core::oauth::account::{self, Role, check_free_name, check_password};
 use belfry_core::percent;
+use belfry_runtime::random;
+use belfry_store::AddAccountError;
 use serde_json::{Value, json};
 
 use super::login::login_response;
 use crate::app::AppState;
+use crate::auth::tokens::{FirstPartyApp, first_party_app};
 use crate::config::RegistrationPolicy;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
-use crate::random;
-use crate::store::AddAccountError;
-use crate::tokens::{FirstPartyApp, first_party_app};
 
 /// `POST register`.
 pub(crate) async fn register(

@@ -17,6 +17,8 @@ use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::response::Delivery;
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{Secret, SplitToken};
+use belfry_runtime::random;
+use belfry_store::{Account, CodeOutcome, Consent, StoredRequest};
 use jiff::Timestamp;
 
 use crate::http::error::PageError;
@@ -27,8 +29,6 @@ use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 use crate::http::respond::page::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
-use crate::random;
-use crate::store::{Account, CodeOutcome, Consent, StoredRequest};
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);

@@ -11,18 +11,20 @@ use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
 use belfry_core::secret::{HashedSecret, LookupKey, SplitToken};
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_store::{Account, RedeemError, StoreError};
 use serde::Serialize;
 
 use crate::app::AppState;
+use crate::auth::tokens::{IssuedToken, TokenIssuer};
 use crate::http::error::OAuthApiError;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
-use crate::log_throttle;
-use crate::store::{Account, RedeemError, StoreError};
-use crate::tokens::{IssuedToken, TokenIssuer};
+
+static CODE_REJECTED_LINES: LogThrottle = LogThrottle::new("rejected the redemption of a code");
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
@@ -93,7 +95,7 @@ async fn redeem(
     let stored = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
     let grant = stored.grant;
     if let Err(error) = grant.check_redemption(attempt, stored.token.is_some(), now) {
-        if log_throttle::CODE_REJECTED.admits() {
+        if CODE_REJECTED_LINES.admits() {
             tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
         }
         if let (GrantError::Replayed, Some(token)) = (error, stored.token) {

@@ -10,14 +10,14 @@ use belfry_core::rules::evaluation_request::{EvaluateRequest, RequestedMember};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::index::Members;
 use belfry_core::rules::work::WorkBudget;
+use belfry_store::{RulesetsSnapshot, StoreError};
 
 use crate::app::AppState;
+use crate::evaluation::rule_index::CachedRules;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::respond::json::JsonBytes;
-use crate::rule_index::CachedRules;
-use crate::store::{RulesetsSnapshot, StoreError};
 
 /// The maximum size of a batch, in members and in bytes of rules. It bounds the memory and the time
 /// until other requests are evaluated.

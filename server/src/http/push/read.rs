@@ -7,17 +7,17 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use belfry_core::json::to_bytes;
 use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsExport, RulesetsResponse, User};
+use belfry_store::StoredRulesets;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 
 use super::path::{FixedPath, KindPath, RulePath, RulesetPath};
+use crate::account_memory::unread_responses::UnreadResponses;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;
 use crate::http::respond::json::JsonBytes;
-use crate::store::StoredRulesets;
-use crate::unread_responses::UnreadResponses;
 
 /// `GET …/pushrules/`
 pub(crate) async fn get_all_rulesets(

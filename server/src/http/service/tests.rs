@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use belfry_runtime::clock::FakeClock;
+use belfry_store::{Database, Store};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 
 use super::*;
-use crate::clock::FakeClock;
 use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
 use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
-use crate::store::{Database, Store};
 
 /// The state of a service with default settings and an empty database in this folder.
 pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {

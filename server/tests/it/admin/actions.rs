@@ -1,8 +1,8 @@
 //! What admins do about accounts, with its audit events.
 
 use axum::http::StatusCode;
-use belfry::store::AuditFilter;
 use belfry_core::oauth::account::Role;
+use belfry_store::AuditFilter;
 use serde_json::{Value, json};
 
 use super::{id_of, root, set_role};
@@ -22,7 +22,7 @@ on_both_engines! {
 /// that of the last response.
 async fn events(service: &Service, request_id: &str) -> Vec<Value> {
     let events = service.store().audit_events(AuditFilter::default(), 100).await.unwrap();
-    let event = |event: &belfry::store::AuditEvent| {
+    let event = |event: &belfry_store::AuditEvent| {
         let is_last = event.request_id.as_deref() == Some(request_id);
         json!([event.kind, event.account_id, event.detail, event.address, is_last])
     };

@@ -1,8 +1,8 @@
 //! Lists of accounts: filters, pages and links.
 
 use axum::http::StatusCode;
-use belfry::store::{Account, NO_PASSWORD};
 use belfry_core::oauth::account::Role;
+use belfry_store::{Account, NO_PASSWORD};
 use serde_json::{Value, json};
 
 use super::root;

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use test_engines::Postgres;
+use test_engines::shared::engine_url;
 
-use crate::support::databases::engine_url;
 use crate::support::process::{add_account, belfry, run, run_successfully};
 use crate::support::{Process, TestDatabase};
 

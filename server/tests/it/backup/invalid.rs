@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use belfry::store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
+use belfry_store::test_support::options;
+use belfry_store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
 
 use tempfile::TempDir;
 
@@ -12,7 +13,6 @@ use super::load::account;
 use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::TestDatabase;
-use crate::support::databases::options;
 
 /// A database with rows of all kinds, and its backup in a directory.
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
@@ -174,7 +174,7 @@ async fn an_empty_database_of_a_server_is_restored_into(target: TestDatabase) {
     let (source, _folder, file) = new_backup().await;
     let store = target.open().await;
     // A server does this at its start.
-    store.sweep(&belfry::store::RetentionSettings::default(), now()).await.unwrap();
+    store.sweep(&belfry_store::RetentionSettings::default(), now()).await.unwrap();
     drop(store);
 
     restore(&file, &target).await;

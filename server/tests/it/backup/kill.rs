@@ -1,6 +1,7 @@
 //! A restore that is killed leaves an empty database or a complete one.
 
-use crate::support::databases::engine_url;
+use test_engines::shared::engine_url;
+
 use crate::support::process::belfry;
 
 /// Runs some rounds of a scenario of `cargo xtask torture`.

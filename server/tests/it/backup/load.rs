@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use belfry::store::{Account, Overwrite, Progress, Report, create_backup};
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
+use belfry_store::test_support::options;
+use belfry_store::{Account, Overwrite, Progress, Report, create_backup};
 use tokio::task::JoinSet;
 
 use super::now;
 use super::rows::sqlite_rows;
 use crate::support::TestDatabase;
-use crate::support::databases::options;
 
 const WRITERS: i64 = 64;
 
@@ -124,10 +124,10 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     drop(store);
     let drop_rows = "delete from accounts; delete from audit_events";
     client.batch_execute(drop_rows).await.unwrap();
-    let backup = belfry::store::Backup::open(&file).unwrap();
+    let backup = belfry_store::Backup::open(&file).unwrap();
     let event = AuditEntry::of_command(now(), AuditKind::Restore);
-    let tokens = belfry::store::ExistingTokens::Keep;
-    belfry::store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)
+    let tokens = belfry_store::ExistingTokens::Keep;
+    belfry_store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)
         .await
         .unwrap();
     let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);

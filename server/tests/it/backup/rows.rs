@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use belfry::store::{Database, ExistingTokens};
+use belfry_store::{Database, ExistingTokens};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
 

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use test_engines::shared::report_skipped;
+
 use super::Workspace;
 use crate::support::process::run;
-use crate::support::skip::report_skipped;
 
 /// The completion script of a shell.
 fn script(shell: &str) -> String {

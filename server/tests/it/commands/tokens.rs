@@ -1,6 +1,12 @@
 //! `belfry token …`
 
+use belfry_core::secret::SplitToken;
+use belfry_store::test_support::options;
+use belfry_store::{Database, Store};
+use jiff::{SignedDuration, Timestamp};
+
 use super::Workspace;
+use crate::support::process::{add_account, run_successfully};
 
 #[test]
 fn an_unknown_scope_is_rejected() {
@@ -28,4 +34,22 @@ fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {
         );
     }
     assert!(revoke("--stdin=x", "").contains("error: "));
+}
+
+#[tokio::test]
+async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
+    let folder = tempfile::tempdir().unwrap();
+    add_account(folder.path(), "alice");
+    for (settings, lifetime) in
+        [("", None), ("[oauth]\ntoken_lifetime = \"1h\"\n", Some(SignedDuration::from_hours(1)))]
+    {
+        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        let token = run_successfully(folder.path(), &["token", "issue", "alice"]);
+        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
+        let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
+        let token =
+            store.token(SplitToken::parse(token.trim()).unwrap().hashed()).await.unwrap().unwrap();
+        let actual = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
+        assert_eq!(actual, lifetime, "{settings}");
+    }
 }

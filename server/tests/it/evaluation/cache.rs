@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use belfry::rule_index::RuleIndexCache;
-use belfry::store::Store;
+use belfry::evaluation::rule_index::RuleIndexCache;
+use belfry_store::Store;
 use serde_json::{Value, json};
 
 use super::many::{add_accounts, add_silent_rule};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use belfry::store::{Account, SaveOutcome, SerializedDocument, Store};
 use belfry_core::oauth::account::Role;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use serde_json::{Value, json};

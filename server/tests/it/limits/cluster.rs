@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use test_engines::RedisCluster;
+use test_engines::shared::{own_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
 use super::nodes::node;
 use super::outage::{Load, admitted, get, has_metric, wait_until};
-use crate::counters::engine::{own_cluster, shared_cluster};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
 

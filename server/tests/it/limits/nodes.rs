@@ -4,10 +4,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use tempfile::TempDir;
 use test_engines::Redis;
+use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 
 use crate::support::Process;
-use crate::support::databases::engine_url;
 
 /// A node with this Redis and these further settings.
 pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {

@@ -1,8 +1,8 @@
 //! The limit table over HTTP: which requests are counted, under which key, and how many are
 //! admitted.
 
-use belfry::clock::Clock;
 use belfry::config::{Config, LimitMode};
+use belfry_runtime::clock::Clock;
 
 use super::{admitted, is_admitted};
 use crate::support::client::address;
@@ -286,7 +286,7 @@ async fn a_rejected_request_does_not_use_the_database() {
     let lock = client.transaction().await.unwrap();
     let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
     lock.batch_execute(tables).await.unwrap();
-    let unknown = belfry::random::secret(service.clock.now());
+    let unknown = belfry_runtime::random::secret(service.clock.now());
     let made_up = anonymous.with_token(unknown.reveal());
     for request in [
         "GET /_matrix/client/v3/pushrules/",

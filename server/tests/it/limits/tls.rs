@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use test_engines::shared::engine_url;
 use test_engines::{Redis, RedisCluster, free_port};
 
 use super::outage::admitted;
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::files::write_certificate;
 use crate::support::process::belfry;
 

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode, RegistrationPolicy};
-use belfry::store::{AuditFilter, NO_PASSWORD};
+use belfry_store::{AuditFilter, NO_PASSWORD};
 use serde_json::{Value, json};
 
 use super::{password, post, registration};

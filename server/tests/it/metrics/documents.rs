@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use belfry::metrics::families::{self, Family, Kind};
+use belfry::metrics::families;
+use belfry_runtime::metrics::{Family, Kind};
 use serde_json::Value;
 
 const GUIDE: &str = include_str!("../../../../docs/operating.md");
@@ -48,8 +49,7 @@ fn the_table_lists_every_family_with_its_type_and_labels() {
             (&**name, (&**kind, labels.iter().map(|(label, _)| &**label).collect()))
         })
         .collect();
-    let declared: BTreeMap<&str, (&str, Vec<&str>)> = families::ALL
-        .iter()
+    let declared: BTreeMap<&str, (&str, Vec<&str>)> = families::all()
         .map(|family| (family.name, (family.kind.as_str(), family.labels.to_vec())))
         .collect();
     assert_eq!(documented, declared);
@@ -57,7 +57,7 @@ fn the_table_lists_every_family_with_its_type_and_labels() {
 
 #[test]
 fn names_follow_the_conventions_of_prometheus() {
-    for Family { name, kind, help, .. } in families::ALL {
+    for Family { name, kind, help, .. } in families::all() {
         let prefixes = ["belfry_", "process_"];
         assert!(prefixes.iter().any(|prefix| name.starts_with(prefix)), "{name}");
         assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
@@ -119,8 +119,7 @@ fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
 /// The family of a name, which may have the suffix of a histogram.
 fn family(name: &str) -> Option<&'static Family> {
     let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
-    let all = families::ALL;
-    all.iter().find(|family| match family.kind {
+    families::all().find(|family| match family.kind {
         Kind::Histogram => Some(family.name) == base,
         _ => family.name == name,
     })
@@ -154,7 +153,7 @@ fn the_dashboard_uses_metrics_and_labels_that_exist() {
     for expression in expressions() {
         check_expression(&expression, &mut used);
     }
-    let missing = families::ALL.iter().map(|family| family.name);
+    let missing = families::all().map(|family| family.name);
     let missing: Vec<&str> = missing.filter(|name| !used.contains(name)).collect();
     assert_eq!(missing, ["process_virtual_memory_bytes"], "and shows the others");
 }

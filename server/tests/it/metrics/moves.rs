@@ -112,7 +112,7 @@ async fn every_family_changes_with_its_event() {
     // With SQLite alone, the cache is never disabled.
     let needs_postgres = |name: &str| name.contains("postgres") || name == "belfry_cache_enabled";
     let needs_redis = |name: &str| name.contains("redis") || name.contains("local_decisions");
-    for name in families::ALL.iter().map(|family| family.name) {
+    for name in families::all().map(|family| family.name) {
         if needs_postgres(name) && !has_postgres || needs_redis(name) && !has_redis {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Many rules on the page.
 
-use belfry::store::SerializedDocument;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use belfry_store::SerializedDocument;
 use serde_json::json;
 
 use super::{Alice, PAGE};

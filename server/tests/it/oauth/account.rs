@@ -1,7 +1,7 @@
 //! The account page: access to it, and its contents.
 
 use axum::http::StatusCode;
-use belfry::store::NewToken;
+use belfry_store::NewToken;
 
 use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
@@ -172,7 +172,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue(None, "read").await;
     let expiring = NewToken {
-        secret: belfry::random::secret(service.now()).hashed(),
+        secret: belfry_runtime::random::secret(service.now()).hashed(),
         app_id: 1,
         account_id: Some(alice),
         scopes: "read".parse().unwrap(),
@@ -236,7 +236,7 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
-        secret: belfry::random::secret(service.now()).hashed(),
+        secret: belfry_runtime::random::secret(service.now()).hashed(),
         app_id: app,
         account_id: Some(alice),
         scopes: "read".parse().unwrap(),

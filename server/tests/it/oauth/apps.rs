@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
-use belfry::store::AppListFilter;
+use belfry_store::AppListFilter;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;

@@ -1,7 +1,7 @@
 //! Sign-in with password hashes that were imported from other systems.
 
-use belfry::store::{Account, AccountImport};
 use belfry_core::oauth::account::Role;
+use belfry_store::{Account, AccountImport};
 use serde_json::json;
 
 use crate::support::service::unlimited;

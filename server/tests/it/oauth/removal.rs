@@ -1,7 +1,7 @@
 //! Removal of an app's access at `/oauth/account`.
 
 use axum::http::StatusCode;
-use belfry::tokens::{FirstPartyApp, TokenIssuer};
+use belfry::auth::tokens::{FirstPartyApp, TokenIssuer};
 use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, app_named, authorize_app, with_alice};

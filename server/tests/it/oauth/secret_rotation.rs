@@ -1,7 +1,7 @@
 //! Rotation of client secrets: the old one is accepted for some time.
 
 use belfry::config::Config;
-use belfry::random;
+use belfry_runtime::random;
 use jiff::SignedDuration;
 
 use crate::support::oauth_client::{error_of, oauth_error};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use belfry::config::Sessions;
-use belfry::store::ExistingAccess;
+use belfry_store::ExistingAccess;
 
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use test_engines::shared::engine_url;
 use test_engines::{Postgres, free_port};
 
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::process::{belfry, run};
 
 const WAITING: &str = "waiting for the database";

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry::store::Database;
-use belfry::store::{Options, Store, StoreError};
+use belfry_store::Database;
+use belfry_store::{Options, Store, StoreError};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use test_engines::Postgres;
+use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::process::run_successfully;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -125,7 +125,7 @@ impl Load {
         while !self.stop.load(Ordering::Relaxed) {
             let start = Instant::now();
             let write = async {
-                let session = belfry::random::secret(Timestamp::UNIX_EPOCH).hashed();
+                let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed();
                 store.end_session(session.lookup).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };

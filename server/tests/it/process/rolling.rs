@@ -6,12 +6,12 @@ mod load;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use belfry_store::test_support::{execute, newest, next_migration};
 use tempfile::TempDir;
+use test_engines::shared::engine_url;
 use test_engines::{EngineError, Proxy, free_port};
 
 use self::load::Load;
-use crate::store::upgrade::{execute, newest, next_migration};
-use crate::support::databases::engine_url;
 use crate::support::process::belfry;
 use crate::support::{Process, TestDatabase, report_skipped};
 

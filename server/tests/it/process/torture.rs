@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use test_engines::programs;
+use test_engines::shared::engine_url;
+use test_engines::shared::report_skipped;
 use torture::{Outcome, Settings};
 
-use crate::support::databases::engine_url;
 use crate::support::files::set_mode;
-use crate::support::skip::report_skipped;
 
 /// Runs some rounds of a scenario with this binary.
 fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use test_engines::Postgres;
+use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 
 use super::{RULES, issue_token, json_lines};
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::process::{add_account, run_successfully};
 
 /// Sends requests until 1,000 have failed with this status, and returns how many did.

@@ -1,8 +1,8 @@
 //! The list of all rules.
 
 use axum::http::StatusCode;
-use belfry::store::SerializedDocument;
 use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use belfry_store::SerializedDocument;
 use serde_json::json;
 
 use super::{Alice, EDIT, RULES, TRY, forms, hostile_names, location, row, rule_path};

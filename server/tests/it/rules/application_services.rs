@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
-use belfry::store::NO_PASSWORD;
+use belfry_store::NO_PASSWORD;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules};

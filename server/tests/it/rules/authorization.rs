@@ -1,7 +1,7 @@
 //! Access tokens in the header or the query, their scopes and their expiry.
 
 use axum::http::StatusCode;
-use belfry::store::NewToken;
+use belfry_store::NewToken;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules, service};
@@ -152,7 +152,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
 
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
-    let token = belfry::random::secret(service.now());
+    let token = belfry_runtime::random::secret(service.now());
     let new = NewToken {
         secret: token.hashed(),
         app_id: 1,

@@ -1,7 +1,7 @@
 //! Deleting the account on the security page, after a day.
 
-use belfry::store::UpdateOutcome;
 use belfry_core::oauth::account::Role;
+use belfry_store::UpdateOutcome;
 
 use super::{FIREFOX, SECURITY, alice, events, is_signed_in, signed_in};
 use crate::support::{Browser, Service, TestResponse, on_both_engines};

@@ -4,20 +4,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use belfry::app::AppState;
-use belfry::clock::{Clock, FakeClock};
 use belfry::config::{Config, LimitMode};
 use belfry::http::{HttpService, Peer};
-use belfry::random;
-use belfry::store::{Account, Database, NewToken, Store, StoredApp};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
+use belfry_runtime::clock::{Clock, FakeClock};
+use belfry_runtime::random;
+use belfry_store::test_support::TestDatabase;
+use belfry_store::{Account, Database, NewToken, Store, StoredApp};
 use jiff::Timestamp;
 
 use super::browser::Browser;
 use super::client::TestClient;
-use super::databases::TestDatabase;
 use super::oauth_client::OAuthClient;
 
 /// The initial time of the fake clock, in seconds since the Unix epoch.

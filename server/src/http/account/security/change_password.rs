@@ -5,6 +5,7 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::check_password;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::Secret;
+use belfry_store::{Account, StoreError, UpdateOutcome};
 
 use super::{confirm_password, show};
 use crate::http::account::password::verify_password;
@@ -15,7 +16,6 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::paths::ACCOUNT_SECURITY;
 use crate::http::respond::page::{redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
-use crate::store::{Account, StoreError, UpdateOutcome};
 
 /// `POST /oauth/account/security/password`: replaces the password, ends all other sessions and
 /// revokes all tokens.

@@ -7,6 +7,7 @@ use belfry_core::json::to_bytes;
 use belfry_core::matrix::user_id;
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::rules::{RulesetsResponse, User};
+use belfry_store::{Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,7 +17,6 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::respond::json::JsonBytes;
 use crate::http::respond::page::{redirect_to_sign_in, respond, with_security_headers};
 use crate::pages::AccountSection;
-use crate::store::{Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp};
 
 /// Maximum numbers of sessions, of tokens of each app and of audit events in a download.
 const MAX_SESSIONS: i64 = 1000;

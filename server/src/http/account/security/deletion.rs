@@ -6,6 +6,7 @@ use belfry_core::oauth::account::DELETION_DELAY;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::Secret;
+use belfry_store::AccountUpdate;
 
 use super::{confirm_password, show};
 use crate::http::error::PageError;
@@ -15,7 +16,6 @@ use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::paths::{ACCOUNT_SECURITY, with_language};
 use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
-use crate::store::AccountUpdate;
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account, after its password
 /// was entered again.

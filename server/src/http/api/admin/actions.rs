@@ -7,6 +7,7 @@ use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
 use belfry_core::oauth::scope::Scope;
+use belfry_store::{AccountDeletion, AccountUpdate, UpdateOutcome};
 use serde_json::{Value, json};
 
 use super::AccountId;
@@ -16,7 +17,6 @@ use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Form;
 use crate::http::respond::json::Json;
-use crate::store::{AccountDeletion, AccountUpdate, UpdateOutcome};
 
 /// `POST /api/v1/admin/accounts/:id/action`: the action in `type`, for the reason in `text`.
 pub(crate) async fn act(

@@ -2,12 +2,12 @@
 
 use belfry_core::admin::role_id;
 use belfry_core::oauth::account::Role;
+use belfry_store::Account;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::api::accounts::{account_entity, role_name};
-use crate::store::Account;
 
 /// `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
 pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {

@@ -9,6 +9,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::limits::{Bucket, CountMode, Network};
+use belfry_store::Account;
 
 use super::headers::GuardOutcome;
 use crate::app::AppState;
@@ -16,7 +17,6 @@ use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::Audit;
 use crate::limits::ActiveLimits;
-use crate::store::Account;
 
 /// The abuse limits of one client. Every key contains the client's network, because an attacker
 /// could otherwise lock a user out.

@@ -5,17 +5,17 @@ use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, user_id};
 use belfry_core::oauth::account::{self, Role, check_name};
+use belfry_store::{AddAccountError, NO_PASSWORD};
 use serde_json::Value;
 
 use super::super::login::login_response;
 use super::response_without_token;
 use crate::app::AppState;
+use crate::auth::tokens::{FirstPartyApp, first_party_app};
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::requester::RequestingService;
 use crate::http::respond::json::Json;
-use crate::store::{AddAccountError, NO_PASSWORD};
-use crate::tokens::{FirstPartyApp, first_party_app};
 
 /// Creates the user, recorded with the id of the service. The limits on sign-ups do not apply,
 /// because the operator has configured the service.

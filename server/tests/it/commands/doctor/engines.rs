@@ -1,13 +1,14 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
+use belfry_store::test_support::{PooledDatabase, PostgresProxy};
+use test_engines::shared::engine_url;
+use test_engines::shared::own_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
 use crate::commands::Workspace;
-use crate::counters::engine::own_cluster;
-use crate::store::proxy::PostgresProxy;
-use crate::support::databases::engine_url;
 use crate::support::on_both_engines;
+use crate::support::process::run;
 
 async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
@@ -180,7 +181,7 @@ async fn lost_notifications_are_reported() {
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
     let proxy = PostgresProxy::start(workspace.database.as_ref().unwrap(), true).await;
-    let belfry::store::Database::Postgres(url) = &proxy.database else { unreachable!() };
+    let belfry_store::Database::Postgres(url) = &proxy.database else { unreachable!() };
     let direct = Workspace::sqlite();
     direct.configure("listen = '127.0.0.1:1'");
     let checks = doctor(&direct, &["--database", url.reveal()]);
@@ -302,4 +303,22 @@ async fn every_shard_of_a_cluster_is_checked() {
     let twice = format!("redis://{0},{0}", redis.address());
     let checks = doctor(&workspace, &["--redis", &twice]);
     checks.assert_failed("redis", "write one address, or start the servers with cluster-enabled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pooler_without_sessions_is_reported_and_not_waited_for() {
+    let Some(pooled) = PooledDatabase::start("transaction").await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["doctor", "--database", &pooled.url]);
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    assert!(report.contains("pool_mode = session"), "{report}");
+
+    // It is not an outage, for whose end a server waits.
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
+    let output = run(folder.path(), &serve);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("pool_mode = session"), "{message}");
+    assert!(!message.contains("waiting for the database"), "{message}");
 }

@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use test_engines::Postgres;
+use test_engines::shared::engine_url;
 
 use super::doctor;
 use super::fixture::{NOT_FOUND, respond_with, start, with_port};
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::process::belfry;
 
 #[test]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use reqwest::Client;
 use test_engines::Postgres;
+use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 
 use super::{Observer, Scrape};
 use crate::rules::pushrules;
 use crate::support::Process;
-use crate::support::databases::engine_url;
 use crate::support::process::run_successfully;
 
 /// Returns whether PostgreSQL is installed.

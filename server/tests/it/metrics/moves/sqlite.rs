@@ -1,7 +1,7 @@
 //! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
 
-use belfry::store::Database;
 use belfry_core::secret::Secret;
+use belfry_store::Database;
 use futures_util::future::join;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

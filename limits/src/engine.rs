@@ -1,0 +1,230 @@
+//! The engine that counts requests: in process memory, or in Redis with process memory as fallback.
+//!
+//! Counts that Redis reports are also stored in process memory, for two purposes: a key that is
+//! known to be exhausted is rejected locally until its window ends, and when Redis is unavailable,
+//! counting continues from the last known counts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use belfry_core::limits::{
+    Bucket, CountMode, Limit, RateLimitDecision, UnixMicros, Window, decide,
+};
+use belfry_runtime::metrics::exposition::Exposition;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::memory::MemoryCounters;
+use super::redis::{Counted, RedisCounters, Reservation, WindowState};
+use crate::metrics::{RedisMetrics, families};
+
+/// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
+#[derive(Debug)]
+pub struct Engine {
+    /// Counters of this process.
+    local: MemoryCounters,
+    /// Counters that all nodes share.
+    redis: Option<RedisCounters>,
+    local_decisions: AtomicU64,
+}
+
+impl Engine {
+    /// An engine that counts in Redis if there is one, otherwise in this process.
+    pub fn new(local: MemoryCounters, redis: Option<RedisCounters>) -> Self {
+        Self { local, redis, local_decisions: AtomicU64::new(0) }
+    }
+
+    /// Decides about a request by all its buckets together, and counts it according to `mode`.
+    ///
+    /// No two buckets of a request may have the same limit.
+    pub async fn check(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        now: Timestamp,
+    ) -> RateLimitDecision {
+        let Some(redis) = self.redis.as_ref().filter(|_| !buckets.is_empty()) else {
+            return self.local.check(mode, buckets, now);
+        };
+        if matches!(mode, CountMode::Check | CountMode::Peek)
+            && let Some(rejection) = self.local.known_rejection(buckets, now)
+        {
+            return rejection;
+        }
+        let sent = Instant::now();
+        let Counted { states, reservation } = redis.count(mode, buckets).await;
+        if states.iter().all(Option::is_none) {
+            self.local_decisions.fetch_add(1, Ordering::Relaxed);
+            let decision = self.local.check(mode, buckets, now);
+            if let Some(reservation) = reservation {
+                self.settle(reservation, buckets, &decision, now.into()).await;
+            }
+            return decision;
+        }
+        // Redis reports the time left, which is counted from the arrival of the response.
+        let now = UnixMicros::from(now).plus(sent.elapsed());
+        let Some(states) = states.iter().copied().collect::<Option<Vec<_>>>() else {
+            return self.check_divided(mode, buckets, &states, reservation, now).await;
+        };
+        let decision = decide(mode, &mut windows(buckets, &states, now), now);
+        if let Some(reservation) = reservation {
+            self.settle(reservation, buckets, &decision, now).await;
+        }
+        self.record(mode, buckets, &decision, now);
+        decision
+    }
+
+    /// Decides about a request of which Redis has counted some buckets, because a shard of a
+    /// cluster is unavailable: the others are counted locally.
+    async fn check_divided(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        states: &[Option<WindowState>],
+        reservation: Option<Reservation>,
+        now: UnixMicros,
+    ) -> RateLimitDecision {
+        self.local_decisions.fetch_add(1, Ordering::Relaxed);
+        let (shared, local): (Vec<usize>, Vec<usize>) =
+            (0..buckets.len()).partition(|&index| states[index].is_some());
+        let pick = |indices: &[usize]| -> Vec<Bucket<'_>> {
+            indices.iter().map(|&index| buckets[index].clone()).collect()
+        };
+        let (shared_buckets, local_buckets) = (pick(&shared), pick(&local));
+        let states: Vec<WindowState> = states.iter().copied().flatten().collect();
+        let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
+        // A request that is rejected elsewhere is counted nowhere.
+        let mode_if = |is_admitted: bool| match mode {
+            CountMode::Check if !is_admitted => CountMode::Peek,
+            _ => mode,
+        };
+        let is_admitted = decide_shared(CountMode::Peek).is_admitted();
+        let local_decision = self.local.check(mode_if(is_admitted), &local_buckets, now.into());
+        let shared_decision = decide_shared(mode_if(local_decision.is_admitted()));
+        self.record(mode, &shared_buckets, &shared_decision, now);
+        let decision =
+            RateLimitDecision::combine([(&shared, shared_decision), (&local, local_decision)]);
+        if let Some(reservation) = reservation {
+            self.settle(reservation, buckets, &decision, now).await;
+        }
+        decision
+    }
+
+    /// Counts a reserved request for good if it is admitted, and releases it if not.
+    async fn settle(
+        &self,
+        reservation: Reservation,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: UnixMicros,
+    ) {
+        if decision.is_admitted() {
+            return reservation.keep();
+        }
+        reservation.release().await;
+        // Meanwhile another request may have found a limit exhausted by this one.
+        for (bucket, status) in buckets.iter().zip(decision.statuses()) {
+            let bucket = std::slice::from_ref(bucket);
+            if status.admitted && self.local.known_rejection(bucket, now.into()).is_some() {
+                self.local.check(CountMode::Refund, bucket, now.into());
+            }
+        }
+    }
+
+    /// Stores the counts that Redis reported.
+    fn record(
+        &self,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+        decision: &RateLimitDecision,
+        now: UnixMicros,
+    ) {
+        if mode == CountMode::Refund {
+            // Recording ignores counts that are smaller than the stored one.
+            self.local.check(mode, buckets, now.into());
+        } else {
+            self.local.record(buckets, decision, now);
+        }
+    }
+
+    /// Deletes windows that have ended. Call it regularly to free their memory.
+    pub fn sweep(&self, now: Timestamp) {
+        self.local.sweep(now);
+    }
+
+    /// The metrics of the requests to Redis, if it is used.
+    pub fn redis_metrics(&self) -> Option<&RedisMetrics> {
+        self.redis.as_ref().map(RedisCounters::metrics)
+    }
+
+    /// Writes the metrics of the counters.
+    pub fn write_metrics(&self, out: &mut Exposition) {
+        let state = self.state();
+        out.value(&families::RATE_LIMIT_KEYS, state.keys);
+        out.value(&families::RATE_LIMIT_EVICTED_KEYS, state.evicted);
+        out.value(&families::RATE_LIMIT_LOCAL_DECISIONS, state.local_decisions);
+        if let Some(metrics) = self.redis_metrics() {
+            out.value(&families::REDIS_UP, u8::from(state.status == EngineStatus::Redis));
+            metrics.write(out);
+        }
+    }
+
+    /// The state of the engine, for health checks and metrics.
+    pub fn state(&self) -> EngineState {
+        let (keys, evicted) = self.local.keys();
+        EngineState {
+            status: match self.redis.as_ref().map(RedisCounters::unavailable) {
+                None => EngineStatus::Memory,
+                Some((unavailable, 1..)) if unavailable.is_empty() => EngineStatus::Redis,
+                Some((unavailable, servers)) if unavailable.len() < servers => {
+                    EngineStatus::RedisDegraded { unavailable, servers }
+                }
+                Some(_) => EngineStatus::RedisUnavailable,
+            },
+            keys,
+            evicted,
+            local_decisions: self.local_decisions.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The limit and the window of each bucket, by the states that Redis reported at `now`.
+fn windows<'a>(
+    buckets: &[Bucket<'a>],
+    states: &[WindowState],
+    now: UnixMicros,
+) -> Vec<(&'a Arc<Limit>, Window)> {
+    let window = |&(count, left): &WindowState| Window { count, end: now.plus(left) };
+    buckets.iter().map(|bucket| bucket.limit).zip(states.iter().map(window)).collect()
+}
+
+/// The state of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineState {
+    /// Where requests are counted at the moment.
+    pub status: EngineStatus,
+    /// The number of keys in the memory of this process.
+    pub keys: usize,
+    /// The number of keys that were evicted before their window ended, for lack of space.
+    pub evicted: u64,
+    /// The number of decisions made locally because Redis was unavailable.
+    pub local_decisions: u64,
+}
+
+/// Where requests are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineStatus {
+    /// In this process, as configured.
+    Memory,
+    /// In Redis, together with all other nodes.
+    Redis,
+    /// In Redis, except for the keys of the shards of a cluster that are unavailable.
+    RedisDegraded {
+        /// The addresses of their primaries.
+        unavailable: Vec<String>,
+        /// The number of all shards.
+        servers: usize,
+    },
+    /// In this process, because Redis is unavailable.
+    RedisUnavailable,
+}

@@ -1,0 +1,14 @@
+//! The metric families of the counters.
+
+belfry_runtime::families! {
+    RATE_LIMIT_KEYS = Gauge "belfry_rate_limit_keys" [] "Keys in process memory";
+    RATE_LIMIT_EVICTED_KEYS = Counter "belfry_rate_limit_evicted_keys_total" []
+        "Keys evicted before their window ended, for lack of space";
+    RATE_LIMIT_LOCAL_DECISIONS = Counter "belfry_rate_limit_local_decisions_total" []
+        "Decisions made locally because Redis was unavailable";
+    REDIS_UP = Gauge "belfry_redis_up" [] "Whether shared counters are used";
+    REDIS_REQUEST_DURATION = Histogram "belfry_redis_request_duration_seconds" []
+        "Time until Redis responded";
+    REDIS_FAILURES = Counter "belfry_redis_failures_total" ["reason"]
+        "Requests that Redis did not answer in time or rejected";
+}

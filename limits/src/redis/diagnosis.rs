@@ -1,0 +1,112 @@
+//! What `belfry doctor` finds out about Redis.
+
+use std::time::{Duration, Instant};
+
+use belfry_runtime::certificate::rejection;
+use belfry_runtime::clock::{Clock, SystemClock};
+use jiff::SignedDuration;
+use redis::{ConnectionInfo, RedisError, RedisResult};
+
+use super::connection::{Connection, with_address};
+use super::refresh::{View, interpret};
+use super::slots::{ALL_SLOTS, tag_in};
+
+/// The state of a server that counts: the only one, or a primary of a cluster.
+#[derive(Debug)]
+pub struct RedisDiagnosis {
+    /// Host and port.
+    pub address: String,
+    /// The measurement, or why the server cannot count.
+    pub result: Result<RedisMeasurement, String>,
+}
+
+/// Measured properties of a server that counts.
+#[derive(Debug)]
+pub struct RedisMeasurement {
+    /// The time that the script takes.
+    pub response_time: Duration,
+    /// By how much its clock is ahead of ours; `None` if its user may not read it.
+    pub ahead: Option<SignedDuration>,
+    /// Whether it rejects commands while another shard of its cluster has no primary; `None` if its
+    /// user may not read the setting.
+    pub requires_full_coverage: Option<bool>,
+}
+
+/// Connects to every server that counts, and runs the script of the limits as a node does at start:
+/// with a key that expires after a second. `limit` is the time limit for each server.
+///
+/// # Errors
+/// When no server responds, or the addresses are not those of a cluster.
+pub async fn diagnose(
+    servers: &[ConnectionInfo],
+    prefix: &str,
+    limit: Duration,
+) -> Result<Vec<RedisDiagnosis>, String> {
+    let mut reason = "no address".to_owned();
+    let mut view = None;
+    for server in servers {
+        match within(limit, ask(server, servers.len())).await {
+            Ok(answer) => {
+                view = Some(answer);
+                break;
+            }
+            Err(error) => reason = format!("{}: {error}", server.addr()),
+        }
+    }
+    let nodes = match view.ok_or(reason)? {
+        View::Single(info) => vec![(info, tag_in(&ALL_SLOTS))],
+        View::Cluster(info, ranges) => {
+            let node = |range: super::slots::SlotRange| {
+                Some((with_address(&info, &range.primary)?, tag_in(&range.slots)))
+            };
+            let mut nodes: Vec<_> = ranges.into_iter().filter_map(node).collect();
+            nodes.sort_by_key(|(info, _)| info.addr().to_string());
+            nodes.dedup_by_key(|(info, _)| info.addr().to_string());
+            nodes
+        }
+    };
+    let mut diagnoses = Vec::with_capacity(nodes.len());
+    for (info, tag) in nodes {
+        let result = within(limit, measure(&info, prefix, &tag)).await;
+        diagnoses.push(RedisDiagnosis { address: info.addr().to_string(), result });
+    }
+    Ok(diagnoses)
+}
+
+async fn ask(server: &ConnectionInfo, addresses: usize) -> RedisResult<View> {
+    let mut connection = Connection::open(server).await?;
+    interpret(server, addresses, connection.cluster_slots().await)
+}
+
+async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<RedisMeasurement> {
+    let mut connection = Connection::open(info).await?;
+    // Loads the script if the server does not have it.
+    connection.probe(prefix, Some(tag)).await?;
+    let start = Instant::now();
+    connection.probe(prefix, Some(tag)).await?;
+    let response_time = start.elapsed();
+    let (now, start) = (SystemClock.now(), Instant::now());
+    let ahead = connection.time().await.ok().map(|theirs| {
+        let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+        theirs - now.as_duration() - middle
+    });
+    let requires_full_coverage = connection.requires_full_coverage().await.ok();
+    Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
+}
+
+async fn within<T>(
+    limit: Duration,
+    attempt: impl Future<Output = RedisResult<T>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(limit, attempt).await {
+        Ok(result) => result.map_err(|error| describe(&error)),
+        Err(_) => Err(format!("no response within {} s", limit.as_secs())),
+    }
+}
+
+fn describe(error: &RedisError) -> String {
+    match rejection::find(error) {
+        Some(reason) => format!("its certificate {}", rejection::describe(&reason)),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,317 @@
+//! A server that counts: its current connection, and the task that replaces it when it fails.
+
+use std::ops::{Deref, RangeInclusive};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use belfry_runtime::log_throttle::LogThrottle;
+use redis::{ConnectionInfo, RedisError, RedisResult};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::connection::Connection;
+use super::slots::{ALL_SLOTS, tag_in};
+
+static REDIS_CONNECTED_LINES: LogThrottle =
+    LogThrottle::new("connected to Redis, using shared counters");
+static REDIS_UNAVAILABLE_LINES: LogThrottle =
+    LogThrottle::new("Redis unavailable, using local counters");
+
+/// The number of timeouts in a row after which a connection is discarded.
+const MAX_TIMEOUTS: u32 = 3;
+/// The time limit for connecting.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The lifetime after which a connection counts as stable.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+/// The shortest and the longest delay between two attempts to connect.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// What all nodes have in common.
+#[derive(Debug, Clone)]
+pub(super) struct NodeSettings {
+    /// The prefix of all keys.
+    pub(super) prefix: Arc<str>,
+    /// The time limit for a response.
+    pub(super) timeout: Duration,
+    /// Notified when a node fails.
+    pub(super) failed: Arc<Notify>,
+}
+
+/// A node and the task that keeps it connected.
+#[derive(Debug)]
+pub(super) struct Node {
+    managed: Arc<ManagedConnection>,
+    pub(super) created: Instant,
+    _reconnect_task: AbortOnDropHandle<()>,
+}
+
+impl Node {
+    /// Starts to connect. `slots` are slots of the node; `None` if it is not known to have any.
+    pub(super) fn start(
+        info: ConnectionInfo,
+        slots: Option<RangeInclusive<u16>>,
+        settings: NodeSettings,
+    ) -> Arc<Self> {
+        let managed = Arc::new(ManagedConnection::new(info, slots, settings));
+        let task = tokio::spawn(reconnect_loop(Arc::clone(&managed)));
+        let (created, task) = (Instant::now(), AbortOnDropHandle::new(task));
+        Arc::new(Self { managed, created, _reconnect_task: task })
+    }
+}
+
+impl Deref for Node {
+    type Target = ManagedConnection;
+
+    fn deref(&self) -> &ManagedConnection {
+        &self.managed
+    }
+}
+
+/// A connection that is replaced when it fails.
+#[derive(Debug)]
+pub(super) struct ManagedConnection {
+    pub(super) info: ConnectionInfo,
+    settings: NodeSettings,
+    /// Slots that the node is known to own, one of which is used to test whether it can write.
+    slots: Mutex<Option<RangeInclusive<u16>>>,
+    state: watch::Sender<State>,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// The first attempt to connect has not ended.
+    Connecting,
+    Connected(Arc<LiveConnection>),
+    Unavailable,
+}
+
+/// A connection, and its timeouts since its last response.
+#[derive(Debug)]
+pub(super) struct LiveConnection {
+    pub(super) connection: Connection,
+    timeouts: AtomicU32,
+}
+
+impl LiveConnection {
+    /// Ends a series of timeouts.
+    pub(super) fn record_success(&self) {
+        self.timeouts.store(0, Ordering::Relaxed);
+    }
+}
+
+impl ManagedConnection {
+    fn new(
+        info: ConnectionInfo,
+        slots: Option<RangeInclusive<u16>>,
+        settings: NodeSettings,
+    ) -> Self {
+        let state = watch::Sender::new(State::Connecting);
+        Self { info, settings, slots: Mutex::new(slots), state }
+    }
+
+    /// Host and port.
+    pub(super) fn address(&self) -> String {
+        self.info.addr().to_string()
+    }
+
+    /// Replaces the slots that the node is known to own.
+    pub(super) fn set_slots(&self, slots: RangeInclusive<u16>) {
+        *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = Some(slots);
+    }
+
+    /// The current connection; `None` while there is none.
+    pub(super) fn get(&self) -> Option<Arc<LiveConnection>> {
+        match &*self.state.borrow() {
+            State::Connected(live) => Some(Arc::clone(live)),
+            State::Connecting | State::Unavailable => None,
+        }
+    }
+
+    /// Whether the last attempt to connect failed, or the connection was lost.
+    pub(super) fn is_unavailable(&self) -> bool {
+        matches!(*self.state.borrow(), State::Unavailable)
+    }
+
+    /// The current connection. Waits for the first attempt to connect, but for no other.
+    pub(super) async fn get_first(&self, deadline: Instant) -> Option<Arc<LiveConnection>> {
+        let is_connecting = matches!(*self.state.borrow(), State::Connecting);
+        if is_connecting {
+            let mut changes = self.state.subscribe();
+            let connected = changes.wait_for(|state| !matches!(state, State::Connecting));
+            drop(timeout_at(deadline, connected).await);
+        }
+        self.get()
+    }
+
+    /// Counts a timeout and discards the connection after several in a row.
+    pub(super) fn record_timeout(&self, failed: &Arc<LiveConnection>) {
+        if failed.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
+            self.discard(failed, &format!("no response within {:?}", self.settings.timeout));
+        }
+    }
+
+    /// Discards a failed connection, unless it has been replaced already.
+    pub(super) fn discard(&self, failed: &Arc<LiveConnection>, reason: &str) {
+        let was_current = self.state.send_if_modified(|state| {
+            let is_current =
+                matches!(state, State::Connected(current) if Arc::ptr_eq(current, failed));
+            if is_current {
+                *state = State::Unavailable;
+            }
+            is_current
+        });
+        if was_current {
+            log_unavailable(&self.address(), reason);
+            self.settings.failed.notify_one();
+        }
+    }
+
+    /// Makes one attempt to connect, and verifies that the server responds in time.
+    async fn try_connect(&self) -> Result<(), String> {
+        let text = |error: RedisError| error.to_string();
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tag = slots.as_ref().map(tag_in);
+        let NodeSettings { prefix, timeout: response_time, .. } = &self.settings;
+        let open = async {
+            let mut connection = Connection::open(&self.info).await?;
+            // Loads the script if the server does not have it.
+            accept_redirect(connection.probe(prefix, tag.as_deref()).await, slots.as_ref())?;
+            Ok(connection)
+        };
+        let mut connection = timeout(CONNECT_TIMEOUT, open)
+            .await
+            .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
+            .map_err(text)?;
+        let probe = timeout(*response_time, connection.probe(prefix, tag.as_deref())).await;
+        let probe = probe.map_err(|_| format!("no response within {response_time:?}"))?;
+        accept_redirect(probe, slots.as_ref()).map_err(text)?;
+        let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
+        self.state.send_replace(State::Connected(Arc::new(live)));
+        self.log_connected();
+        Ok(())
+    }
+
+    /// Records a failed attempt to connect.
+    fn record_failure(&self, reason: &str) {
+        let address = self.address();
+        if let State::Connecting = self.state.send_replace(State::Unavailable) {
+            log_unavailable(&address, reason);
+        } else {
+            tracing::debug!(redis = address, reason, "Redis still unavailable");
+        }
+    }
+
+    fn log_connected(&self) {
+        if REDIS_CONNECTED_LINES.admits() {
+            tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
+        }
+    }
+}
+
+/// Accepts the probe of a node that redirects it. Such a node redirects requests too: it has lost
+/// its slots, or will own them in a moment. A server that should own all slots is not accepted: it
+/// is probably a node of a cluster whose slots its user may not read, and cannot be used.
+fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) -> RedisResult<()> {
+    match probe {
+        Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
+        probe => probe,
+    }
+}
+
+/// Logs that a server is not used.
+pub(super) fn log_unavailable(redis: &str, reason: &str) {
+    if REDIS_UNAVAILABLE_LINES.admits() {
+        tracing::warn!(redis, reason, "Redis unavailable, using local counters");
+    }
+}
+
+/// Connects, and replaces the connection whenever it is lost.
+async fn reconnect_loop(connection: Arc<ManagedConnection>) {
+    let mut delay = RETRY_DELAYS.0;
+    let mut changes = connection.state.subscribe();
+    loop {
+        while let Err(reason) = connection.try_connect().await {
+            connection.record_failure(&reason);
+            sleep(delay).await;
+            delay = RETRY_DELAYS.1.min(delay * 2);
+        }
+        let since = Instant::now();
+        let lost = changes.wait_for(|state| !matches!(state, State::Connected(_)));
+        if lost.await.is_err() {
+            return;
+        }
+        // A short-lived connection is retried after a delay, because each failure delays requests.
+        if since.elapsed() > STABLE_AFTER {
+            delay = RETRY_DELAYS.0;
+        } else {
+            sleep(delay).await;
+            delay = RETRY_DELAYS.1.min(delay * 2);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use redis::{IntoConnectionInfo, Value, parse_redis_value};
+
+    use super::*;
+
+    /// A log in memory.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_node_that_redirects_its_probe_is_used_unless_it_should_own_all_slots() {
+        let is_used = |response: &str, slots| {
+            let value = parse_redis_value(format!("-{response}\r\n").as_bytes());
+            let probe = value.and_then(Value::extract_error).map(drop);
+            accept_redirect(probe, slots).is_ok()
+        };
+        for redirect in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
+            assert!(is_used(redirect, Some(&(3000..=4000))), "{redirect}");
+            assert!(is_used(redirect, None), "{redirect}");
+            assert!(!is_used(redirect, Some(&ALL_SLOTS)), "{redirect}");
+        }
+        for error in ["READONLY You can't write against a read only replica.", "ERR no"] {
+            assert!(!is_used(error, Some(&(3000..=4000))), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_and_restored_often_causes_few_log_lines() {
+        let info = "redis://127.0.0.1".into_connection_info().unwrap();
+        let (failed, timeout) = (Arc::new(Notify::new()), Duration::from_secs(1));
+        let settings = NodeSettings { prefix: "test".into(), timeout, failed };
+        let connection = ManagedConnection::new(info, None, settings);
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..100 {
+                log_unavailable("127.0.0.1", "broken pipe");
+                connection.log_connected();
+            }
+        });
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        for message in ["Redis unavailable", "connected to Redis"] {
+            // Other tests of this process may have logged some.
+            assert!((1..=10).contains(&log.matches(message).count()), "{log}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Counting a request in several slots of a cluster, each by its own run of the script.
+//!
+//! A request is reserved in all its slots concurrently. If one of them rejects it, it is released in
+//! the others, in the windows in which it was reserved. So no slot admits more than its limits, and
+//! a rejected request consumes nothing. A request that is released may have caused the rejection of
+//! another one that arrived in between.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::routing::LATE_RESPONSE;
+use super::script::{RunResult, ScriptMode, ScriptRun};
+use super::topology::{Group, Servers};
+
+/// A request that is reserved in several slots. It is released if it is dropped before it is kept,
+/// as when the client disconnects.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    servers: Arc<Servers>,
+    /// The runs that may have reserved the request.
+    runs: Vec<Run>,
+}
+
+/// A run of the script for one slot, in a task that a client which disconnects does not cancel.
+#[derive(Debug)]
+struct Run {
+    slot: u16,
+    script: ScriptRun,
+    response: Response,
+}
+
+#[derive(Debug)]
+enum Response {
+    Pending(JoinHandle<Option<RunResult>>),
+    Received(Option<RunResult>),
+}
+
+impl Run {
+    fn start(servers: &Arc<Servers>, group: Group, mode: ScriptMode, deadline: Instant) -> Self {
+        let script = ScriptRun { mode, counters: group.counters };
+        let (servers, run, slot) = (Arc::clone(servers), script.clone(), group.slot);
+        let task = tokio::spawn(async move { servers.run(slot, &run, deadline).await });
+        Self { slot, script, response: Response::Pending(task) }
+    }
+
+    /// Waits for the response until the deadline.
+    async fn wait(&mut self, deadline: Instant) -> Option<&RunResult> {
+        if let Response::Pending(task) = &mut self.response
+            && let Ok(result) = timeout_at(deadline, task).await
+        {
+            self.response = Response::Received(result.ok().flatten());
+        }
+        match &self.response {
+            Response::Received(result) => result.as_ref(),
+            Response::Pending(_) => None,
+        }
+    }
+
+    /// Takes back what the run has reserved or will reserve.
+    async fn release(mut self, servers: Arc<Servers>) {
+        let late = Instant::now() + LATE_RESPONSE * 2;
+        let script = self.script.clone();
+        let Some(result) = self.wait(late).await else { return };
+        if script.is_admitted(result) {
+            let release = script.release(result);
+            let deadline = Instant::now() + servers.settings.timeout;
+            servers.run(self.slot, &release, deadline).await;
+        }
+    }
+}
+
+/// Counts groups of buckets, concurrently. Returns the result of each; `None` where the node of its
+/// slot is unavailable. With [`ScriptMode::Reserve`] the request is reserved.
+pub(super) async fn count(
+    servers: &Arc<Servers>,
+    groups: SmallVec<[Group; 2]>,
+    mode: ScriptMode,
+) -> (Vec<Option<RunResult>>, Option<Reservation>) {
+    let deadline = Instant::now() + servers.settings.timeout;
+    let start = |group| Run::start(servers, group, mode, deadline);
+    let runs = groups.into_iter().map(start).collect();
+    let mut reservation = Reservation { servers: Arc::clone(servers), runs };
+    let mut results = Vec::with_capacity(reservation.runs.len());
+    for run in &mut reservation.runs {
+        results.push(run.wait(deadline).await.cloned());
+    }
+    if mode == ScriptMode::Reserve {
+        return (results, Some(reservation));
+    }
+    reservation.keep();
+    (results, None)
+}
+
+impl Reservation {
+    /// Counts the request for good.
+    pub(crate) fn keep(mut self) {
+        self.runs.clear();
+    }
+
+    /// Releases the request, and waits for it as long as for any response.
+    pub(crate) async fn release(mut self) {
+        let timeout_ = self.servers.settings.timeout;
+        if let Some(task) = self.start_release() {
+            let _continues_later = timeout(timeout_, task).await;
+        }
+    }
+
+    fn start_release(&mut self) -> Option<JoinHandle<()>> {
+        let runs = std::mem::take(&mut self.runs);
+        if runs.is_empty() {
+            return None;
+        }
+        let servers = &self.servers;
+        let mut releases: JoinSet<()> = JoinSet::new();
+        for run in runs {
+            releases.spawn(run.release(Arc::clone(servers)));
+        }
+        Some(tokio::spawn(async move {
+            releases.join_all().await;
+        }))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // Without a runtime, the process is ending.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            drop(self.start_release());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The script that counts, and the keys of its counters.
+//!
+//! A key is `PREFIX:{SUBJECT}:LIMIT`, followed by the key of the bucket if that is not its subject.
+//! The subject in braces is the hash tag, so all counters of a subject are in one slot of a cluster
+//! and one run of the script decides about them. Subjects are spread over all slots.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use belfry_core::limits::{Bucket, CountMode};
+use redis::{Cmd, ErrorKind, RedisResult, Script};
+
+use super::slots::slot_of;
+
+/// The script.
+pub(super) static SCRIPT: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("count.lua")));
+
+/// The count before a request, and the time left in the window.
+pub(crate) type WindowState = (u32, Duration);
+
+/// What the script does with counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptMode {
+    Count(CountMode),
+    /// Counts like a check. The request may be released again.
+    Reserve,
+    /// Takes back reserved requests in the windows in which they were reserved.
+    Release,
+}
+
+/// A counter in Redis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Counter {
+    key: String,
+    /// The number of requests that the limit admits.
+    pub(super) requests: u32,
+    /// The length of the window in milliseconds.
+    window: u64,
+    /// The end of the window in which a request is released, by the clock of the server.
+    end: u64,
+}
+
+impl Counter {
+    /// The counter of a bucket.
+    pub(super) fn of(bucket: &Bucket<'_>, prefix: &str) -> Self {
+        let (name, subject) = (bucket.limit.name(), bucket.key.subject());
+        let key = if bucket.key == subject {
+            format!("{prefix}:{{{subject}}}:{name}")
+        } else {
+            format!("{prefix}:{{{subject}}}:{name}:{}", bucket.key)
+        };
+        let window = bucket.limit.window().as_secs() * 1000;
+        Self { key, requests: bucket.limit.requests(), window, end: 0 }
+    }
+
+    /// Its slot in a cluster.
+    pub(super) fn slot(&self) -> u16 {
+        slot_of(self.key.split(['{', '}']).nth(1).unwrap_or_default())
+    }
+
+    /// A counter of a second for testing whether a server can count, in the slot of this hash tag.
+    pub(super) fn probe(prefix: &str, tag: &str) -> Self {
+        Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window: 1000, end: 0 }
+    }
+}
+
+/// A run of the script for counters in one slot.
+#[derive(Debug, Clone)]
+pub(super) struct ScriptRun {
+    pub(super) mode: ScriptMode,
+    pub(super) counters: Vec<Counter>,
+}
+
+/// The result of a run.
+#[derive(Debug, Clone)]
+pub(super) struct RunResult {
+    /// The window of each counter, before the run.
+    pub(super) states: Vec<WindowState>,
+    /// The time of the server in milliseconds since 1970, of a reservation.
+    pub(super) time: u64,
+}
+
+impl ScriptRun {
+    /// The command that runs the script.
+    pub(super) fn command(&self) -> Cmd {
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(SCRIPT.get_hash()).arg(self.counters.len());
+        for counter in &self.counters {
+            command.arg(&counter.key);
+        }
+        command.arg(match self.mode {
+            ScriptMode::Count(CountMode::Check) => "check",
+            ScriptMode::Count(CountMode::Peek) => "peek",
+            ScriptMode::Count(CountMode::Charge) => "charge",
+            ScriptMode::Count(CountMode::Refund) => "refund",
+            ScriptMode::Reserve => "reserve",
+            ScriptMode::Release => "release",
+        });
+        for counter in &self.counters {
+            match self.mode {
+                ScriptMode::Release => command.arg(counter.end),
+                ScriptMode::Count(_) | ScriptMode::Reserve => command.arg(counter.requests),
+            };
+            command.arg(counter.window);
+        }
+        command
+    }
+
+    /// Reads the response of the script.
+    pub(super) fn parse(&self, response: &[u64]) -> RedisResult<RunResult> {
+        let (pairs, time) = response.as_chunks::<2>();
+        if pairs.len() != self.counters.len() {
+            let kind = ErrorKind::UnexpectedReturnType;
+            return Err((kind, "the script must return two numbers per limit").into());
+        }
+        let state = |&[count, left]: &[u64; 2]| {
+            (u32::try_from(count).unwrap_or(u32::MAX), Duration::from_millis(left))
+        };
+        let time = time.first().copied().unwrap_or_default();
+        Ok(RunResult { states: pairs.iter().map(state).collect(), time })
+    }
+
+    /// Whether all counters had a request left.
+    pub(super) fn is_admitted(&self, result: &RunResult) -> bool {
+        let mut pairs = self.counters.iter().zip(&result.states);
+        pairs.all(|(counter, (count, _))| *count < counter.requests)
+    }
+
+    /// The run that takes back this reservation.
+    pub(super) fn release(&self, result: &RunResult) -> Self {
+        let pairs = self.counters.iter().zip(&result.states);
+        let counters = pairs.map(|(counter, (_, left))| {
+            let left = u64::try_from(left.as_millis()).unwrap_or_default();
+            Counter { end: result.time + left, ..counter.clone() }
+        });
+        Self { mode: ScriptMode::Release, counters: counters.collect() }
+    }
+
+    /// A run for a single one of the counters.
+    pub(super) fn single(&self, index: usize, mode: ScriptMode) -> Self {
+        Self { mode, counters: self.counters[index..=index].to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use belfry_core::limits::{Limit, LimitKey, Network};
+
+    use super::*;
+
+    #[test]
+    fn the_hash_tag_of_a_key_is_its_subject() {
+        let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_mins(5)).unwrap().into();
+        let network = |text: &str| Network::from_address(text.parse().unwrap());
+        let v6 = network("2001:db8:1:2::3");
+        for (key, expected) in [
+            (LimitKey::Account(7), "p:{account:=7}:l"),
+            (LimitKey::App(7), "p:{app:=7}:l"),
+            (LimitKey::Network(network("192.0.2.1")), "p:{ip:192.0.2.1}:l"),
+            (LimitKey::Network(v6.site().unwrap()), "p:{ip:2001:db8:1::/48}:l"),
+            (LimitKey::Network(v6), "p:{ip:2001:db8:1::/48}:l:ip:2001:db8:1:2::/64"),
+        ] {
+            let counter = Counter::of(&Bucket { limit: &limit, key }, "p");
+            assert_eq!(counter.key, expected);
+            assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
+        }
+        let name = LimitKey::name_from(v6, "{bob}");
+        let counter = Counter::of(&Bucket { limit: &limit, key: name }, "p");
+        assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
+    }
+
+    #[test]
+    fn a_response_of_another_length_is_an_error() {
+        let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
+        let run = ScriptRun { mode: ScriptMode::Reserve, counters };
+        let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();
+        let millis = Duration::from_millis;
+        assert_eq!(result.states, [(3, millis(50)), (4, millis(60))]);
+        let released = run.release(&result);
+        assert_eq!(released.counters.iter().map(|c| c.end).collect::<Vec<_>>(), [1_050, 1_060]);
+        assert!(run.parse(&[3, 50]).is_err());
+        assert!(run.parse(&[3, 50, 4]).is_err());
+    }
+}

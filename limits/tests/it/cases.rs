@@ -1,0 +1,303 @@
+//! Conformance cases for the engines that count requests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use belfry_core::limits::{Bucket, CountMode, LimitKey, Network};
+use belfry_core::secret::Sha256Digest;
+use belfry_limits::Engine;
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
+
+use super::engine::{TestEngine, account, address, limit, remaining};
+
+pub(super) async fn the_301st_request_of_300_is_rejected(engine: TestEngine) {
+    let limit = limit("account", 300, 300);
+    let buckets = [account(&limit, 1)];
+    for expected in (0..300).rev() {
+        let decision = engine.check(&buckets).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![expected]));
+    }
+    for _ in 0..3 {
+        let decision = engine.check(&buckets).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![0]));
+    }
+}
+
+pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
+    let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
+    let both = [account(&wide, 1), account(&narrow, 1)];
+    engine.check(&both).await;
+    for _ in 0..10 {
+        let decision = engine.check(&both).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![299, 0]));
+        assert_eq!(decision.closest().unwrap().limit.name(), "media");
+    }
+    let fresh = engine.another_node().await;
+    assert_eq!(remaining(&fresh.check(CountMode::Peek, &both[..1], engine.now()).await), [299]);
+}
+
+pub(super) async fn a_window_ends_and_the_next_request_starts_another(engine: TestEngine) {
+    let limit = limit("account", 2, 60);
+    let buckets = [account(&limit, 1)];
+    for _ in 0..2 {
+        for expected in [1, 0] {
+            assert_eq!(remaining(&engine.check(&buckets).await), [expected]);
+        }
+        assert!(!engine.check(&buckets).await.is_admitted());
+        engine.advance(61).await;
+    }
+}
+
+pub(super) async fn reset_is_the_end_of_the_window_for_every_request_in_it(engine: TestEngine) {
+    let limit = limit("account", 2, 300);
+    let buckets = [account(&limit, 1)];
+    let reset = async || Timestamp::from(engine.check(&buckets).await.statuses()[0].reset);
+    let first = reset().await;
+    let length = SignedDuration::from_secs(300);
+    let near = |one: Timestamp, other: Timestamp| {
+        assert!(one.duration_since(other).abs() < SignedDuration::from_secs(10), "{one} {other}");
+    };
+    near(first, engine.now() + length);
+    engine.advance(60).await;
+    for _ in 0..3 {
+        near(reset().await, first);
+    }
+}
+
+pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEngine) {
+    let limit = limit("account", 1, 60);
+    let buckets = [account(&limit, 1)];
+    for _ in 0..5 {
+        let decision = engine.peek(&buckets).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![1]));
+    }
+    // A window that a peek had started would end before the last two requests.
+    engine.advance(40).await;
+    assert!(engine.check(&buckets).await.is_admitted());
+    engine.advance(30).await;
+    assert!(!engine.peek(&buckets).await.is_admitted());
+    assert!(!engine.check(&buckets).await.is_admitted());
+}
+
+pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: TestEngine) {
+    let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
+    let both = [account(&wide, 1), account(&narrow, 1)];
+    for expected in [[2, 0], [1, 0], [0, 0], [0, 0]] {
+        assert_eq!(remaining(&engine.charge(&both).await), expected);
+    }
+}
+
+pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
+    let limit = limit("client_secret", 3, 60);
+    let from = Network::from_address([192, 0, 2, 1].into());
+    let buckets = [Bucket { limit: &limit, key: LimitKey::name_from(from, "client") }];
+    let other = engine.another_node().await;
+    for _ in 0..3 {
+        assert!(engine.peek(&buckets).await.is_admitted());
+        assert!(engine.charge(&buckets).await.is_admitted());
+    }
+    assert!(!engine.peek(&buckets).await.is_admitted());
+    assert!(!other.check(CountMode::Peek, &buckets, engine.now()).await.is_admitted());
+}
+
+pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
+    let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
+    let from = |last| Network::from_address([192, 0, 2, last].into());
+    let buckets = [
+        account(&one, 1),
+        account(&other, 1),
+        account(&one, 2),
+        account(&one, -1),
+        address(&one, 1),
+        address(&one, 2),
+        Bucket { limit: &one, key: LimitKey::name_from(from(1), "1") },
+        Bucket { limit: &one, key: LimitKey::name_from(from(2), "1") },
+        Bucket { limit: &one, key: LimitKey::name_from(from(1), "2") },
+    ];
+    for bucket in &buckets {
+        assert!(engine.check(std::slice::from_ref(bucket)).await.is_admitted(), "{bucket:?}");
+    }
+    for bucket in &buckets {
+        assert!(!engine.check(std::slice::from_ref(bucket)).await.is_admitted(), "{bucket:?}");
+    }
+}
+
+pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestEngine) {
+    let limit = limit("sign_in_name", 1, 60);
+    let from = Network::from_address("2001:db8::1".parse().unwrap());
+    let long = "x".repeat(100_000);
+    for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
+        let buckets =
+            [Bucket { limit: &limit, key: LimitKey::NameFrom(from, Sha256Digest::of(name)) }];
+        assert!(engine.check(&buckets).await.is_admitted(), "{}", name.len());
+        assert!(!engine.check(&buckets).await.is_admitted(), "{}", name.len());
+    }
+}
+
+pub(super) async fn a_limit_of_0_rejects_everything(engine: TestEngine) {
+    let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
+    let both = [account(&none, 1), account(&some, 1)];
+    for _ in 0..3 {
+        let decision = engine.check(&both).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![0, 5]));
+        assert!(decision.retry_after().unwrap() > Duration::from_secs(58));
+    }
+}
+
+pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: TestEngine) {
+    let most = limit("most", u32::MAX, 366 * 86_400);
+    let buckets = [account(&most, 1)];
+    assert_eq!(remaining(&engine.check(&buckets).await), [u32::MAX - 1]);
+    let decision = engine.check(&buckets).await;
+    assert_eq!(remaining(&decision), [u32::MAX - 2]);
+    let remaining_time = Timestamp::from(decision.statuses()[0].reset).duration_since(engine.now());
+    assert!((remaining_time.as_hours() - 366 * 24).abs() <= 1, "{remaining_time}");
+}
+
+pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
+    let decision = engine.check(&[]).await;
+    assert!(decision.is_admitted());
+    assert_eq!(decision.statuses(), []);
+}
+
+pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEngine) {
+    let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
+    for _ in 0..6 {
+        engine.check(&[account(&before, 1)]).await;
+    }
+    assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [2]);
+    let rejected = engine.check(&[account(&fewer, 1)]).await;
+    assert_eq!((rejected.is_admitted(), remaining(&rejected)), (false, vec![0]));
+    assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [1]);
+}
+
+pub(super) async fn a_shorter_window_applies_at_once(engine: TestEngine) {
+    let (before, after) = (limit("l", 1, 1800), limit("l", 1, 60));
+    assert!(engine.check(&[account(&before, 1)]).await.is_admitted());
+    assert!(!engine.check(&[account(&after, 1)]).await.is_admitted());
+    engine.advance(61).await;
+    assert!(engine.check(&[account(&after, 1)]).await.is_admitted());
+}
+
+/// Sends `requests` requests by each of 64 clients, each to one of the nodes, and counts the
+/// admitted ones.
+async fn send_concurrently(nodes: &[Arc<Engine>], requests: usize, now: Timestamp) -> usize {
+    let mut clients = JoinSet::new();
+    for client in 0..64 {
+        let engine = Arc::clone(&nodes[client % nodes.len()]);
+        clients.spawn(async move {
+            let limit = limit("account", 300, 300);
+            let buckets = [account(&limit, 1)];
+            let mut admitted = 0;
+            for _ in 0..requests {
+                admitted +=
+                    usize::from(engine.check(CountMode::Check, &buckets, now).await.is_admitted());
+                tokio::task::yield_now().await;
+            }
+            admitted
+        });
+    }
+    clients.join_all().await.into_iter().sum()
+}
+
+pub(super) async fn of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted(
+    engine: TestEngine,
+) {
+    let one = [Arc::clone(&engine.engine)];
+    assert_eq!(send_concurrently(&one, 10, engine.now()).await, 300);
+    assert_eq!(send_concurrently(&one, 1, engine.now()).await, 0);
+}
+
+pub(super) async fn three_nodes_admit_exactly_the_limit_of_one_key(engine: TestEngine) {
+    let three =
+        [Arc::clone(&engine.engine), engine.another_node().await, engine.another_node().await];
+    assert_eq!(send_concurrently(&three, 10, engine.now()).await, 300);
+}
+
+pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quota(
+    engine: TestEngine,
+) {
+    let mut clients = JoinSet::new();
+    for client in 0..64_u8 {
+        let node = Arc::clone(&engine.engine);
+        let now = engine.now();
+        clients.spawn(async move {
+            let (by_account, by_address) = (limit("account", 40, 300), limit("ip", 50, 300));
+            let mut admitted = Vec::new();
+            for number in 0..8_u8 {
+                let (id, last) = ((client + number) % 5, (client ^ number) % 4);
+                let both = [account(&by_account, id.into()), address(&by_address, last)];
+                if node.check(CountMode::Check, &both, now).await.is_admitted() {
+                    admitted.push((id, last));
+                }
+            }
+            admitted
+        });
+    }
+    let admitted: Vec<(u8, u8)> = clients.join_all().await.into_iter().flatten().collect();
+    let mut counts = HashMap::<_, u32>::new();
+    for (id, last) in admitted {
+        *counts.entry(LimitKey::Account(id.into())).or_default() += 1;
+        *counts
+            .entry(LimitKey::Network(Network::from_address([192, 0, 2, last].into())))
+            .or_default() += 1;
+    }
+    let fresh = engine.another_node().await;
+    for (key, count) in counts {
+        let limit = match key {
+            LimitKey::Account(_) => limit("account", 40, 300),
+            _ => limit("ip", 50, 300),
+        };
+        let decision =
+            fresh.check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now()).await;
+        assert_eq!(remaining(&decision), [limit.requests() - count]);
+    }
+}
+
+pub(super) async fn a_refund_takes_a_request_back(engine: TestEngine) {
+    let (wide, narrow) = (limit("address", 3, 300), limit("name", 2, 300));
+    let both = [account(&wide, 1), account(&narrow, 1)];
+    for _ in 0..5 {
+        assert_eq!(remaining(&engine.check(&both).await), [2, 1]);
+        let refund = engine.refund(&both).await;
+        assert_eq!((refund.is_admitted(), remaining(&refund)), (true, vec![3, 2]));
+    }
+    assert_eq!(remaining(&engine.refund(&both).await), [3, 2], "never more than the limit");
+    engine.check(&both).await;
+    engine.check(&both).await;
+    assert!(!engine.check(&both).await.is_admitted());
+    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "also when it is exhausted");
+    assert!(engine.check(&both).await.is_admitted());
+    let other = engine.another_node().await;
+    assert_eq!(remaining(&other.check(CountMode::Peek, &both, engine.now()).await), [1, 0]);
+}
+
+pub(super) async fn concurrent_requests_that_are_refunded_never_exceed_the_limit(
+    engine: TestEngine,
+) {
+    let engine = Arc::new(engine);
+    let (in_use, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut tasks = JoinSet::new();
+    for _ in 0..32 {
+        let (engine, in_use, most) = (Arc::clone(&engine), Arc::clone(&in_use), Arc::clone(&most));
+        tasks.spawn(async move {
+            let limit = limit("name", 5, 300);
+            let buckets = [account(&limit, 1)];
+            for _ in 0..20 {
+                if engine.check(&buckets).await.is_admitted() {
+                    most.fetch_max(in_use.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                    in_use.fetch_sub(1, Ordering::SeqCst);
+                    engine.refund(&buckets).await;
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    assert!((1..=5).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+    let limit = limit("name", 5, 300);
+    assert_eq!(remaining(&engine.peek(&[account(&limit, 1)]).await), [5]);
+}

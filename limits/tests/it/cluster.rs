@@ -1,0 +1,321 @@
+//! Counting on a cluster: subjects in different slots, slots that move, and shards that fail.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use belfry_core::limits::{Bucket, CountMode};
+use belfry_limits::{Engine, EngineStatus};
+use jiff::Timestamp;
+use test_engines::{RedisCluster, SHARDS};
+use tokio::task::{JoinSet, block_in_place};
+
+use test_engines::shared::{own_cluster, redis_url, shared_cluster};
+
+use super::engine::{account, address, connect, fresh_prefix, limit, open, remaining};
+
+/// The number of attempts to find a state, 20 ms apart.
+const ATTEMPTS: usize = 3000;
+
+fn now() -> Timestamp {
+    Timestamp::UNIX_EPOCH
+}
+
+async fn is_admitted(engine: &Engine, buckets: &[Bucket<'_>]) -> bool {
+    engine.check(CountMode::Check, buckets, now()).await.is_admitted()
+}
+
+async fn peek(engine: &Engine, bucket: Bucket<'_>) -> u32 {
+    remaining(&engine.check(CountMode::Peek, &[bucket], now()).await)[0]
+}
+
+/// The key of the counter of an account, by the limit of this name.
+fn key(prefix: &str, limit: &str, id: i64) -> String {
+    format!("{prefix}:{{account:={id}}}:{limit}")
+}
+
+/// An account whose counters are on this primary.
+fn account_on(cluster: &RedisCluster, primary: usize) -> i64 {
+    (1..10_000).find(|&id| cluster.primary_of(&key("x", "x", id)).unwrap() == primary).unwrap()
+}
+
+/// The last part of an address whose counters are on this primary.
+fn address_on(cluster: &RedisCluster, primary: usize) -> u8 {
+    let is_there =
+        |last: &u8| cluster.primary_of(&format!("x:{{ip:192.0.2.{last}}}:x")).unwrap() == primary;
+    (1..=255).find(is_there).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_counters_of_1000_accounts_are_spread_evenly_over_all_shards() {
+    let Some(cluster) = shared_cluster() else { return };
+    let prefix = fresh_prefix();
+    let engine = Arc::new(connect(&cluster.url(), &prefix).await);
+    let mut clients = JoinSet::new();
+    for client in 0..10 {
+        let engine = Arc::clone(&engine);
+        clients.spawn(async move {
+            let limit = limit("account", 300, 300);
+            for id in (1..=1000).filter(|id| id % 10 == client) {
+                assert!(is_admitted(&engine, &[account(&limit, id)]).await);
+            }
+        });
+    }
+    clients.join_all().await;
+    let counts: Vec<usize> = cluster
+        .primaries()
+        .unwrap()
+        .into_iter()
+        .map(|primary| {
+            let keys = cluster.command(primary, &["KEYS", &format!("{prefix}:*:account")]);
+            keys.unwrap().lines().filter(|line| !line.is_empty()).count()
+        })
+        .collect();
+    assert_eq!((counts.len(), counts.iter().sum::<usize>()), (SHARDS, 1000));
+    let even = 1000 / SHARDS;
+    assert!(counts.iter().all(|count| count.abs_diff(even) * 5 <= even), "{counts:?}");
+}
+
+/// Both for a rejection by the first and by the second bucket, in every mode.
+#[tokio::test]
+async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
+    let Some(cluster) = shared_cluster() else { return };
+    let prefix = fresh_prefix();
+    let engine = connect(&cluster.url(), &prefix).await;
+    let (wide, narrow) = (limit("wide", 5, 300), limit("narrow", 1, 300));
+    for (id, last, account_limit, address_limit) in [(1, 1, &wide, &narrow), (2, 2, &narrow, &wide)]
+    {
+        let both = [account(account_limit, id), address(address_limit, last)];
+        assert!(is_admitted(&engine, &both).await);
+        // Another node does not know yet that the narrow limit is exhausted.
+        for _ in 0..3 {
+            let node = connect(&cluster.url(), &prefix).await;
+            let decision = node.check(CountMode::Check, &both, now()).await;
+            assert!(!decision.is_admitted());
+            let expected = if id == 1 { [4, 0] } else { [0, 4] };
+            assert_eq!(remaining(&decision), expected);
+        }
+        let node = connect(&cluster.url(), &prefix).await;
+        for (bucket, expected) in both.iter().zip(if id == 1 { [4, 0] } else { [0, 4] }) {
+            assert_eq!(peek(&node, bucket.clone()).await, expected);
+        }
+        assert_eq!(
+            remaining(&node.check(CountMode::Charge, &both, now()).await),
+            if id == 1 { [3, 0] } else { [0, 3] }
+        );
+        assert_eq!(
+            remaining(&node.check(CountMode::Refund, &both, now()).await),
+            if id == 1 { [4, 1] } else { [1, 4] }
+        );
+    }
+}
+
+#[tokio::test]
+async fn one_address_of_a_cluster_is_enough() {
+    let Some(cluster) = shared_cluster() else { return };
+    let prefix = fresh_prefix();
+    let all = connect(&cluster.url(), &prefix).await;
+    let limit = limit("l", 9, 300);
+    for number in 0..2 * SHARDS {
+        // Also a replica knows the primaries.
+        let engine = connect(&cluster.node_url(number), &prefix).await;
+        assert_eq!(engine.state().status, EngineStatus::Redis);
+        for id in 0..10 {
+            assert!(is_admitted(&engine, &[account(&limit, id)]).await);
+        }
+    }
+    for id in 0..10 {
+        assert_eq!(peek(&all, account(&limit, id)).await, 3);
+    }
+}
+
+#[tokio::test]
+async fn several_addresses_that_are_not_a_cluster_are_not_used() {
+    let Some(url) = redis_url() else { return };
+    let address = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
+    let url = format!("redis://{address},{address}");
+    let engine = open(&url, &fresh_prefix(), Duration::from_secs(5)).await.unwrap();
+    assert_eq!(engine.state().status, EngineStatus::RedisUnavailable);
+}
+
+/// A slot is moved key by key. New keys are created on the node that imports the slot, to which ASK
+/// redirects, and a run for keys on both nodes is divided.
+#[tokio::test]
+async fn while_a_slot_is_moved_its_counters_are_exact() {
+    let Some(cluster) = shared_cluster() else { return };
+    let prefix = fresh_prefix();
+    let engine = connect(&cluster.url(), &prefix).await;
+    let primaries = cluster.primaries().unwrap();
+    let (from, to) = (primaries[0], primaries[1]);
+    let id = account_on(cluster, from);
+    let (first, second, third) = (limit("a", 9, 300), limit("b", 9, 300), limit("c", 4, 300));
+    let all = [account(&first, id), account(&second, id), account(&third, id)];
+    assert!(is_admitted(&engine, &all[..1]).await);
+
+    let first_key = key(&prefix, "a", id);
+    let slot_move = cluster.begin_move(&first_key, from, to).unwrap();
+    // The first counter exists on the old node, and the others on none.
+    for expected in [[7, 8, 3], [6, 7, 2], [5, 6, 1]] {
+        let decision = engine.check(CountMode::Check, &all, now()).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (true, expected.to_vec()));
+    }
+    cluster.move_key(&slot_move, &first_key).unwrap();
+    let decision = engine.check(CountMode::Check, &all, now()).await;
+    assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![4, 5, 0]));
+    let other_node = connect(&cluster.url(), &prefix).await;
+    for engine in [&other_node, &engine] {
+        let decision = engine.check(CountMode::Check, &all, now()).await;
+        assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![4, 5, 0]));
+    }
+    cluster.end_move(&slot_move).unwrap();
+
+    assert_eq!(cluster.primary_of(&first_key).unwrap(), to);
+    for expected in [[3, 4], [2, 3]] {
+        let decision = engine.check(CountMode::Check, &all[..2], now()).await;
+        assert_eq!(remaining(&decision), expected, "MOVED is followed");
+    }
+    let state = engine.state();
+    assert_eq!((state.status, state.local_decisions), (EngineStatus::Redis, 0));
+}
+
+async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
+    for _ in 0..ATTEMPTS {
+        if is_done().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("timed out");
+}
+
+/// A node of the cluster does not respond, and is not replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every_request() {
+    let Some(mut cluster) = own_cluster() else { return };
+    let prefix = fresh_prefix();
+    let primaries = cluster.primaries().unwrap();
+    let (stopped, running) = (primaries[0], primaries[1]);
+    let there = account_on(&cluster, stopped);
+    let here = account_on(&cluster, running);
+    let last = address_on(&cluster, running);
+    let (by_account, by_address) = (limit("account", 60, 300), limit("ip", 1000, 300));
+
+    let timeout = Duration::from_secs(1);
+    let engine = open(&cluster.url(), &prefix, timeout).await.unwrap();
+    assert_eq!(engine.state().status, EngineStatus::Redis);
+    cluster.node(stopped).pause().unwrap();
+    let both = [account(&by_account, there), address(&by_address, last)];
+    let mut admitted = 0;
+    for _ in 0..100 {
+        admitted += usize::from(is_admitted(&engine, &both).await);
+        assert!(is_admitted(&engine, &[address(&by_address, last)]).await);
+    }
+    assert_eq!(admitted, 60, "the limit of the unavailable shard is enforced locally");
+    let address_of_stopped = cluster.node(stopped).address();
+    let degraded =
+        EngineStatus::RedisDegraded { unavailable: vec![address_of_stopped], servers: 3 };
+    assert_eq!(engine.state().status, degraded);
+    assert!(engine.redis_metrics().unwrap().timeouts.get() <= 6, "few requests waited");
+    let other_node = open(&cluster.url(), &prefix, timeout).await.unwrap();
+    let remaining_requests = peek(&other_node, address(&by_address, last)).await;
+    assert_eq!(remaining_requests, 1000 - 160, "exact on the other shard");
+    assert!(is_admitted(&other_node, &[account(&by_account, here)]).await);
+
+    cluster.node(stopped).resume().unwrap();
+    wait_until(async || engine.state().status == EngineStatus::Redis).await;
+    wait_until(async || other_node.state().status == EngineStatus::Redis).await;
+    let fresh = connect(&cluster.url(), &prefix).await;
+    let expected = peek(&fresh, account(&by_account, there)).await;
+    assert!(expected >= 60 - 6, "at most the requests without a response are counted: {expected}");
+}
+
+/// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
+/// is used at once: no request is counted locally.
+///
+/// If the machine is paused for a second, every node looks like one that failed. So it is enough
+/// that one of the shards shows this.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
+    let Some(mut cluster) = own_cluster() else { return };
+    let mut local_decisions = Vec::new();
+    for primary in cluster.primaries().unwrap() {
+        let local = kill_and_fail_back(&mut cluster, primary).await;
+        if local == 0 {
+            return;
+        }
+        local_decisions.push(local);
+    }
+    panic!("requests were counted locally: {local_decisions:?}");
+}
+
+/// Kills a primary, lets its replica take over, and makes the restarted node the primary again.
+/// Returns how many requests were counted locally in this last step.
+async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
+    let prefix = fresh_prefix();
+    let engine = open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap();
+    let engine = Arc::new(engine);
+    let by_account = limit("account", 1_000_000, 300);
+    let there = account_on(cluster, primary);
+    assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+
+    cluster.node(primary).kill().unwrap();
+    wait_until(async || {
+        assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+        engine.state().status != EngineStatus::Redis
+    })
+    .await;
+    let replica = cluster.take_over(primary).unwrap();
+    wait_until(async || engine.state().status == EngineStatus::Redis).await;
+    cluster.node(primary).restart().unwrap();
+    cluster.wait_until_complete().unwrap();
+
+    let local_before = engine.state().local_decisions;
+    let count_before = 1_000_000 - peek(&engine, account(&by_account, there)).await;
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let client = tokio::spawn({
+        let (engine, by_account) = (Arc::clone(&engine), by_account.clone());
+        let has_ended = Arc::clone(&has_ended);
+        async move {
+            let (mut admitted, mut admitted_after) = (0, 0);
+            while admitted_after < 100 {
+                admitted_after += usize::from(has_ended.load(Ordering::Relaxed));
+                assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+                admitted += 1;
+            }
+            admitted
+        }
+    });
+    assert_eq!(block_in_place(|| cluster.fail_over(replica)).unwrap(), primary);
+    has_ended.store(true, Ordering::Relaxed);
+    let admitted = client.await.unwrap();
+    let local = engine.state().local_decisions - local_before;
+    if local == 0 {
+        let fresh = connect(&cluster.url(), &prefix).await;
+        let count = 1_000_000 - peek(&fresh, account(&by_account, there)).await;
+        assert_eq!(count, count_before + admitted);
+    }
+    local
+}
+
+/// The response of one shard is late, and the other rejects the request: what was counted is
+/// released when the response arrives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_late_count_of_a_rejected_request_is_released() {
+    let Some(mut cluster) = own_cluster() else { return };
+    let prefix = fresh_prefix();
+    let primaries = cluster.primaries().unwrap();
+    let there = account_on(&cluster, primaries[0]);
+    let last = address_on(&cluster, primaries[1]);
+    let (by_account, full) = (limit("account", 60, 300), limit("full", 1, 300));
+    let first_node = connect(&cluster.url(), &prefix).await;
+    let engine = open(&cluster.url(), &prefix, Duration::from_secs(1)).await.unwrap();
+    assert!(is_admitted(&first_node, &[address(&full, last)]).await);
+    assert!(is_admitted(&first_node, &[account(&by_account, there)]).await);
+
+    cluster.node(primaries[0]).pause().unwrap();
+    assert!(!is_admitted(&engine, &[account(&by_account, there), address(&full, last)]).await);
+    assert_eq!(engine.redis_metrics().unwrap().timeouts.get(), 1);
+    cluster.node(primaries[0]).resume().unwrap();
+    let fresh = connect(&cluster.url(), &prefix).await;
+    wait_until(async || peek(&fresh, account(&by_account, there)).await == 59).await;
+}

@@ -1,0 +1,61 @@
+//! Rate limit counters: the conformance list of memory, Redis and a cluster, and tests of Redis.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod cases;
+mod cluster;
+mod engine;
+mod gate;
+mod outage;
+mod server;
+
+macro_rules! conformance {
+    ($($case:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $case() {
+                super::cases::$case(super::engine::TestEngine::memory()).await;
+            })*
+        }
+
+        mod redis {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $case() {
+                if let Some(engine) = super::engine::TestEngine::redis().await {
+                    super::cases::$case(engine).await;
+                }
+            })*
+        }
+
+        mod redis_cluster {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $case() {
+                if let Some(engine) = super::engine::TestEngine::cluster().await {
+                    super::cases::$case(engine).await;
+                }
+            })*
+        }
+    };
+}
+
+conformance![
+    the_301st_request_of_300_is_rejected,
+    a_rejected_request_consumes_no_quota,
+    a_window_ends_and_the_next_request_starts_another,
+    reset_is_the_end_of_the_window_for_every_request_in_it,
+    a_peek_consumes_nothing_and_starts_no_window,
+    a_charge_counts_for_every_limit_with_quota_left,
+    a_peek_sees_earlier_charges,
+    a_refund_takes_a_request_back,
+    concurrent_requests_that_are_refunded_never_exceed_the_limit,
+    every_key_and_limit_has_its_own_quota,
+    names_of_any_characters_and_length_are_counted,
+    a_limit_of_0_rejects_everything,
+    the_largest_limit_and_the_longest_window_are_counted,
+    a_request_without_limits_is_admitted,
+    a_changed_number_of_requests_keeps_the_count,
+    a_shorter_window_applies_at_once,
+    of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted,
+    concurrent_rejected_requests_with_shared_keys_consume_no_quota,
+    three_nodes_admit_exactly_the_limit_of_one_key,
+];

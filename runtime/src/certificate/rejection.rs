@@ -1,0 +1,142 @@
+//! Why a certificate cannot be used, in plain sentences.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
+
+/// What is wrong with a certificate. The sentence has no subject: "expired at …".
+pub fn describe(reason: &CertificateError) -> String {
+    match reason {
+        CertificateError::ExpiredContext { not_after, .. } => {
+            format!("expired at {}", to_timestamp(*not_after))
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            let (before, now) = (to_timestamp(*not_before), to_timestamp(*time));
+            format!("is not valid before {before}; the clock of this machine says {now}")
+        }
+        reason if is_untrusted(reason) => {
+            "was issued by an authority that this machine does not trust, or the server does not \
+             send the certificates between"
+                .to_owned()
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let expected = expected.to_str();
+            match &*presented.iter().map(|name| plain_name(name)).collect::<Vec<_>>() {
+                [] => format!("has no name, so it is not for {expected}"),
+                names => format!("is for {}, not for {expected}", names.join(", ")),
+            }
+        }
+        CertificateError::BadEncoding => "cannot be parsed".to_owned(),
+        other => describe_other(other),
+    }
+}
+
+/// Whether the authority of the certificate is not trusted. A wrong signature, or one for another
+/// kind of key, is that of an authority with the name of a trusted one.
+pub fn is_untrusted(reason: &CertificateError) -> bool {
+    matches!(
+        reason,
+        CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. }
+    )
+}
+
+/// Problems that rustls does not name itself.
+fn describe_other(reason: &CertificateError) -> String {
+    let debug = format!("{reason:?}");
+    if debug.contains("UnsupportedCertVersion") {
+        return "has X.509 version 1, which TLS clients reject: make one of version 3, with \
+                subjectAltName (openssl: -addext subjectAltName=DNS:ring.example)"
+            .to_owned();
+    }
+    if debug.contains("CaUsedAsEndEntity") {
+        return "is one of an authority (CA:TRUE), which TLS clients reject for a server: make one \
+                with -addext basicConstraints=critical,CA:FALSE"
+            .to_owned();
+    }
+    format!("is rejected: {reason}")
+}
+
+/// The name in `DnsName("ring.example")` or `IpAddress(127.0.0.1)`.
+fn plain_name(presented: &str) -> &str {
+    let inside = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inside.unwrap_or(presented).trim_matches('"')
+}
+
+/// A time of a certificate.
+pub fn to_timestamp(time: UnixTime) -> Timestamp {
+    let second = i64::try_from(time.as_secs()).ok();
+    second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
+}
+
+/// The error of rustls in the causes of an error.
+pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    successors(Some(error), |error| (*error).source()).find_map(|error| {
+        // Errors of Redis are shared.
+        let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
+        let error = shared.map_or(error, |error| &**error as &(dyn Error + 'static));
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref())
+    })
+}
+
+/// Why a certificate was rejected, if that caused an error.
+pub fn find(error: &(dyn Error + 'static)) -> Option<CertificateError> {
+    match tls_error(error)? {
+        rustls::Error::InvalidCertificate(reason) => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rustls::pki_types::ServerName;
+
+    use super::*;
+
+    #[test]
+    fn a_rejection_is_a_sentence_with_dates_and_names() {
+        let at = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
+        let expected = ServerName::try_from("ring.example").unwrap();
+        let named = |presented: &[&str]| CertificateError::NotValidForNameContext {
+            expected: expected.clone(),
+            presented: presented.iter().map(|&name| name.to_owned()).collect(),
+        };
+        for (reason, text) in [
+            (
+                CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+                    signature_algorithm_id: vec![1],
+                    public_key_algorithm_id: vec![2],
+                },
+                "was issued by an authority that this machine does not trust, or the server does \
+                 not send the certificates between",
+            ),
+            (
+                CertificateError::ExpiredContext { time: at(86_400), not_after: at(0) },
+                "expired at 1970-01-01T00:00:00Z",
+            ),
+            (
+                CertificateError::NotValidYetContext { time: at(0), not_before: at(86_400) },
+                "is not valid before 1970-01-02T00:00:00Z; the clock of this machine says \
+                 1970-01-01T00:00:00Z",
+            ),
+            (
+                named(&["DnsName(\"a.example\")", "IpAddress(127.0.0.1)"]),
+                "is for a.example, 127.0.0.1, not for ring.example",
+            ),
+            (named(&[]), "has no name, so it is not for ring.example"),
+            (CertificateError::Revoked, "is rejected: Revoked"),
+        ] {
+            assert_eq!(describe(&reason), text);
+        }
+        assert!(describe(&CertificateError::UnknownIssuer).contains("does not trust"));
+    }
+}

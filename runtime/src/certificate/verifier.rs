@@ -1,0 +1,87 @@
+//! Verification of the certificates of servers that Belfry connects to.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{
+    WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+/// The certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
+pub fn system_authorities() -> Result<RootCertStore, String> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut authorities = RootCertStore::empty();
+    authorities.add_parsable_certificates(found.certs);
+    if authorities.is_empty() {
+        return Err(format!(
+            "no certificate authorities found in the operating system ({:?}); install them (Debian: \
+             ca-certificates), or name a file with SSL_CERT_FILE",
+            found.errors
+        ));
+    }
+    Ok(authorities)
+}
+
+/// Accepts certificates for any host name, if the server has their key.
+#[derive(Debug)]
+pub struct AnyNameVerifier {
+    /// One of these must have issued the certificate; without them any issuer is accepted.
+    authorities: Option<RootCertStore>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl AnyNameVerifier {
+    /// A verifier that trusts these authorities, or every issuer without them.
+    pub fn new(authorities: Option<RootCertStore>) -> Arc<Self> {
+        let algorithms = ring::default_provider().signature_verification_algorithms;
+        Arc::new(Self { authorities, algorithms })
+    }
+}
+
+impl ServerCertVerifier for AnyNameVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(authorities) = &self.authorities {
+            verify_server_cert_signed_by_trust_anchor(
+                &ParsedCertificate::try_from(end_entity)?,
+                authorities,
+                intermediates,
+                now,
+                self.algorithms.all,
+            )?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

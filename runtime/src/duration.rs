@@ -1,0 +1,134 @@
+//! Durations in settings and arguments, such as `"30s"`, `"1h 30m"` or `"14d"`.
+
+use std::time::Duration;
+
+use jiff::{Span, SpanRelativeTo};
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// Parses a positive duration.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match or_zero::deserialize(deserializer)? {
+        Duration::ZERO => Err(de::Error::custom(format!("{EXPECTED}, not 0"))),
+        length => Ok(length),
+    }
+}
+
+/// Formats a duration so that it is parsed as the same one.
+pub fn serialize<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format(*length))
+}
+
+const EXPECTED: &str = "must be a duration such as \"30s\" or \"5m\"";
+
+/// Durations that may be 0, to switch something off.
+#[expect(missing_docs, reason = "serde calls the functions")]
+pub mod or_zero {
+    use super::{Deserialize, Deserializer, Duration, EXPECTED, de, parse};
+
+    pub use super::serialize;
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Text(String),
+            Number(i64),
+            Other(de::IgnoredAny),
+        }
+        let problem = match Value::deserialize(deserializer)? {
+            Value::Text(text) => match parse(&text) {
+                Some(length) => return Ok(length),
+                None => format!("{EXPECTED}, not {text:?}"),
+            },
+            Value::Number(number) => {
+                format!("{EXPECTED}: write \"{number}s\" for {number} seconds")
+            }
+            Value::Other(_) => EXPECTED.to_owned(),
+        };
+        Err(de::Error::custom(problem))
+    }
+}
+
+/// Optional durations.
+#[expect(missing_docs, reason = "serde calls the functions")]
+pub mod some {
+    use super::{Deserializer, Duration, Serializer};
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        super::deserialize(deserializer).map(Some)
+    }
+
+    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
+    pub fn serialize<S: Serializer>(
+        length: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match length {
+            Some(length) => super::serialize(length, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+/// A thousand years, so that arithmetic with times stays far from an overflow.
+const MAX: Duration = Duration::from_hours(1000 * 366 * 24);
+
+/// Parses a duration, which may be 0. A day has 24 hours.
+pub fn parse(text: &str) -> Option<Duration> {
+    let day = SpanRelativeTo::days_are_24_hours();
+    let length = text.parse::<Span>().and_then(|span| span.to_duration(day)).ok()?;
+    Duration::try_from(length).ok().filter(|length| *length <= MAX)
+}
+
+/// A duration in the units of [`parse`], the largest first: `1d 12h`.
+pub fn format(length: Duration) -> String {
+    const UNITS: [(&str, u128); 7] = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let mut rest = length.as_nanos();
+    let mut parts = Vec::new();
+    for (unit, nanoseconds) in UNITS {
+        if rest >= nanoseconds {
+            parts.push(format!("{}{unit}", rest / nanoseconds));
+            rest %= nanoseconds;
+        }
+    }
+    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
+}
+
+/// A duration for messages, in whole seconds.
+pub fn format_seconds(length: Duration) -> String {
+    format(Duration::from_secs(length.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_duration_is_formatted_in_large_units() {
+        for (milliseconds, text) in
+            [(0, "0s"), (25, "25ms"), (90_000, "1m 30s"), (300_000, "5m"), (2_592_000_000, "30d")]
+        {
+            assert_eq!(format(Duration::from_millis(milliseconds)), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_formatted_duration_is_parsed_as_the_same(nanoseconds in 0..u64::MAX) {
+            let length = Duration::from_nanos(nanoseconds);
+            prop_assert_eq!(parse(&format(length)), Some(length));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What every part of Belfry needs of its process: the clock, randomness, durations in settings,
+//! the log throttle, certificate checks, and the mechanism of metrics.
+
+pub mod certificate;
+pub mod clock;
+pub mod duration;
+pub mod log_throttle;
+pub mod metrics;
+mod process_user;
+pub mod random;
+
+pub use self::process_user::process_user;

@@ -1,0 +1,147 @@
+//! The text formats of `/metrics`: Prometheus text 0.0.4 and `OpenMetrics` 1.0.
+
+use std::fmt::{Display, Write};
+
+use super::family::{Family, Kind};
+use super::value::Histogram;
+
+/// A text format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Prometheus text format 0.0.4.
+    Prometheus,
+    /// `OpenMetrics` 1.0.
+    OpenMetrics,
+}
+
+impl Format {
+    /// Chooses the format by an `Accept` header: `OpenMetrics` only for clients that name it.
+    pub fn negotiate(accept: &str) -> Self {
+        if accept.contains("application/openmetrics-text") {
+            Self::OpenMetrics
+        } else {
+            Self::Prometheus
+        }
+    }
+
+    /// The value of the `Content-Type` header.
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+/// The text of all metrics, written family by family.
+#[derive(Debug)]
+pub struct Exposition {
+    format: Format,
+    text: String,
+}
+
+impl Exposition {
+    /// An empty text.
+    pub fn new(format: Format) -> Self {
+        Self { format, text: String::new() }
+    }
+
+    /// Begins a family. It is written with its first sample; without samples it is omitted.
+    pub fn family(&mut self, family: &'static Family) -> Samples<'_> {
+        Samples { exposition: self, family, is_described: false }
+    }
+
+    /// Writes a family with one sample and without labels.
+    pub fn value(&mut self, family: &'static Family, value: impl Display) {
+        self.family(family).value(&[], value);
+    }
+
+    /// Writes a histogram without labels.
+    pub fn histogram(&mut self, family: &'static Family, histogram: &Histogram) {
+        self.family(family).histogram(&[], histogram);
+    }
+
+    /// The whole text.
+    pub fn finish(mut self) -> String {
+        if self.format == Format::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
+        self.text
+    }
+}
+
+/// Writes the samples of one family.
+#[derive(Debug)]
+pub struct Samples<'a> {
+    exposition: &'a mut Exposition,
+    family: &'static Family,
+    is_described: bool,
+}
+
+impl Samples<'_> {
+    /// Writes a sample with the values of the family's labels.
+    pub fn value(&mut self, labels: &[&str], value: impl Display) {
+        self.begin();
+        self.line("", labels, None, value);
+    }
+
+    /// Writes a histogram with the values of the family's labels.
+    pub fn histogram(&mut self, labels: &[&str], histogram: &Histogram) {
+        self.begin();
+        let (buckets, count, sum) = histogram.snapshot();
+        for (bound, observations) in buckets {
+            // OpenMetrics requires a decimal point.
+            let bound = match self.exposition.format {
+                Format::Prometheus => format!("{bound}"),
+                Format::OpenMetrics => format!("{bound:?}"),
+            };
+            self.line("_bucket", labels, Some(&bound), observations);
+        }
+        self.line("_bucket", labels, Some("+Inf"), count);
+        self.line("_sum", labels, None, sum);
+        self.line("_count", labels, None, count);
+    }
+
+    /// Writes the description of the family before its first sample.
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.is_described, true) {
+            return;
+        }
+        let Family { name, kind, help, .. } = self.family;
+        let name = match (self.exposition.format, kind) {
+            (Format::OpenMetrics, Kind::Counter) => name.trim_end_matches("_total"),
+            _ => name,
+        };
+        let text = &mut self.exposition.text;
+        // Writing to a string never fails.
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.as_str());
+    }
+
+    fn line(&mut self, suffix: &str, labels: &[&str], bound: Option<&str>, value: impl Display) {
+        let Family { name, labels: names, .. } = self.family;
+        debug_assert_eq!(names.len(), labels.len(), "{name}");
+        let text = &mut self.exposition.text;
+        text.push_str(name);
+        text.push_str(suffix);
+        let all = names.iter().copied().zip(labels.iter().copied());
+        let mut separator = '{';
+        for (name, value) in all.chain(bound.map(|bound| ("le", bound))) {
+            text.push(separator);
+            text.push_str(name);
+            text.push_str("=\"");
+            for character in value.chars() {
+                match character {
+                    '\n' => text.push_str("\\n"),
+                    '"' | '\\' => text.extend(['\\', character]),
+                    _ => text.push(character),
+                }
+            }
+            text.push('"');
+            separator = ',';
+        }
+        if separator == ',' {
+            text.push('}');
+        }
+        let _ = writeln!(text, " {value}");
+    }
+}

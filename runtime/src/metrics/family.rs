@@ -1,0 +1,52 @@
+//! Metric families: name, type, labels and description.
+
+/// A group of series with one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Family {
+    /// The name; that of a counter ends in `_total`.
+    pub name: &'static str,
+    /// The type.
+    pub kind: Kind,
+    /// The names of the labels.
+    pub labels: &'static [&'static str],
+    /// The description.
+    pub help: &'static str,
+}
+
+/// The type of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A number that only grows.
+    Counter,
+    /// A number that grows and shrinks.
+    Gauge,
+    /// A distribution in buckets.
+    Histogram,
+}
+
+impl Kind {
+    /// The name in the text formats.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// Declares the metric families of a crate, and the list `ALL` of them.
+#[macro_export]
+macro_rules! families {
+    ($($id:ident = $kind:ident $name:literal [$($label:literal)*] $help:literal;)*) => {
+        $(pub(crate) const $id: $crate::metrics::Family = $crate::metrics::Family {
+            name: $name,
+            kind: $crate::metrics::Kind::$kind,
+            labels: &[$($label),*],
+            help: $help,
+        };)*
+
+        /// All families of this crate.
+        pub const ALL: &[$crate::metrics::Family] = &[$($id),*];
+    };
+}

@@ -1,0 +1,106 @@
+//! Tests of the values and of the text formats.
+
+use std::time::Duration;
+
+use super::exposition::{Exposition, Format};
+use super::*;
+
+const NUMBERS: Family =
+    Family { name: "a_total", kind: Kind::Counter, labels: &["x", "y"], help: "Numbers" };
+const SIZES: Family = Family { name: "b", kind: Kind::Histogram, labels: &["x"], help: "Sizes" };
+
+fn text(format: Format, write: impl FnOnce(&mut Exposition)) -> String {
+    let mut out = Exposition::new(format);
+    write(&mut out);
+    out.finish()
+}
+
+#[test]
+fn a_family_is_described_once_before_its_samples() {
+    let write = |out: &mut Exposition| {
+        let mut numbers = out.family(&NUMBERS);
+        numbers.value(&["one", "a\"b\\c\nd"], 1);
+        numbers.value(&["two", ""], 2.5);
+    };
+    let samples = "a_total{x=\"one\",y=\"a\\\"b\\\\c\\nd\"} 1\na_total{x=\"two\",y=\"\"} 2.5\n";
+    assert_eq!(
+        text(Format::Prometheus, write),
+        format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}")
+    );
+    assert_eq!(
+        text(Format::OpenMetrics, write),
+        format!("# HELP a Numbers\n# TYPE a counter\n{samples}# EOF\n")
+    );
+}
+
+#[test]
+fn a_family_without_samples_is_omitted() {
+    let begin = |out: &mut Exposition| {
+        out.family(&NUMBERS);
+    };
+    assert_eq!(text(Format::Prometheus, begin), "");
+}
+
+#[test]
+fn the_buckets_of_a_histogram_are_cumulative() {
+    let numbers = Histogram::numbers();
+    for number in [1, 2, 2, 3, 1024, 1025] {
+        numbers.observe(number);
+    }
+    let text = text(Format::Prometheus, |out| out.family(&SIZES).histogram(&["y"], &numbers));
+    for line in [
+        "b_bucket{x=\"y\",le=\"1\"} 1",
+        "b_bucket{x=\"y\",le=\"2\"} 3",
+        "b_bucket{x=\"y\",le=\"4\"} 4",
+        "b_bucket{x=\"y\",le=\"512\"} 4",
+        "b_bucket{x=\"y\",le=\"1024\"} 5",
+        "b_bucket{x=\"y\",le=\"+Inf\"} 6",
+        "b_sum{x=\"y\"} 2057",
+        "b_count{x=\"y\"} 6",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn durations_are_shown_in_seconds() {
+    let durations = Histogram::durations();
+    for microseconds in [99, 100, 101, 5_000_000, 5_000_001] {
+        durations.observe_duration(Duration::from_micros(microseconds));
+    }
+    let (buckets, count, sum) = durations.snapshot();
+    let bounds: Vec<String> = buckets.iter().map(|(bound, _)| bound.to_string()).collect();
+    assert_eq!(
+        bounds,
+        [
+            "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05",
+            "0.1", "0.25", "0.5", "1", "2.5", "5"
+        ]
+    );
+    assert_eq!((buckets[0].1, buckets[1].1, buckets[14].1, count), (2, 3, 4, 5));
+    assert!((sum - 10.000_301).abs() < 1e-9, "{sum}");
+}
+
+#[test]
+fn openmetrics_is_used_only_if_the_client_names_it() {
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4";
+    for (accept, format) in [
+        ("", Format::Prometheus),
+        ("*/*", Format::Prometheus),
+        ("text/plain", Format::Prometheus),
+        (prometheus, Format::OpenMetrics),
+    ] {
+        assert_eq!(Format::negotiate(accept), format, "{accept}");
+    }
+}
+
+#[test]
+fn a_gauge_counts_until_its_guard_is_dropped() {
+    let gauge = Gauge::default();
+    let (one, two) = (gauge.enter(), gauge.enter());
+    assert_eq!(gauge.get(), 2);
+    drop(one);
+    assert_eq!(gauge.get(), 1);
+    drop(two);
+    assert_eq!(gauge.get(), 0);
+}

@@ -1,0 +1,142 @@
+//! Matrix application services: programs of the operator that act for many users.
+
+use std::sync::Arc;
+
+use belfry_core::matrix::user_id;
+use belfry_core::oauth::account::{Role, check_name};
+use belfry_core::secret::{Secret, Sha256Digest};
+use belfry_store::{AddAccountError, NO_PASSWORD, Store, StoreError};
+use jiff::Timestamp;
+
+pub use crate::config::ApplicationService;
+use crate::config::{ConfigError, RegistrationSource};
+
+/// The configured application services.
+#[derive(Debug, Default)]
+pub struct ApplicationServices(Vec<Arc<ApplicationService>>);
+
+impl ApplicationServices {
+    /// Loads the registrations.
+    pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
+        let mut services = Self::default();
+        for source in sources {
+            let service = source.read()?;
+            if let Some(other) = services.by_digest(service.token) {
+                let (id, other) = (&service.id, &other.id);
+                let message =
+                    format!("application_services: {id:?}: has the as_token of {other:?}");
+                return Err(ConfigError(message));
+            }
+            services.0.push(Arc::new(service));
+        }
+        Ok(services)
+    }
+
+    /// The application service with this token.
+    pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
+        if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::of(token.reveal())) }
+    }
+
+    fn by_digest(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {
+        self.0.iter().find(|service| service.token == token)
+    }
+
+    /// Whether an account name is reserved for an application service, and thus cannot be
+    /// registered.
+    pub fn is_reserved(&self, name: &str, server_name: &str) -> bool {
+        let user_id = user_id(name, server_name);
+        self.0.iter().any(|service| service.reserves(name, &user_id))
+    }
+
+    /// Whether an account name is reserved for another application service than this one.
+    pub fn is_reserved_by_other(
+        &self,
+        service: &ApplicationService,
+        name: &str,
+        server_name: &str,
+    ) -> bool {
+        let user_id = user_id(name, server_name);
+        let mut others = self.0.iter().filter(|other| other.token != service.token);
+        others.any(|other| other.reserves(name, &user_id))
+    }
+
+    /// Creates the missing accounts of the senders, without a password.
+    pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        for service in &self.0 {
+            let (id, sender) = (&*service.id, &*service.sender);
+            if let Err(error) = check_name(sender) {
+                tracing::warn!(id, sender, %error, "application service without an account");
+                continue;
+            }
+            let account = store.account_by_name(sender).await?;
+            if account.as_ref().is_some_and(|account| account.password != NO_PASSWORD) {
+                tracing::warn!(
+                    id,
+                    sender,
+                    "the account of an application service has a password, so people can sign in as it"
+                );
+            }
+            if account.is_none() {
+                let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
+                // The name is configured by the operator, who may have deleted the account.
+                store.release_name(sender).await?;
+                match store.create_account(now, name, None, password, Role::User).await {
+                    Ok(_) => tracing::info!(id, sender, "application service account created"),
+                    Err(AddAccountError::Store(error)) => return Err(error),
+                    // Another node has created it.
+                    Err(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
+        let sources: Vec<RegistrationSource> =
+            registrations.iter().map(|text| toml::from_str(text).unwrap()).collect();
+        ApplicationServices::load(&sources)
+    }
+
+    const BRIDGE: &str = "id = 'irc'\nas_token = 't'\nsender_localpart = 'bot'\n\
+        namespaces.users = [{ regex = '@irc_.*:x', exclusive = true }, { regex = '@ann|@ben' }]";
+
+    #[test]
+    fn a_service_acts_for_itself_and_for_the_ids_in_its_namespaces() {
+        let services = load(&[BRIDGE]).unwrap();
+        let service = services.by_token(&Secret::new("t")).unwrap();
+        for (name, allowed) in
+            [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
+        {
+            assert_eq!(service.may_act_for(name, &format!("@{name}:x")), allowed, "{name}");
+        }
+        assert!(!service.may_act_for("irc_ann", "@irc_ann:xy"));
+        assert!(services.is_reserved("irc_zoe", "x") && services.is_reserved("bot", "x"));
+        assert!(!services.is_reserved("ann", "x") && !services.is_reserved("irc_zoe", "y"));
+        assert_eq!(service.rate_limited, None);
+        assert!(services.by_token(&Secret::new("u")).is_none());
+    }
+
+    #[test]
+    fn a_namespace_can_contain_all_users() {
+        for regex in [".*", "@.*", "@.*:.*", "@.+"] {
+            let service = format!(
+                "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
+                 namespaces.users = [{{ regex = '{regex}' }}]"
+            );
+            let services = load(&[&service]).unwrap();
+            let service = services.0.first().unwrap();
+            assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
+        }
+    }
+
+    #[test]
+    fn two_services_cannot_have_the_same_token() {
+        let error = load(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
+        assert_eq!(error, "application_services: \"irc\": has the as_token of \"irc\"");
+    }
+}

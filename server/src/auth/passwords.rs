@@ -1,0 +1,151 @@
+//! Password hashing with Argon2id (OWASP parameters) and bounded concurrency. Imported hashes of other
+//! algorithms are verified, and replaced at sign-in.
+
+mod verification;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+
+use argon2::password_hash::PasswordHasher;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, Version};
+use belfry_core::limits::Network;
+use belfry_core::oauth::account::MAX_PASSWORD_LENGTH;
+use belfry_core::secret::Secret;
+use belfry_runtime::metrics::Counter;
+use belfry_runtime::random;
+use quick_cache::sync::Cache;
+use tokio::sync::Semaphore;
+
+use self::verification::is_correct;
+pub use self::verification::needs_rehash;
+use crate::log::request_context::RequestContext;
+
+/// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
+/// clients would time out before their turn.
+const QUEUE_PER_PERMIT: usize = 32;
+
+/// Further places of the queue per concurrent hash, for networks from which somebody has signed in.
+/// Attackers with many addresses fill the others, but cannot keep these people out.
+const RESERVED_PER_PERMIT: usize = 8;
+
+/// Maximum number of networks with a sign-in that are remembered, in this process.
+const MAX_KNOWN_NETWORKS: usize = 10_000;
+
+/// A hash to compare with if the account does not exist, so that an unknown name takes the same
+/// time as a wrong password.
+const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
+                      PXoxkVbqIcMSkSFlYGxhhVw8Z3vHZVtVYPlxiJ4nYzA";
+
+/// Hashes and verifies passwords on blocking threads, with 19 MiB of memory each.
+#[derive(Debug, Clone)]
+pub struct Passwords {
+    parallel: usize,
+    /// Limits concurrent hashes.
+    running: Arc<Semaphore>,
+    /// Limits running and waiting requests together.
+    queue: Arc<Semaphore>,
+    /// The reserved places of the queue.
+    reserved: Arc<Semaphore>,
+    /// Networks from which a password was correct.
+    known: Arc<Cache<Network, ()>>,
+    /// Number of computed hashes, for new passwords and for verification.
+    pub hash_count: Arc<Counter>,
+}
+
+/// The wait queue is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many people are signing in at this moment; try again soon")]
+pub struct HashQueueFull;
+
+impl Passwords {
+    /// Allows this many concurrent hashes; by default the number of cores.
+    pub fn new(parallel: Option<NonZeroUsize>) -> Self {
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let parallel = parallel.map_or_else(cores, usize::from);
+        Self {
+            parallel,
+            running: Arc::new(Semaphore::new(parallel)),
+            queue: Arc::new(Semaphore::new(parallel * (1 + QUEUE_PER_PERMIT))),
+            reserved: Arc::new(Semaphore::new(parallel * RESERVED_PER_PERMIT)),
+            known: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
+            hash_count: Arc::default(),
+        }
+    }
+
+    /// The number of hashes that are computed or wait.
+    pub fn queue_length(&self) -> usize {
+        let parallel = self.parallel;
+        let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);
+        all - self.queue.available_permits() - self.reserved.available_permits()
+    }
+
+    /// Hashes a new password.
+    pub async fn hash(&self, password: Secret) -> Result<String, HashQueueFull> {
+        self.run(false, move || {
+            let salt: [u8; 16] = random::bytes();
+            let hashed: PasswordHash = argon2()
+                .hash_password_with_salt(password.reveal().as_bytes(), &salt)
+                .expect("the parameters and the length of the salt are valid");
+            hashed.to_string()
+        })
+        .await
+    }
+
+    /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
+    /// maximum length are rejected without hashing to bound the cost. The network of the client is
+    /// remembered if the password is correct.
+    pub async fn verify(
+        &self,
+        password: Secret,
+        hash: Option<String>,
+        from: Network,
+    ) -> Result<bool, HashQueueFull> {
+        if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
+            return Ok(false);
+        }
+        let is_known = self.known.get(&from).is_some();
+        let verifying = self.run(is_known, move || {
+            let text = hash.as_deref().unwrap_or(DUMMY_HASH);
+            is_correct(password.reveal(), text) && hash.is_some()
+        });
+        let is_correct = verifying.await?;
+        if is_correct && !is_known {
+            self.known.insert(from, ());
+        }
+        Ok(is_correct)
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        is_known: bool,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, HashQueueFull> {
+        let queued = match self.queue.clone().try_acquire_owned() {
+            Err(_) if is_known => self.reserved.clone().try_acquire_owned(),
+            queued => queued,
+        };
+        let queued = queued.map_err(|_| HashQueueFull)?;
+        let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
+        self.hash_count.inc();
+        // The permits move into the blocking task: if the client disconnects, they are released
+        // only when the hash is done.
+        let work = RequestContext::carry(work);
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            drop((permit, queued));
+            result
+        });
+        task.await.map_err(|_| HashQueueFull)
+    }
+}
+
+/// 19 MiB, two passes, one lane.
+fn argon2() -> Argon2<'static> {
+    let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are valid");
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+#[cfg(test)]
+mod tests;

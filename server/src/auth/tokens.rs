@@ -1,0 +1,188 @@
+//! Issuing access tokens: for the token endpoint, sign-up, Matrix login and the command line.
+
+use std::time::Duration;
+
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::oauth::token::expiry;
+use belfry_core::secret::{LookupKey, SplitToken};
+use jiff::Timestamp;
+
+use belfry_runtime::random;
+use belfry_store::{
+    COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, NewToken, RedeemError, SignInOutcome, Store, StoreError,
+    StoredApp, UpdateOutcome,
+};
+
+/// An app that is created by the server for tokens issued without OAuth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstPartyApp<'a> {
+    /// For Matrix clients that sign in with a password.
+    Matrix,
+    /// For tokens issued on the command line, with this title.
+    CommandLine(&'a str),
+}
+
+impl<'a> FirstPartyApp<'a> {
+    /// Recognises a first-party app by its client id. The client ids of registered apps are random.
+    pub fn from_client_id(client_id: &'a str) -> Option<Self> {
+        match client_id.strip_prefix(COMMAND_LINE_PREFIX) {
+            Some(title) => Some(Self::CommandLine(title)),
+            None => (client_id == MATRIX_CLIENT_ID).then_some(Self::Matrix),
+        }
+    }
+
+    /// Its client id and its title.
+    fn details(self) -> (String, &'a str) {
+        match self {
+            Self::Matrix => (MATRIX_CLIENT_ID.to_owned(), "Matrix clients"),
+            Self::CommandLine(title) => (format!("{COMMAND_LINE_PREFIX}{title}"), title),
+        }
+    }
+}
+
+/// Why no token was issued to a first-party app.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueError {
+    /// The app is disabled.
+    #[error("the app {title:?} is disabled; see belfry app enable {id}")]
+    AppDisabled {
+        /// The id of the app.
+        id: i64,
+        /// The title of the app.
+        title: String,
+    },
+    /// The app or the account was disabled in the meantime.
+    #[error("the app or the account is disabled")]
+    Disabled,
+    /// The password was changed, or the account disabled, after the password was verified.
+    #[error("the password was changed")]
+    PasswordChanged,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Issues tokens with one lifetime.
+#[derive(Clone, Copy)]
+pub struct TokenIssuer<'a> {
+    /// Where tokens are stored.
+    pub store: &'a Store,
+    /// The current time.
+    pub now: Timestamp,
+    /// The setting `oauth.token_lifetime`; `None` for tokens that do not expire.
+    pub lifetime: Option<Duration>,
+}
+
+/// A token that was just issued.
+#[derive(Debug)]
+pub struct IssuedToken {
+    /// The token.
+    pub secret: SplitToken,
+    /// The token as it is stored.
+    pub stored: NewToken,
+}
+
+impl TokenIssuer<'_> {
+    /// Issues a token to an app, for an account or for the app itself.
+    pub async fn issue(
+        &self,
+        app_id: i64,
+        account_id: Option<i64>,
+        scopes: Scopes,
+    ) -> Result<IssuedToken, IssueError> {
+        let issued = self.new_token(app_id, account_id, scopes);
+        match self.store.add_token(&issued.stored).await? {
+            UpdateOutcome::Updated => Ok(issued),
+            UpdateOutcome::NotFound => Err(IssueError::Disabled),
+        }
+    }
+
+    /// Issues a token to a first-party app, which is created if missing. Nobody knows the secret of
+    /// such an app, so it cannot be used to get other tokens. `password` is the hash that was
+    /// verified, if any; it must still be the account's.
+    pub async fn issue_first_party(
+        &self,
+        app: FirstPartyApp<'_>,
+        account_id: i64,
+        password: Option<&str>,
+        scopes: Scopes,
+    ) -> Result<SplitToken, IssueError> {
+        let app_id = first_party_app(&self.store.unaudited(), self.now, app).await?;
+        let (account_id, scopes) = (Some(account_id), scopes.or_read());
+        let Some(password) = password else {
+            return Ok(self.issue(app_id, account_id, scopes).await?.secret);
+        };
+        let issued = self.new_token(app_id, account_id, scopes);
+        match self.store.add_token_for_password(&issued.stored, password).await? {
+            SignInOutcome::SignedIn => Ok(issued.secret),
+            SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
+        }
+    }
+
+    /// Redeems a code for a token with the app, account and scopes of its grant.
+    ///
+    /// # Errors
+    /// [`RedeemError::AlreadyRedeemed`] if another request redeemed it in the meantime.
+    pub async fn redeem_code(
+        &self,
+        code: LookupKey,
+        grant: Grant,
+    ) -> Result<IssuedToken, RedeemError> {
+        let issued = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
+        let expires_at = issued.stored.expires_at;
+        self.store.redeem_code(code, issued.stored.secret, self.now, expires_at).await?;
+        Ok(issued)
+    }
+
+    fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {
+        let secret = random::secret(self.now);
+        let stored = NewToken {
+            secret: secret.hashed(),
+            app_id,
+            account_id,
+            scopes,
+            created_at: self.now,
+            expires_at: self.lifetime.map(|lifetime| expiry(self.now, lifetime)),
+        };
+        IssuedToken { secret, stored }
+    }
+}
+
+/// The id of a first-party app, which is created if missing.
+///
+/// # Errors
+/// If the app is disabled or the store fails.
+pub async fn first_party_app(
+    store: &Store,
+    now: Timestamp,
+    app: FirstPartyApp<'_>,
+) -> Result<i64, IssueError> {
+    let (client_id, title) = app.details();
+    loop {
+        if let Some(existing) = store.app_by_client_id(&client_id).await? {
+            let App { id, details, .. } = &existing.app;
+            return match existing.disabled_at {
+                None => Ok(*id),
+                Some(_) => Err(IssueError::AppDisabled { id: *id, title: details.name.clone() }),
+            };
+        }
+        let details = AppDetails {
+            name: title.to_owned(),
+            website: None,
+            redirect_uris: Vec::new(),
+            scopes: Scopes::default(),
+        };
+        let stored = StoredApp {
+            app: App { id: random::id(now), client_id: client_id.clone(), details },
+            secrets: random::secret(now).hashed().into(),
+            created_at: now,
+            retained_at: None,
+            last_used_at: None,
+            disabled_at: None,
+        };
+        // Read again: another request may have created the app, or the id may be taken.
+        store.add_app(&stored).await?;
+    }
+}

@@ -1,0 +1,182 @@
+//! GET requests of the commands, such as a health check of the running server.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::http::{Request, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use url::{Host, Position, Url};
+
+use belfry_runtime::certificate::rejection;
+use belfry_runtime::certificate::verifier::{AnyNameVerifier, system_authorities};
+
+/// Maximum size of a response body, in bytes.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// How the certificate of an HTTPS server is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CertificateCheck {
+    /// By the certificate authorities of the operating system, for the host of the URL.
+    Authorities,
+    /// Not at all. For the server on this machine, whose certificate has its public name.
+    None,
+}
+
+/// The response to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Response {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its body. Bytes that are not UTF-8 are replaced.
+    pub body: String,
+    /// The URL that it redirects to.
+    pub location: Option<String>,
+    /// This end of the connection.
+    pub local_address: SocketAddr,
+}
+
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GetError {
+    /// Nothing accepts connections there.
+    #[error("connection refused: nothing listens on {0}")]
+    Refused(String),
+    /// The certificate of the server was rejected.
+    #[error("its certificate {}", rejection::describe(.0))]
+    Certificate(CertificateError),
+    /// The server does not use TLS.
+    #[error("it does not respond with TLS; probably it serves plain HTTP")]
+    NotTls,
+    /// The server does not use HTTP.
+    #[error("it does not respond with HTTP; probably it serves HTTPS ({0})")]
+    NotHttp(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for GetError {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl From<&str> for GetError {
+    fn from(reason: &str) -> Self {
+        Self::Failed(reason.to_owned())
+    }
+}
+
+/// Sends a GET request without following redirects.
+pub(super) async fn get(url: &Url, check: CertificateCheck) -> Result<Response, GetError> {
+    get_with_headers(url, check, &[]).await
+}
+
+/// Like [`get`], with further headers.
+pub(super) async fn get_with_headers(
+    url: &Url,
+    check: CertificateCheck,
+    headers: &[(&str, &str)],
+) -> Result<Response, GetError> {
+    if !["http", "https"].contains(&url.scheme()) {
+        return Err("the URL must begin with http:// or https://".into());
+    }
+    let host = match url.host() {
+        Some(Host::Domain(name)) => name.to_owned(),
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        None => return Err("the URL has no host".into()),
+    };
+    let port = url.port_or_known_default().ok_or("the URL has no port")?;
+    let stream = TcpStream::connect((host.as_str(), port)).await;
+    let stream = stream.map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => GetError::Refused(format!("{host} port {port}")),
+        _ => GetError::Failed(causes(&error)),
+    })?;
+    let local_address = stream.local_addr().map_err(|error| causes(&error))?;
+    if url.scheme() == "http" {
+        return exchange(url, headers, stream, local_address).await;
+    }
+    let name = ServerName::try_from(host).map_err(|error| causes(&error))?;
+    let connector = TlsConnector::from(Arc::new(client_config(check)?));
+    let stream = connector.connect(name, stream).await.map_err(|error| tls_error(&error))?;
+    exchange(url, headers, stream, local_address).await
+}
+
+/// Classifies an error of a TLS handshake.
+fn tls_error(error: &io::Error) -> GetError {
+    if let Some(reason) = rejection::find(error) {
+        return GetError::Certificate(reason);
+    }
+    match rejection::tls_error(error) {
+        Some(rustls::Error::InvalidMessage(_)) => GetError::NotTls,
+        _ => GetError::Failed(causes(error)),
+    }
+}
+
+/// Sends the request on a new connection and reads the response.
+async fn exchange<S>(
+    url: &Url,
+    headers: &[(&str, &str)],
+    stream: S,
+    local_address: SocketAddr,
+) -> Result<Response, GetError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let failed = |error: hyper::Error| {
+        let is_http = !error.is_parse() && !error.is_incomplete_message();
+        if is_http || url.scheme() == "https" {
+            return GetError::Failed(causes(&error));
+        }
+        GetError::NotHttp(causes(&error))
+    };
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    tokio::spawn(connection);
+    let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
+        .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
+        .header(header::USER_AGENT, concat!("belfry/", env!("CARGO_PKG_VERSION")));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Empty::<Bytes>::new()).map_err(|error| causes(&error))?;
+    let response = sender.send_request(request).await.map_err(failed)?;
+    let status = response.status();
+    let location = response.headers().get(header::LOCATION);
+    let location = location.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
+    let body = body.map_err(|error| causes(&*error))?.to_bytes();
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Response { status, body, location, local_address })
+}
+
+fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder();
+    let builder = match check {
+        CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),
+        CertificateCheck::None => {
+            builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(None))
+        }
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+/// An error and its causes.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    let mut texts: Vec<String> =
+        successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
+    // Some errors repeat their cause.
+    texts.dedup_by(|cause, error| error.ends_with(cause.as_str()));
+    texts.join(": ")
+}

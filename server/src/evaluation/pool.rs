@@ -1,0 +1,225 @@
+//! Threads for the evaluation of push rules, separate from those that serve connections.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::log::request_context::RequestContext;
+use crate::metrics::EvaluationFailures;
+
+/// The maximum number of requests per thread that are evaluated or wait. In a longer queue, clients
+/// would time out before they are served.
+const SLOTS_PER_THREAD: usize = 64;
+
+/// Bounds the requests that evaluate push rules and the threads that they occupy.
+#[derive(Debug)]
+pub struct EvaluationPool {
+    slots: Arc<Semaphore>,
+    threads: Arc<Semaphore>,
+    /// The accounts that occupy a slot.
+    explaining: Arc<Mutex<HashSet<i64>>>,
+    /// The maximum number of slots for accounts. It is half of all slots, so that accounts cannot
+    /// block application services.
+    max_explaining: usize,
+    /// The number of all slots.
+    pub max_queue_length: usize,
+    /// Requests that were not evaluated.
+    pub failures: Arc<EvaluationFailures>,
+}
+
+/// Why a request is not evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// All slots are taken.
+    #[error("too many evaluations are waiting")]
+    QueueFull,
+    /// The account has a slot already.
+    #[error("another explanation of this account is running")]
+    AccountBusy,
+    /// The evaluation panicked.
+    #[error("the evaluation failed")]
+    Panicked,
+}
+
+/// A request's slot in the queue.
+#[derive(Clone)]
+pub struct EvaluationSlot(Arc<Slot>);
+
+struct Slot {
+    failures: Arc<EvaluationFailures>,
+    threads: Arc<Semaphore>,
+    _permit: OwnedSemaphorePermit,
+    account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
+}
+
+impl Default for EvaluationPool {
+    /// Leaves one core to other requests, if there are several.
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = (cores - 1).max(1);
+        let slots = threads * SLOTS_PER_THREAD;
+        Self {
+            slots: Arc::new(Semaphore::new(slots)),
+            threads: Arc::new(Semaphore::new(threads)),
+            explaining: Arc::default(),
+            max_explaining: slots / 2,
+            max_queue_length: slots,
+            failures: Arc::default(),
+        }
+    }
+}
+
+impl EvaluationPool {
+    /// The number of requests that are evaluated or wait.
+    pub fn queue_length(&self) -> usize {
+        self.max_queue_length - self.slots.available_permits()
+    }
+
+    /// Takes a slot for an evaluation for many users.
+    pub fn enter(&self) -> Result<EvaluationSlot, EvaluationError> {
+        self.take_slot(None)
+    }
+
+    /// Takes the only slot of an account, so that one account cannot fill the queue.
+    pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
+        let mut explaining = lock(&self.explaining);
+        if explaining.contains(&account) {
+            return Err(count(&self.failures, EvaluationError::AccountBusy));
+        }
+        if explaining.len() >= self.max_explaining {
+            return Err(count(&self.failures, EvaluationError::QueueFull));
+        }
+        explaining.insert(account);
+        drop(explaining);
+        self.take_slot(Some((account, Arc::clone(&self.explaining)))).inspect_err(|_| {
+            lock(&self.explaining).remove(&account);
+        })
+    }
+
+    fn take_slot(
+        &self,
+        account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
+    ) -> Result<EvaluationSlot, EvaluationError> {
+        let permit = Arc::clone(&self.slots).try_acquire_owned();
+        let permit = permit.map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
+        let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
+        Ok(EvaluationSlot(Arc::new(Slot { failures, threads, _permit: permit, account })))
+    }
+}
+
+impl EvaluationSlot {
+    /// Runs a part of the evaluation on a thread of the pool. If the client disconnects, the slot
+    /// and the thread stay occupied until that part is done.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EvaluationError> {
+        let slot = self.clone();
+        let thread = Arc::clone(&slot.0.threads).acquire_owned().await;
+        let work = RequestContext::carry(work);
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work();
+            drop((thread, slot));
+            result
+        });
+        task.await.map_err(|_| count(&self.0.failures, EvaluationError::Panicked))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some((account, explaining)) = &self.account {
+            lock(explaining).remove(account);
+        }
+    }
+}
+
+/// Counts an error in the metrics and returns it.
+fn count(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
+    let counter = match error {
+        EvaluationError::QueueFull => &failures.queue_full,
+        EvaluationError::AccountBusy => &failures.account_busy,
+        EvaluationError::Panicked => &failures.panicked,
+    };
+    counter.inc();
+    error
+}
+
+/// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of the
+/// set.
+fn lock(accounts: &Mutex<HashSet<i64>>) -> std::sync::MutexGuard<'_, HashSet<i64>> {
+    accounts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn slots_are_bounded_and_returned() {
+        let pool = EvaluationPool::default();
+        let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
+        // `from_fn` has asked for one slot too many, as well.
+        assert_eq!(pool.failures.queue_full.get(), 2);
+        assert_eq!(pool.queue_length(), pool.max_queue_length);
+        drop(all);
+        assert_eq!(pool.queue_length(), 0);
+        assert!(pool.enter_for_account(1).is_ok());
+    }
+
+    #[tokio::test]
+    async fn accounts_take_at_most_half_of_the_slots() {
+        let pool = EvaluationPool::default();
+        let all = pool.slots.available_permits();
+        let accounts: Vec<_> = (0..).map_while(|id| pool.enter_for_account(id).ok()).collect();
+        assert_eq!(accounts.len(), all / 2);
+        let services: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(services.len(), all - all / 2);
+        drop(accounts);
+        assert!(pool.enter_for_account(0).is_ok());
+    }
+
+    #[tokio::test]
+    async fn an_account_has_one_slot_until_its_work_is_done() {
+        let pool = EvaluationPool::default();
+        let slot = pool.enter_for_account(1).unwrap();
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
+        assert_eq!(pool.failures.account_busy.get(), 1);
+        assert!(pool.enter_for_account(2).is_ok());
+
+        // The client disconnects while its request is evaluated.
+        let (finish, wait) = mpsc::channel::<()>();
+        let (started, running) = tokio::sync::oneshot::channel();
+        let request = tokio::spawn(async move {
+            let work = move || {
+                let _ = started.send(());
+                let _ = wait.recv();
+            };
+            slot.run(work).await
+        });
+        running.await.unwrap();
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled());
+        assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
+        drop(finish);
+        while pool.enter_for_account(1).is_err() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_returns_slot_and_thread() {
+        let pool = EvaluationPool::default();
+        for _ in 0..2 * pool.threads.available_permits() {
+            let slot = pool.enter_for_account(1).unwrap();
+            let result = slot.run(|| panic!("expected by this test")).await;
+            assert_eq!(result, Err::<(), _>(EvaluationError::Panicked));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Certificates in PEM files: when they are valid, and for which names.
+
+use std::io;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, RootCertStore};
+
+use belfry_runtime::certificate::rejection::{self, to_timestamp};
+
+/// How long before the expiry of a certificate the operator is warned.
+pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
+
+/// The certificate of a server, with the chain of its issuers.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    /// The certificates of the file: that of the server first, then those of its issuers.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The first second at which it is valid.
+    pub not_before: Timestamp,
+    /// The last second at which it is valid. An issuer of the chain may expire earlier.
+    pub not_after: Timestamp,
+}
+
+impl Certificate {
+    /// Reads a PEM file. The error does not repeat the path.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let chain = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| describe_pem_error(&error, "certificate"))?;
+        let first = chain.first().ok_or("it contains no certificate in PEM")?;
+        let (not_before, not_after) = validity(first).map_err(|error| match error {
+            rustls::Error::InvalidCertificate(reason) => {
+                format!("the certificate {}", rejection::describe(&reason))
+            }
+            other => other.to_string(),
+        })?;
+        Ok(Self { chain, not_before, not_after })
+    }
+
+    /// Whether it is for this host: a name or an IP address, the latter also in brackets.
+    pub fn covers(&self, host: &str) -> bool {
+        let host = host.trim_matches(['[', ']']);
+        let parsed = self.chain.first().and_then(|first| ParsedCertificate::try_from(first).ok());
+        let name = ServerName::try_from(host).ok();
+        parsed.zip(name).is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
+    }
+
+    /// What is wrong with its validity at this time.
+    pub fn validity_problem(&self, now: Timestamp) -> Option<ValidityProblem> {
+        if now < self.not_before {
+            Some(ValidityProblem::NotYetValid(self.not_before))
+        } else if now > self.not_after {
+            Some(ValidityProblem::Expired(self.not_after))
+        } else {
+            (self.not_after.duration_since(now) < EXPIRY_WARNING)
+                .then_some(ValidityProblem::ExpiresSoon(self.not_after))
+        }
+    }
+}
+
+/// Why nothing of this kind can be read from a PEM file.
+pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
+    match error {
+        pem::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            format!("{error}; make it readable for the user that runs belfry")
+        }
+        pem::Error::Io(error) => error.to_string(),
+        pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
+        // The texts of the others show parts of the file.
+        _ => "it is not valid PEM; it may be incomplete".to_owned(),
+    }
+}
+
+/// Why a certificate needs the attention of the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ValidityProblem {
+    /// It is not valid before this time.
+    #[error("is not valid before {0}: check the clock of this machine")]
+    NotYetValid(Timestamp),
+    /// It was valid until this time.
+    #[error("expired at {0}: clients reject it; renew it")]
+    Expired(Timestamp),
+    /// It is valid until this time, which is in less than [`EXPIRY_WARNING`].
+    #[error("expires at {0}, in less than 14 days: renew it")]
+    ExpiresSoon(Timestamp),
+}
+
+/// The times from and until which a certificate is valid.
+///
+/// The verifier of TLS clients reports them when it verifies the certificate for a time outside of
+/// them, which it checks before the issuer.
+fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), rustls::Error> {
+    let certificate = ParsedCertificate::try_from(certificate)?;
+    let algorithms = ring::default_provider().signature_verification_algorithms.all;
+    let verify_at = |second| {
+        let time = UnixTime::since_unix_epoch(std::time::Duration::from_secs(second));
+        let roots = RootCertStore::empty();
+        verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], time, algorithms)
+    };
+    // Later than any expiry, whose year has at most four digits.
+    let year_18000 = 500_000_000_000;
+    let not_before = match verify_at(0) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext {
+            not_before,
+            ..
+        })) => to_timestamp(not_before),
+        _ => Timestamp::UNIX_EPOCH,
+    };
+    match verify_at(year_18000) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after,
+            ..
+        })) => Ok((not_before, to_timestamp(not_after))),
+        Err(error) => Err(error),
+        Ok(()) => Ok((not_before, Timestamp::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// Made by `openssl x509 -req` without extensions.
+    const VERSION_1: &str = "\
+        MIHiMIGVAhQeuaSppQXP7OYUWY6TnBm2FHXaSzAFBgMrZXAwFDESMBAGA1UEAwwJ\n\
+        bG9jYWxob3N0MB4XDTI2MTExNjEwMTEwMloXDTM2MTExMzEwMTEwMlowFDESMBAG\n\
+        A1UEAwwJbG9jYWxob3N0MCowBQYDK2VwAyEAg+l1WaUNA1MTWyps0yOom1CUAbrg\n\
+        2Mp7r9k53d/rAzUwBQYDK2VwA0EADY/Z2r5Cy0Knut5vA9QtScGJ/YejLy5h5W7B\n\
+        AWFPpbluAW8M8xsBMWGI+YS3q0R1YaFdVz5uXDEW9SOwwTLWDA==\n\
+        -----END CERTIFICATE-----\n";
+
+    fn write(folder: &Path, change: impl FnOnce(&mut CertificateParams)) -> Certificate {
+        let names = ["ring.example", "*.bells.example", "192.0.2.1", "2001:db8::1"];
+        let mut params = CertificateParams::new(names.map(str::to_owned)).unwrap();
+        params.not_before = date_time_ymd(2026, 1, 1);
+        params.not_after = date_time_ymd(2026, 4, 1);
+        change(&mut params);
+        let path = folder.join("certificate.pem");
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        std::fs::write(&path, certificate.pem()).unwrap();
+        Certificate::read(&path).unwrap()
+    }
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_times_of_validity_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = write(folder.path(), |_| ());
+        let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(time);
+        assert_eq!((certificate.not_before, certificate.not_after), (start, end));
+        let second = SignedDuration::from_secs(1);
+        for (now, problem) in [
+            (start - second, Some(ValidityProblem::NotYetValid(start))),
+            (start, None),
+            (end - EXPIRY_WARNING, None),
+            (end - EXPIRY_WARNING + second, Some(ValidityProblem::ExpiresSoon(end))),
+            (end, Some(ValidityProblem::ExpiresSoon(end))),
+            (end + second, Some(ValidityProblem::Expired(end))),
+        ] {
+            assert_eq!(certificate.validity_problem(now), problem, "{now}");
+        }
+    }
+
+    #[test]
+    fn extreme_times_of_validity_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = write(folder.path(), |params| {
+            params.not_before = date_time_ymd(1970, 1, 1);
+            params.not_after = date_time_ymd(9999, 12, 31);
+        });
+        assert_eq!(certificate.not_before, Timestamp::UNIX_EPOCH);
+        assert!(certificate.not_after >= time("9999-12-30T00:00:00Z"));
+        // The authority of a private network, used as the certificate of a server.
+        let authority = write(folder.path(), |params| {
+            params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        });
+        assert_eq!(authority.not_after, time("2026-04-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn a_certificate_covers_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = write(folder.path(), |_| ());
+        for (host, is_covered) in [
+            ("ring.example", true),
+            ("RING.example", true),
+            ("other.example", false),
+            ("a.ring.example", false),
+            ("a.bells.example", true),
+            ("a.b.bells.example", false),
+            ("192.0.2.1", true),
+            ("192.0.2.2", false),
+            ("[2001:db8::1]", true),
+            ("not a host", false),
+        ] {
+            assert_eq!(certificate.covers(host), is_covered, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("certificate.pem");
+        assert!(Certificate::read(&path).unwrap_err().contains("No such file"));
+        for content in ["", "not a certificate"] {
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(Certificate::read(&path).unwrap_err(), "it contains no certificate in PEM");
+        }
+        for (broken, problem) in [
+            ("AAAA\n-----END CERTIFICATE-----\n", "the certificate cannot be parsed"),
+            ("AAAA\n", "it is not valid PEM; it may be incomplete"),
+            (VERSION_1, "the certificate has X.509 version 1, which TLS clients reject"),
+        ] {
+            std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{broken}")).unwrap();
+            let error = Certificate::read(&path).unwrap_err();
+            assert!(error.starts_with(problem), "{error}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Commands with a PostgreSQL that uses TLS.
+
+use std::fs;
+
+use belfry_store::test_support::{Authority, TlsPostgres};
+
+use crate::support::process::belfry;
+
+/// The command line and `serve` use the same parameters.
+#[tokio::test]
+async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    let run = |authority: &str| {
+        let parameters = format!("sslmode=verify-full&sslrootcert=FILES/{authority}");
+        let url = server.url("belfry", "localhost", &parameters);
+        let mut command = belfry(server.files.path(), &["account", "add", "alice"]);
+        command.env("BELFRY_DATABASE", url).output().unwrap()
+    };
+    let rejected = run("other.pem");
+    let message = String::from_utf8(rejected.stderr).unwrap();
+    assert!(message.contains("sslrootcert=PATH") && !rejected.status.success(), "{message}");
+    assert!(run("ca.pem").status.success());
+}
+
+#[test]
+fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ca.pem"), Authority::new("Belfry").pem()).unwrap();
+    fs::write(folder.path().join("empty.pem"), "").unwrap();
+    for (parameters, problem) in [
+        ("sslmode=verify-full&sslrootcert=ca.pem", None),
+        ("sslmode=verify-full&sslrootcert=none.pem", Some("sslrootcert: cannot use none.pem: ")),
+        ("sslmode=verify-ca&sslrootcert=empty.pem", Some("empty.pem contains no certificate")),
+        ("sslmode=verify", Some("sslmode must be disable, require, verify-ca or verify-full")),
+        ("sslrootcert=ca.pem", Some("have no effect without encryption")),
+    ] {
+        let mut command = belfry(folder.path(), &["config", "check"]);
+        command.env("BELFRY_DATABASE", format!("postgres://localhost/belfry?{parameters}"));
+        let output = command.output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.success(), problem.is_none(), "{parameters}: {message}");
+        assert!(message.contains(problem.unwrap_or_default()), "{parameters}: {message}");
+    }
+}

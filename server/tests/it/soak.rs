@@ -1,0 +1,125 @@
+//! Simulated hours of abuse, after which tables and files must be bounded.
+
+use std::path::PathBuf;
+
+use axum::http::StatusCode;
+use belfry::config::Config;
+use belfry_store::Database;
+use futures_util::future::join_all;
+use rusqlite::Connection;
+
+use crate::support::oauth_client::{CALLBACK, OAuthClient};
+use crate::support::{Service, TestDatabase};
+
+const MIB: u64 = 1024 * 1024;
+
+fn path(database: &TestDatabase) -> PathBuf {
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    path.clone()
+}
+
+fn count(connection: &Connection, table: &str) -> i64 {
+    let select = format!("select count(*) from {table}");
+    connection.query_row(&select, [], |row| row.get(0)).unwrap()
+}
+
+/// Files and memory after an hour, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    files: u64,
+    memory: u64,
+}
+
+/// The memory of this process.
+fn resident_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// Sends authorization requests, registers apps and requests a token for each of them, from many
+/// addresses in each minute of these hours, within the rate limits. One app requests tokens all the
+/// time. Returns the sizes after each hour.
+async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
+    let mut config = Config::default();
+    config.retention.max_unauthorized_apps = 100 * addresses;
+    let max_app_tokens = i64::try_from(config.oauth.max_app_tokens).unwrap();
+    let database = TestDatabase::sqlite();
+    let path = path(&database);
+    let service = Service::on(database, config).await;
+    let app = service.client().await;
+    let state = "s".repeat(1000);
+    let authorize = app.authorize(&[("state", &state)]);
+    let registration = format!("client_name=A&redirect_uris={CALLBACK}");
+    let connection = Connection::open(&path).unwrap();
+    let mut sizes = Vec::new();
+    for hour in 1..=hours {
+        for _ in 0..60 {
+            join_all((0..addresses).map(async |number| {
+                let [_, _, high, low] = number.to_be_bytes();
+                let client = service.anonymous().at([198, 51, high, low]);
+                client.get(&authorize).await;
+                let form = client.with("content-type", "application/x-www-form-urlencoded");
+                let registered = form.send("POST /api/v1/apps", registration.clone()).await.json();
+                let [id, secret] = ["client_id", "client_secret"]
+                    .map(|field| registered[field].as_str().unwrap().to_owned());
+                let registered = OAuthClient { http: form, id, secret, ..app.clone() };
+                registered.app_token("read").await;
+            }))
+            .await;
+            // More often than it is used otherwise, so that it has too many tokens.
+            for _ in 0..4 {
+                app.app_token("read").await;
+            }
+            service.clock.advance(60);
+            service.state.flush_uses().await;
+            service.state.delete_excess_app_tokens().await;
+            service.state.sweep().await;
+        }
+        let apps = i64::from(addresses) * 130;
+        for (table, bound) in
+            [("requests", apps), ("apps", apps), ("tokens", apps + max_app_tokens)]
+        {
+            let rows = count(&connection, table);
+            assert!(rows > 0 && rows <= bound, "{rows} rows of {table}, at most {bound}");
+        }
+        let size = |ending: &str| {
+            let file = path.with_file_name(format!("belfry.db{ending}"));
+            file.metadata().map_or(0, |file| file.len())
+        };
+        assert!(size("-wal") < 32 * MIB, "the WAL has {} bytes", size("-wal"));
+        let files = size("") + size("-wal");
+        let memory = resident_memory();
+        println!("hour {hour}: {} MiB on disk, {} MiB in memory", files / MIB, memory / MIB);
+        sizes.push(Size { files, memory });
+    }
+    let token = app.app_token("read").await;
+    let client = service.anonymous().with_token(&token);
+    client.get("/api/v1/apps/verify_credentials").await.expect(StatusCode::OK);
+    sizes
+}
+
+/// The bound is documented in docs/operating.md.
+fn assert_bounded(sizes: &[Size], addresses: u64) {
+    let bound = 64 * MIB + addresses * MIB;
+    assert!(sizes.iter().all(|size| size.files < bound), "{sizes:?}, at most {bound}");
+    let (half, end) = (sizes[sizes.len() / 2].files, sizes[sizes.len() - 1].files);
+    assert!(end <= half + half / 4 + MIB, "the files still grow: {sizes:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hours_of_abuse_leave_tables_and_files_bounded() {
+    assert_bounded(&abuse(4, 4).await, 4);
+}
+
+/// 24 simulated hours from 1,000 addresses; takes long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes long; run it with --ignored"]
+async fn a_day_of_abuse_from_1000_addresses_leaves_files_and_memory_bounded() {
+    let before = resident_memory();
+    let sizes = abuse(24, 1000).await;
+    assert_bounded(&sizes, 1000);
+    let memory = sizes.iter().map(|size| size.memory).max().unwrap_or_default();
+    let grown = memory.saturating_sub(before);
+    assert!(grown < 1024 * MIB, "{grown} bytes of memory");
+}

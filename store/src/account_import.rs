@@ -1,0 +1,84 @@
+//! Adding many accounts at once, with their push rules.
+
+use belfry_runtime::random;
+use jiff::Timestamp;
+
+use super::accounts::{added_event, check_added, insert_account, select_similar};
+use super::engine::{Batch, Rows, Statement, sql};
+use super::rulesets::first_version;
+use super::{Account, AddAccountError, SerializedDocument, Store, StoreError};
+
+/// An account to add, and its push rules.
+#[derive(Debug, Clone)]
+pub struct AccountImport {
+    /// The account. Its id is replaced by a new one.
+    pub account: Account,
+    /// The rulesets of its scopes.
+    pub rulesets: Vec<SerializedDocument>,
+}
+
+impl Store {
+    /// Adds accounts with their rules in one transaction, and returns the outcome of each. The ids
+    /// are new, in the order of the list.
+    pub async fn import_accounts(
+        &self,
+        now: Timestamp,
+        mut imports: Vec<AccountImport>,
+    ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
+        if imports.is_empty() {
+            return Ok(Vec::new());
+        }
+        let first = random::id(now);
+        for (import, id) in imports.iter_mut().zip(first..) {
+            import.account.id = id;
+        }
+        let mut outcomes = self.try_import(&imports).await?;
+        for (import, outcome) in imports.iter_mut().zip(&mut outcomes) {
+            while let Err(AddAccountError::IdTaken) = outcome {
+                import.account.id = random::id(now);
+                let again = self.try_import(std::slice::from_ref(import)).await?;
+                *outcome = again.into_iter().next().unwrap_or(Ok(()));
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn try_import(
+        &self,
+        imports: &[AccountImport],
+    ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
+        let accounts = || imports.iter().map(|import| &import.account);
+        let mut batch = Batch::default();
+        batch.statements.extend(accounts().map(insert_account));
+        batch.statements.extend(accounts().map(select_similar));
+        batch.statements.extend(imports.iter().flat_map(insert_rulesets));
+        for account in accounts() {
+            batch = batch.and_events(&self.entries, &added_event(account));
+        }
+        let mut rows = self.write(batch).await?.into_iter();
+        let added: Vec<Rows> = rows.by_ref().take(imports.len()).collect();
+        let checked = accounts().zip(added).zip(rows);
+        Ok(checked
+            .map(|((account, added), similar)| check_added(account, &added, similar))
+            .collect())
+    }
+}
+
+/// Inserts the rulesets of an account, if it was added.
+fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
+    import.rulesets.iter().map(|ruleset| {
+        sql(
+            "insert into rulesets (account_id, scope, version, document, expires_at) \
+             select id, cast($3 as text), cast($4 as bigint), cast($5 as text), \
+             cast($6 as bigint) from accounts where id = $1 and name = $2",
+            [
+                import.account.id.into(),
+                import.account.name.as_str().into(),
+                ruleset.scope().to_string().into(),
+                first_version().into(),
+                ruleset.text().into(),
+                ruleset.expires_at().into(),
+            ],
+        )
+    })
+}

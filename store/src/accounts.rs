@@ -1,0 +1,259 @@
+//! User accounts.
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::token::TokenAccount;
+use belfry_runtime::random;
+use jiff::Timestamp;
+
+use super::admins::select_id;
+use super::audit::insert_event;
+use super::engine::{Batch, Rows, Statement, from_row, sql};
+use super::{Store, StoreError, UpdateOutcome};
+
+/// A stored account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The id, which never changes and is never reused.
+    pub id: i64,
+    /// The name, which is the local part of the user id.
+    pub name: String,
+    /// The e-mail address in lower case, given by the operator. It can be used to sign in.
+    pub email: Option<String>,
+    /// The e-mail address in lower case that was given at sign-up. It may belong to somebody else.
+    pub unverified_email: Option<String>,
+    /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
+    pub password: String,
+    /// What it may do.
+    pub role: Role,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its owner last signed in.
+    pub signed_in_at: Option<Timestamp>,
+    /// When it was disabled.
+    pub disabled_at: Option<Timestamp>,
+    /// When it is deleted, at the request of its owner.
+    pub delete_at: Option<Timestamp>,
+}
+
+/// The stored hash of an account that nobody can sign in to.
+pub const NO_PASSWORD: &str = "!";
+
+/// Who gave the e-mail address of a new account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Email {
+    /// The operator.
+    Verified(String),
+    /// The person who signs up.
+    Unverified(String),
+}
+
+/// Why an account was not added.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AddAccountError {
+    /// Another account has this name.
+    #[error("the name is already taken")]
+    NameTaken,
+    /// An account that was deleted had this name.
+    #[error("the name belonged to an account that was deleted")]
+    NameReserved,
+    /// Another account has this e-mail address.
+    #[error("the e-mail address is already taken")]
+    EmailTaken,
+    /// Another account has this id.
+    #[error("the id is already taken")]
+    IdTaken,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+macro_rules! select {
+    ($rest:expr) => {
+        concat!(
+            "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
+             disabled_at, delete_at from accounts ",
+            $rest
+        )
+    };
+}
+pub(super) use select;
+
+mod list;
+
+pub use self::list::AccountListFilter;
+
+from_row!(Account {
+    id,
+    name,
+    email,
+    unverified_email,
+    password,
+    role,
+    created_at,
+    signed_in_at,
+    disabled_at,
+    delete_at
+});
+
+impl Store {
+    /// Adds an account, unless its name is reserved.
+    pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
+        let batch = Batch::default()
+            .and(insert_account(account))
+            .and(select_similar(account))
+            .and_events(&self.entries, &added_event(account));
+        let [added, similar] = self.write_rows(batch).await?;
+        check_added(account, &added, similar)
+    }
+
+    /// Creates an account with a new id.
+    pub async fn create_account(
+        &self,
+        now: Timestamp,
+        name: String,
+        email: Option<Email>,
+        password: String,
+        role: Role,
+    ) -> Result<Account, AddAccountError> {
+        let (email, unverified_email) = match email {
+            Some(Email::Verified(email)) => (Some(email.to_lowercase()), None),
+            Some(Email::Unverified(email)) => (None, Some(email.to_lowercase())),
+            None => (None, None),
+        };
+        let mut account = Account {
+            id: random::id(now),
+            name,
+            email,
+            unverified_email,
+            password,
+            role,
+            created_at: now,
+            signed_in_at: None,
+            disabled_at: None,
+            delete_at: None,
+        };
+        loop {
+            match self.add_account(&account).await {
+                Ok(()) => return Ok(account),
+                Err(AddAccountError::IdTaken) => account.id = random::id(now),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Finds an account by id.
+    pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
+        self.read_one(sql(select!("where id = $1"), [id.into()])).await
+    }
+
+    /// Finds an account by name.
+    pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
+        self.read_one(sql(select!("where name = $1"), [name.into()])).await
+    }
+
+    /// Finds the account that an application service acts for, by name.
+    pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
+        // An application service has no rights of its users' roles.
+        let role = Role::User;
+        let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), role, disabled_at };
+        if let Some(id) = self.cache.accounts.get(name) {
+            return Ok(Some(found(id, None)));
+        }
+        let epoch = self.cache.accounts.epoch(name);
+        let Some(account) = self.account_by_name(name).await? else { return Ok(None) };
+        if account.disabled_at.is_none() {
+            self.cache.accounts.insert(name.into(), account.id, epoch);
+        }
+        Ok(Some(found(account.id, account.disabled_at)))
+    }
+
+    /// Finds an account by its verified e-mail address, ignoring case.
+    pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
+        let email = email.to_lowercase();
+        self.read_one(sql(select!("where email = $1"), [email.into()])).await
+    }
+
+    /// Records the audit events of an account that is not changed.
+    pub async fn record_account_event(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
+        let batch = Batch::from(select_id(id)).and_events(&self.entries, &account_event(id));
+        self.update(batch).await
+    }
+}
+
+/// Inserts an account, unless its name is reserved or something of it is taken.
+pub(super) fn insert_account(account: &Account) -> Statement {
+    sql(
+        "insert into accounts \
+         (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
+         disabled_at, delete_at) \
+         select cast($1 as bigint), cast($2 as text), cast($3 as text), cast($4 as text), \
+         cast($5 as text), cast($6 as text), cast($7 as bigint), cast($8 as bigint), \
+         cast($9 as bigint), cast($10 as bigint) \
+         where not exists (select 1 from reserved_names where name = $2) \
+         on conflict do nothing returning id",
+        [
+            account.id.into(),
+            account.name.as_str().into(),
+            account.email.as_deref().into(),
+            account.unverified_email.as_deref().into(),
+            account.password.as_str().into(),
+            account.role.into(),
+            account.created_at.into(),
+            account.signed_in_at.into(),
+            account.disabled_at.into(),
+            account.delete_at.into(),
+        ],
+    )
+}
+
+/// Reads the accounts that have the name or the e-mail address, and the reserved name.
+pub(super) fn select_similar(account: &Account) -> Statement {
+    sql(
+        "select name, 0 as reserved from accounts where name = $1 or email = $2 \
+         union all select name, 1 from reserved_names where name = $1",
+        [account.name.as_str().into(), account.email.as_deref().into()],
+    )
+}
+
+/// Inserts an event of an account that was just added.
+pub(super) fn added_event(account: &Account) -> Statement {
+    sql(
+        insert_event!(
+            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+             where id = $9 and name = $10"
+        ),
+        [account.id.into(), account.name.as_str().into()],
+    )
+}
+
+/// The outcome of [`insert_account`], from its rows and those of [`select_similar`].
+pub(super) fn check_added(
+    account: &Account,
+    added: &Rows,
+    similar: Rows,
+) -> Result<(), AddAccountError> {
+    if !added.is_empty() {
+        return Ok(());
+    }
+    let mut error = AddAccountError::IdTaken;
+    for mut row in similar {
+        let (name, reserved): (String, i64) = (row.take()?, row.take()?);
+        match (name == account.name, reserved) {
+            (true, 0) => return Err(AddAccountError::NameTaken),
+            (true, _) => return Err(AddAccountError::NameReserved),
+            (false, _) => error = AddAccountError::EmailTaken,
+        }
+    }
+    Err(error)
+}
+
+/// Inserts an event of an account, if it exists.
+pub(super) fn account_event(id: i64) -> Statement {
+    sql(
+        insert_event!(
+            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
+             where id = $9"
+        ),
+        [id.into()],
+    )
+}

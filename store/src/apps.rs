@@ -1,0 +1,231 @@
+//! Registered apps.
+
+use std::sync::Arc;
+
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
+use belfry_core::oauth::redirect::RedirectUri;
+use belfry_core::secret::{HashedSecret, SplitToken};
+use belfry_runtime::random;
+use jiff::Timestamp;
+
+use super::audit::insert_event;
+use super::engine::{Batch, FromRow, Row, Statement, from_row, sql};
+use super::invalidation::Invalidation;
+use super::{Store, StoreError, UpdateOutcome};
+
+/// A stored app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredApp {
+    /// The app as it was registered.
+    pub app: App,
+    /// The client secrets.
+    pub secrets: ClientSecrets,
+    /// When it was registered.
+    pub created_at: Timestamp,
+    /// When a sweep saw that a user has authorized it, or when the operator added it. An app
+    /// without it is deleted some time after its last use. The column is `used_at`.
+    pub retained_at: Option<Timestamp>,
+    /// When it was last used, to the hour.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was disabled.
+    pub disabled_at: Option<Timestamp>,
+}
+
+/// The tokens of an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppTokens {
+    /// The number of valid ones.
+    pub valid: i64,
+    /// When the last one was issued that is still stored.
+    pub last_issued_at: Option<Timestamp>,
+}
+
+from_row!(AppTokens { valid, last_issued_at });
+
+/// The outcome of adding an app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddAppOutcome {
+    /// The app was added.
+    Added,
+    /// Its id or client id is taken.
+    IdTaken,
+}
+
+macro_rules! select {
+    ($rest:expr) => {
+        concat!(
+            "select id, client_id, secret, previous_secret, previous_secret_until, name, website, \
+             redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at from apps ",
+            $rest
+        )
+    };
+}
+
+mod first_party;
+mod list;
+
+pub(super) use self::first_party::is_first_party;
+pub use self::first_party::{COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID};
+pub use self::list::AppListFilter;
+
+impl FromRow for StoredApp {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        let (id, client_id, current) = (row.take()?, row.take()?, row.take()?);
+        let previous = Option::zip(row.take()?, row.take()?);
+        let previous = previous.map(|(secret, until)| PreviousSecret { secret, until });
+        let (name, website) = (row.take()?, row.take()?);
+        // URIs that could no longer be registered are ignored.
+        let uris: Vec<String> = row.json()?;
+        let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
+        let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
+        Ok(Self {
+            app: App { id, client_id, details },
+            secrets: ClientSecrets { current, previous },
+            created_at: row.take()?,
+            retained_at: row.take()?,
+            last_used_at: row.take()?,
+            disabled_at: row.take()?,
+        })
+    }
+}
+
+impl Store {
+    /// Adds an app.
+    pub async fn add_app(&self, stored: &StoredApp) -> Result<AddAppOutcome, StoreError> {
+        let App { id, client_id, details } = &stored.app;
+        let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
+        let previous = stored.secrets.previous;
+        let batch = Batch::from(sql(
+            "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
+             name, website, redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+             on conflict do nothing returning id",
+            [
+                (*id).into(),
+                client_id.as_str().into(),
+                stored.secrets.current.into(),
+                previous.map(|previous| previous.secret).into(),
+                previous.map(|previous| previous.until).into(),
+                details.name.as_str().into(),
+                details.website.as_deref().into(),
+                serde_json::Value::from(uris).to_string().into(),
+                (&details.scopes).into(),
+                stored.created_at.into(),
+                stored.retained_at.into(),
+                stored.last_used_at.into(),
+                stored.disabled_at.into(),
+            ],
+        ));
+        let event = sql(
+            insert_event!(
+                "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
+                 where id = $9 and client_id = $10"
+            ),
+            [(*id).into(), client_id.as_str().into()],
+        );
+        let [added] = self.write_rows(batch.and_events(&self.entries, &event)).await?;
+        Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
+    }
+
+    /// Creates an app with a new id and client id. Returns it with its secret.
+    pub async fn create_app(
+        &self,
+        now: Timestamp,
+        details: AppDetails,
+        retained_at: Option<Timestamp>,
+    ) -> Result<(App, SplitToken), StoreError> {
+        let secret = random::secret(now);
+        let client_id = random::secret(now).reveal().to_owned();
+        let mut stored = StoredApp {
+            app: App { id: random::id(now), client_id, details },
+            secrets: secret.hashed().into(),
+            created_at: now,
+            retained_at,
+            last_used_at: None,
+            disabled_at: None,
+        };
+        while self.add_app(&stored).await? == AddAppOutcome::IdTaken {
+            stored.app.id = random::id(now);
+        }
+        Ok((stored.app, secret))
+    }
+
+    /// Finds an app by id.
+    pub async fn app(&self, id: i64) -> Result<Option<StoredApp>, StoreError> {
+        self.read_one(sql(select!("where id = $1"), [id.into()])).await
+    }
+
+    /// Finds an app by client id.
+    pub async fn app_by_client_id(
+        &self,
+        client_id: &str,
+    ) -> Result<Option<Arc<StoredApp>>, StoreError> {
+        if let Some(app) = self.cache.apps.get(client_id) {
+            return Ok(Some(app));
+        }
+        let epoch = self.cache.apps.epoch(client_id);
+        let select = sql(select!("where client_id = $1"), [client_id.into()]);
+        let found: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
+        if let Some(app) = &found {
+            self.cache.apps.insert(client_id.into(), Arc::clone(app), epoch);
+        }
+        Ok(found)
+    }
+
+    /// The tokens of an app.
+    pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
+        let count = sql(
+            "select count(case when revoked_at is null and (expires_at is null or expires_at > $2) \
+             then 1 end), max(created_at) from tokens where app_id = $1",
+            [id.into(), now.into()],
+        );
+        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
+    }
+
+    /// Disables (`Some` time) or enables an app. While it is disabled, its codes and tokens are
+    /// rejected.
+    pub async fn set_app_disabled_at(
+        &self,
+        id: i64,
+        at: Option<Timestamp>,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let batch = Batch::from(sql(
+            "update apps set disabled_at = $2 where id = $1 returning id",
+            [id.into(), at.into()],
+        ))
+        .and_events(&self.entries, &app_event(id))
+        .invalidating(Invalidation::Everything);
+        self.update(batch).await
+    }
+
+    /// Replaces the client secret of an app. The secret until now is accepted until the given time,
+    /// or no longer; the one before it is not.
+    pub async fn rotate_app_secret(
+        &self,
+        id: i64,
+        secret: HashedSecret,
+        previous_until: Option<Timestamp>,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let batch = Batch::from(sql(
+            "update apps set secret = $2, previous_secret_until = cast($3 as bigint), \
+             previous_secret = case when cast($3 as bigint) is null then null else secret end \
+             where id = $1 returning id",
+            [id.into(), secret.into(), previous_until.into()],
+        ))
+        .and_events(&self.entries, &app_event(id))
+        .invalidating(Invalidation::Apps);
+        self.update(batch).await
+    }
+}
+
+/// Inserts an event of an app, if it exists.
+pub(super) fn app_event(id: i64) -> Statement {
+    sql(
+        insert_event!(
+            "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
+             where id = $9"
+        ),
+        [id.into()],
+    )
+}

@@ -1,0 +1,126 @@
+//! Checksums of tables that do not depend on the order of their rows.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::engine::Value;
+
+/// The number of rows, and the sum of their SHA-256 digests modulo 2^256. Two engines that return
+/// the same rows in another order have the same sum, so nothing has to be sorted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct TableChecksum {
+    pub(super) rows: u64,
+    /// The least significant limb first.
+    sum: [u64; 4],
+}
+
+impl TableChecksum {
+    pub(super) fn add(&mut self, row: &[Value]) {
+        self.rows += 1;
+        let digest = digest(row);
+        let mut carry = false;
+        for (limb, bytes) in self.sum.iter_mut().zip(digest.rchunks_exact(8)) {
+            let summand = bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+            let (sum, first) = limb.overflowing_add(summand);
+            let (sum, second) = sum.overflowing_add(u64::from(carry));
+            (*limb, carry) = (sum, first || second);
+        }
+    }
+
+    /// The sum as 64 hexadecimal digits.
+    pub(super) fn to_text(&self) -> String {
+        let mut text = String::with_capacity(64);
+        for limb in self.sum.iter().rev() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{limb:016x}");
+        }
+        text
+    }
+}
+
+/// The digest of the values with their types and lengths, so that different rows have different
+/// input.
+fn digest(row: &[Value]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for value in row {
+        match value {
+            Value::Null => hash.update([0]),
+            Value::Integer(integer) => {
+                hash.update([1]);
+                hash.update(integer.to_be_bytes());
+            }
+            Value::Text(text) => {
+                hash.update([2]);
+                hash.update((text.len() as u64).to_be_bytes());
+                hash.update(text);
+            }
+        }
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checksum(rows: &[&[Value]]) -> TableChecksum {
+        let mut checksum = TableChecksum::default();
+        for row in rows {
+            checksum.add(row);
+        }
+        checksum
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter() {
+        let rows: [&[Value]; 3] = [&[1.into(), "a".into()], &[2.into(), Value::Null], &["".into()]];
+        let [a, b, c] = rows;
+        assert_eq!(checksum(&[a, b, c]), checksum(&[c, a, b]));
+        assert_ne!(checksum(&[a, b]), checksum(&[a, b, b]));
+        assert_ne!(checksum(&[a, a]), checksum(&[b, b]), "equal rows do not cancel out");
+    }
+
+    #[test]
+    fn similar_rows_differ() {
+        let rows: [&[Value]; 9] = [
+            &[Value::Null],
+            &["".into()],
+            &[0.into()],
+            &["0".into()],
+            &["a".into(), "bc".into()],
+            &["ab".into(), "c".into()],
+            &["abc".into()],
+            &["a".into(), Value::Null, "bc".into()],
+            &[Value::Null, Value::Null],
+        ];
+        for (index, row) in rows.iter().enumerate() {
+            for other in &rows[index + 1..] {
+                assert_ne!(checksum(&[row]), checksum(&[other]), "{row:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_sum_carries_into_all_digits() {
+        let mut checksum = TableChecksum { rows: 0, sum: [u64::MAX; 4] };
+        checksum.add(&[1.into()]);
+        // Minus one plus the digest.
+        let mut one_less = TableChecksum::default();
+        one_less.add(&[1.into()]);
+        one_less.sum[0] -= 1;
+        assert_eq!(checksum.sum, one_less.sum);
+        assert_eq!(checksum.to_text().len(), 64);
+        assert_eq!(TableChecksum::default().to_text(), "0".repeat(64));
+    }
+
+    /// The checksum is part of the file format.
+    #[test]
+    fn the_checksum_of_a_row_is_fixed() {
+        let row = ["alice".into(), Value::Null, i64::MIN.into()];
+        assert_eq!(
+            checksum(&[&row]).to_text(),
+            "33cbd99b64193984575e30f01bcd400ba39e785f8260c969c42ada2154fe16b1"
+        );
+    }
+}

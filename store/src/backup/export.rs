@@ -1,0 +1,93 @@
+//! Writes a backup: reads all tables in one transaction and copies them to a new file.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::params_from_iter;
+
+use super::checksum::TableChecksum;
+use super::manifest::{Manifest, TableSummary};
+use super::new_file::{NewFile, Overwrite};
+use super::schema::Schema;
+use super::transaction::{SCHEMA_VERSION, TableTransaction};
+use super::{BackupError, Report, RowCounter};
+use crate::migrations::SchemaVersion;
+use crate::{Database, SchemaPolicy};
+
+/// Where a backup is written, and when.
+pub(super) struct Target<'a> {
+    pub(super) database: &'a Database,
+    pub(super) file: &'a Path,
+    pub(super) overwrite: Overwrite,
+    pub(super) now: Timestamp,
+}
+
+impl Target<'_> {
+    /// Checks that the file may be written, before anything is read.
+    pub(super) fn check(&self) -> Result<(), BackupError> {
+        if let Database::Sqlite(path) = self.database
+            && let (Ok(file), Ok(database)) = (self.file.canonicalize(), path.canonicalize())
+            && file == database
+        {
+            return Err(BackupError::IsDatabase(self.file.to_owned()));
+        }
+        if self.overwrite == Overwrite::Reject && self.file.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists(self.file.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Copies all tables of a transaction to the file. Rows are counted first if the progress is
+/// reported.
+pub(super) async fn write<T: TableTransaction>(
+    source: T,
+    target: &Target<'_>,
+    report: Option<Report<'_>>,
+) -> Result<Manifest, BackupError> {
+    let version = source.integer(SCHEMA_VERSION).await?;
+    // Another process may have migrated it since it was opened. A newer schema may be compatible,
+    // but has tables or columns that would be missing in the backup.
+    SchemaPolicy::Require.pending(&target.database.location(), SchemaVersion::exact(version))?;
+    let schema = Schema::at(version)?;
+    let mut ignore = |_| {};
+    let mut counter = match report {
+        Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),
+        None => RowCounter::new("saving", 0, &mut ignore),
+    };
+    let new_file = NewFile::create(target.file, &schema)?;
+    let mut tables = Vec::new();
+    for table in schema.tables() {
+        let failed = |error: rusqlite::Error| new_file.write_error(&error);
+        let mut insert = new_file.connection.prepare(&table.insert()).map_err(failed)?;
+        let mut checksum = TableChecksum::default();
+        let mut copy = |row: &[_]| {
+            checksum.add(row);
+            counter.advance();
+            insert.execute(params_from_iter(row)).map(drop).map_err(failed)
+        };
+        source.scan(table, &mut copy).await?;
+        let (rows, checksum) = (checksum.rows, checksum.to_text());
+        tables.push(TableSummary { name: table.name.clone(), rows, checksum });
+    }
+    // Ends the transaction before the file is synced.
+    drop(source);
+    let manifest = Manifest {
+        schema_version: version,
+        belfry_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created_at: target.now,
+        tables,
+    };
+    new_file.finish(&manifest, target.overwrite)?;
+    Ok(manifest)
+}
+
+/// The number of rows that will be copied. Counting may read whole tables.
+async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
+    let mut total = 0;
+    for table in schema.tables() {
+        let count = source.integer(&format!("select count(*) from {}", table.name)).await?;
+        total += u64::try_from(count).unwrap_or_default();
+    }
+    Ok(total)
+}

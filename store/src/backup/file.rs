@@ -1,0 +1,196 @@
+//! Reads the file of a backup.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
+
+use super::checksum::TableChecksum;
+use super::manifest::{FORMAT, Manifest, TableSummary};
+use super::schema::{Schema, Table};
+use super::sqlite::scan;
+use super::{BackupError, Report, RowCounter};
+use crate::engine::Value;
+use crate::migrations::MIGRATIONS;
+use crate::sqlite;
+
+/// Size in bytes of the rows that are loaded at once.
+const PAGE_BYTES: usize = 1024 * 1024;
+
+/// A backup that can be restored.
+#[derive(Debug)]
+pub struct Backup {
+    connection: Connection,
+    file: PathBuf,
+    manifest: Manifest,
+    pub(super) schema: Schema,
+}
+
+impl Backup {
+    /// Opens the file and reads its manifest. Rejects other files, and backups of newer versions.
+    pub fn open(file: &Path) -> Result<Self, BackupError> {
+        // Not left to SQLite, whose error does not say why.
+        let bytes = File::open(file).and_then(|file| file.metadata()).map(|file| file.len());
+        let bytes = bytes.map_err(|error| BackupError::Read {
+            file: file.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let failed = |error: rusqlite::Error| read_error(file, &error);
+        let connection = sqlite::open_without_log(file).map_err(failed)?;
+        check_format(&connection, file)?;
+        check_length(&connection, bytes, file)?;
+        let (manifest, checksum) = Manifest::read(&connection).map_err(failed)?;
+        if manifest.checksum() != checksum {
+            return Err(damaged(file, "its manifest was changed"));
+        }
+        let schema = Schema::at(manifest.schema_version)?;
+        let expected = schema.tables().count();
+        if schema.tables().any(|table| manifest_row(&manifest, table).is_none())
+            || manifest.tables.len() != expected
+        {
+            return Err(damaged(file, "its tables are not those of its schema version"));
+        }
+        Ok(Self { connection, file: file.to_owned(), manifest, schema })
+    }
+
+    /// What the backup says about itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Reads all rows and compares them with the checksums.
+    pub fn verify(&self, report: Report<'_>) -> Result<(), BackupError> {
+        let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
+        for table in self.schema.tables() {
+            let mut checksum = TableChecksum::default();
+            let mut add = |row: &[Value]| {
+                checksum.add(row);
+                counter.advance();
+                Ok(())
+            };
+            scan(&self.connection, &table.select(), &mut add, |error| {
+                read_error(&self.file, &error)
+            })?;
+            if !self.has_checksum(table, &checksum) {
+                let reason = format!("the rows of table {} do not match its checksum", table.name);
+                return Err(damaged(&self.file, &reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the rows of a table have the checksum of the manifest.
+    pub(super) fn has_checksum(&self, table: &Table, found: &TableChecksum) -> bool {
+        manifest_row(&self.manifest, table)
+            .is_some_and(|row| (row.rows, &row.checksum) == (found.rows, &found.to_text()))
+    }
+
+    /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the position
+    /// behind them. There are no rows at the end.
+    pub(super) fn page(
+        &self,
+        table: &Table,
+        position: &mut i64,
+    ) -> Result<Vec<Vec<Value>>, BackupError> {
+        let read = || -> rusqlite::Result<_> {
+            let select = format!(
+                "select {}, rowid from {} where rowid > ? order by rowid",
+                table.column_list(),
+                table.name
+            );
+            let width = table.columns.len();
+            let mut select = self.connection.prepare_cached(&select)?;
+            let mut rows = select.query([*position])?;
+            let (mut page, mut bytes, mut last) = (Vec::new(), 0, *position);
+            while bytes < PAGE_BYTES
+                && let Some(row) = rows.next()?
+            {
+                let values: Vec<Value> =
+                    (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+                bytes += values.iter().map(size).sum::<usize>();
+                last = row.get(width)?;
+                page.push(values);
+            }
+            Ok((page, last))
+        };
+        let (page, last) = read().map_err(|error| read_error(&self.file, &error))?;
+        *position = last;
+        Ok(page)
+    }
+}
+
+fn manifest_row<'a>(manifest: &'a Manifest, table: &Table) -> Option<&'a TableSummary> {
+    manifest.tables.iter().find(|row| row.name == table.name)
+}
+
+/// The memory that a value needs, roughly.
+fn size(value: &Value) -> usize {
+    let text = if let Value::Text(text) = value { text.len() } else { 0 };
+    size_of::<Value>() + text
+}
+
+/// Rejects other files and newer versions. The columns that are read here are in every format.
+fn check_format(connection: &Connection, file: &Path) -> Result<(), BackupError> {
+    let is_backup = connection
+        .query_row(
+            "select 1 from sqlite_schema where name = 'backup' and type = 'table'",
+            [],
+            |_| Ok(()),
+        )
+        .optional()
+        .map_err(|error| read_error(file, &error))?;
+    if is_backup.is_none() {
+        return Err(BackupError::Foreign(file.to_owned()));
+    }
+    let select = "select format, schema_version, belfry_version from backup";
+    let versions = connection.query_row(select, [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
+    });
+    let (format, schema, version) = match versions {
+        Err(rusqlite::Error::QueryReturnedNoRows) => {
+            return Err(damaged(file, "its manifest is missing"));
+        }
+        versions => versions.map_err(|error| read_error(file, &error))?,
+    };
+    let (oldest, newest) = (MIGRATIONS.first(), MIGRATIONS.last());
+    let oldest = oldest.map_or(0, |migration| migration.number);
+    let newest = newest.map_or(0, |migration| migration.number);
+    for (what, found, known) in [("format", format, FORMAT), ("schema version", schema, newest)] {
+        if found > known {
+            let file = file.to_owned();
+            return Err(BackupError::Newer { file, what, found, known, version });
+        }
+    }
+    if format < FORMAT || !MIGRATIONS.iter().any(|migration| migration.number == schema) {
+        let reason =
+            format!("format {format} and schema version {schema} (from {oldest}) do not exist");
+        return Err(damaged(file, &reason));
+    }
+    Ok(())
+}
+
+/// Rejects a file that is shorter than its header says: SQLite reads the missing bytes as zeros.
+fn check_length(connection: &Connection, bytes: u64, file: &Path) -> Result<(), BackupError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let read = || Ok(pragma("page_size")?.saturating_mul(pragma("page_count")?));
+    let expected = read().map_err(|error| read_error(file, &error))?;
+    if u64::try_from(expected).is_ok_and(|expected| bytes >= expected) {
+        return Ok(());
+    }
+    Err(damaged(file, &format!("it has {bytes} of {expected} bytes")))
+}
+
+fn damaged(file: &Path, reason: &str) -> BackupError {
+    BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
+}
+
+/// An error of SQLite while reading a backup.
+fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => BackupError::Foreign(file.to_owned()),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+            BackupError::Read { file: file.to_owned(), reason: sqlite::describe(error) }
+        }
+        _ => damaged(file, &error.to_string()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Loads a backup into an empty database in one transaction.
+
+use belfry_core::audit::AuditEntry;
+use belfry_core::oauth::account::DELETION_DELAY;
+use belfry_core::oauth::token::expiry;
+
+use super::checksum::TableChecksum;
+use super::file::Backup;
+use super::schema::Schema;
+use super::transaction::{SCHEMA_VERSION, TableTransaction};
+use super::{BackupError, Report, RowCounter};
+use crate::audit::event_statement;
+use crate::engine::{Statement, Value, sql};
+use crate::migrations::{self, Migration, SchemaVersion};
+use crate::{SchemaPolicy, StoreError};
+
+/// What happens to the tokens, sessions and codes of a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExistingTokens {
+    /// They are valid as at the time of the backup, also those that were revoked later.
+    Keep,
+    /// Tokens are revoked; sessions and codes are deleted.
+    Revoke,
+}
+
+/// A backup and how it is restored.
+pub(super) struct Restore<'a> {
+    pub(super) backup: &'a Backup,
+    /// The database, for messages.
+    pub(super) database: String,
+    pub(super) tokens: ExistingTokens,
+    pub(super) event: &'a AuditEntry,
+}
+
+impl Restore<'_> {
+    /// Restores the backup and commits. If it fails, the transaction is dropped.
+    pub(super) async fn run<T: TableTransaction>(
+        &self,
+        target: T,
+        report: Report<'_>,
+    ) -> Result<(), BackupError> {
+        let schema = &self.backup.schema;
+        self.clear(&target).await?;
+        self.migrate(&target, schema.migrations()).await?;
+        self.load(&target, &mut *report).await?;
+        self.verify(&target, report).await?;
+        self.migrate(&target, schema.later_migrations()).await?;
+        for statement in self.final_statements() {
+            target.run(&statement).await?;
+        }
+        Ok(target.commit(schema).await?)
+    }
+
+    /// Drops the tables of an existing schema if they are empty: it may be of another version than
+    /// the backup.
+    async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
+        target.execute(migrations::TABLES).await?;
+        let found = target.integer(SCHEMA_VERSION).await?;
+        SchemaPolicy::Migrate.pending(&self.database, SchemaVersion::exact(found))?;
+        if found == 0 {
+            return Ok(());
+        }
+        let existing = Schema::at(found)?;
+        target.lock(&existing).await?;
+        for table in &existing.all_tables {
+            // A server writes the first at its start, and the second when an account is disabled.
+            if matches!(&*table.name, "sweeps" | "locks") {
+                continue;
+            }
+            let count = format!("select count(*) from (select 1 from {} limit 1) t", table.name);
+            if target.integer(&count).await? > 0 {
+                let (database, table) = (self.database.clone(), table.name.clone());
+                return Err(BackupError::NotEmpty { database, table });
+            }
+        }
+        for table in &existing.all_tables {
+            target.execute(&format!("drop table {}", table.name)).await?;
+        }
+        let delete = "delete from migrations; delete from migration_compatibility";
+        Ok(target.execute(delete).await?)
+    }
+
+    async fn migrate<T: TableTransaction>(
+        &self,
+        target: &T,
+        migrations: impl Iterator<Item = &'static Migration>,
+    ) -> Result<(), StoreError> {
+        for migration in migrations {
+            target.execute(T::dialect(migration)).await?;
+            let number = migration.number.into();
+            let applied = sql(migrations::INSERT_APPLIED, [number, self.event.at.into()]);
+            target.run(&applied).await?;
+            let versions = [migration.number.into(), migration.compatible_from.into()];
+            target.run(&sql(migrations::INSERT_COMPATIBLE, versions)).await?;
+        }
+        Ok(())
+    }
+
+    async fn load<T: TableTransaction>(
+        &self,
+        target: &T,
+        report: Report<'_>,
+    ) -> Result<(), BackupError> {
+        let mut counter = RowCounter::new("restoring", self.backup.manifest().rows(), report);
+        for table in self.backup.schema.tables() {
+            let mut position = i64::MIN;
+            loop {
+                let rows = self.backup.page(table, &mut position)?;
+                if rows.is_empty() {
+                    break;
+                }
+                target.insert(table, &rows).await?;
+                for _ in &rows {
+                    counter.advance();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all rows back and compares them with the checksums of the backup.
+    async fn verify<T: TableTransaction>(
+        &self,
+        target: &T,
+        report: Report<'_>,
+    ) -> Result<(), BackupError> {
+        let mut counter = RowCounter::new("verifying", self.backup.manifest().rows(), report);
+        for table in self.backup.schema.tables() {
+            let mut checksum = TableChecksum::default();
+            let mut add = |row: &[Value]| {
+                checksum.add(row);
+                counter.advance();
+                Ok(())
+            };
+            target.scan(table, &mut add).await?;
+            if !self.backup.has_checksum(table, &checksum) {
+                let (database, table) = (self.database.clone(), table.name.clone());
+                return Err(BackupError::Unverified { database, table });
+            }
+        }
+        Ok(())
+    }
+
+    /// The statements at the end of the transaction, on the newest schema.
+    fn final_statements(&self) -> Vec<Statement> {
+        let mut statements = match self.tokens {
+            ExistingTokens::Keep => Vec::new(),
+            ExistingTokens::Revoke => vec![
+                sql(
+                    "update tokens set revoked_at = $1 where revoked_at is null",
+                    [self.event.at.into()],
+                ),
+                sql("delete from sessions", []),
+                sql("delete from codes", []),
+            ],
+        };
+        // The backup may lack the cancellation of a deletion.
+        statements.push(sql(
+            "update accounts set delete_at = $1 where delete_at < $1",
+            [expiry(self.event.at, DELETION_DELAY).into()],
+        ));
+        statements.push(event_statement(self.event));
+        statements
+    }
+}

@@ -1,0 +1,135 @@
+//! Whole tables of a PostgreSQL database, by `COPY` in its binary format.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio_postgres::Client;
+use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutRow, BinaryCopyOutStream};
+use tokio_postgres::types::{ToSql, Type};
+
+use super::BackupError;
+use super::schema::{ColumnKind, Schema, Table};
+use super::transaction::{EachRow, TableTransaction};
+use crate::engine::{Statement, Value};
+use crate::invalidation::Invalidation;
+use crate::migrations::Migration;
+use crate::{Options, SecretUrl, StoreError, postgres};
+
+/// A transaction on a connection of its own.
+pub(super) struct Transaction {
+    client: Client,
+}
+
+/// Maximum time that a restore waits for a lock on a table.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Ends timeouts that the server, the database or the URL configures: a large table takes longer
+/// than any statement of a request. Not every version has all of them.
+const NO_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
+    ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
+
+impl Transaction {
+    /// Begins to read the rows of one moment.
+    pub(super) async fn snapshot(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
+        let begin = "begin transaction isolation level repeatable read, read only";
+        Self::begin(url, options, begin).await
+    }
+
+    /// Begins to write, and excludes nodes that start and migrations.
+    pub(super) async fn exclusive(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
+        let begin = format!(
+            "begin; set local lock_timeout = {}; {}",
+            LOCK_TIMEOUT.as_millis(),
+            postgres::LOCK_SCHEMA
+        );
+        let transaction = Self::begin(url, options, &begin).await?;
+        postgres::check_encoding(&transaction.client).await?;
+        Ok(transaction)
+    }
+
+    async fn begin(url: &SecretUrl, options: &Options, begin: &str) -> Result<Self, StoreError> {
+        let client = postgres::connect(url, options).await?;
+        client.batch_execute(begin).await?;
+        client.batch_execute(NO_TIMEOUTS).await?;
+        Ok(Self { client })
+    }
+}
+
+impl TableTransaction for Transaction {
+    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
+        let copy = format!("copy ({}) to stdout (format binary)", table.select());
+        let stream = self.client.copy_out(&copy).await.map_err(StoreError::from)?;
+        let mut rows = pin!(BinaryCopyOutStream::new(stream, &types(table)));
+        while let Some(row) = rows.next().await {
+            let row = row.and_then(|row| read_row(table, &row)).map_err(StoreError::from)?;
+            each(&row)?;
+        }
+        Ok(())
+    }
+
+    async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        let columns = table.column_list();
+        let copy = format!("copy {} ({columns}) from stdin (format binary)", table.name);
+        let sink = self.client.copy_in(&copy).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types(table)));
+        for row in rows {
+            writer.as_mut().write_raw(row).await?;
+        }
+        writer.finish().await?;
+        Ok(())
+    }
+
+    async fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        Ok(self.client.batch_execute(sql).await?)
+    }
+
+    async fn run(&self, statement: &Statement) -> Result<(), StoreError> {
+        let values: Vec<&(dyn ToSql + Sync)> =
+            statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+        self.client.execute(statement.sql, &values).await?;
+        Ok(())
+    }
+
+    async fn integer(&self, sql: &str) -> Result<i64, StoreError> {
+        Ok(self.client.query_one(sql, &[]).await?.try_get(0)?)
+    }
+
+    async fn lock(&self, schema: &Schema) -> Result<(), StoreError> {
+        self.execute(&format!("lock table {} in access exclusive mode", names(schema))).await
+    }
+
+    fn dialect(migration: &Migration) -> &'static str {
+        migration.postgres
+    }
+
+    /// Collects statistics for the planner, and invalidates the caches of running nodes.
+    async fn commit(self, schema: &Schema) -> Result<(), StoreError> {
+        self.execute(&format!("analyze {}", names(schema))).await?;
+        let everything = Invalidation::Everything.to_text();
+        self.client.execute("select pg_notify('belfry', $1)", &[&everything]).await?;
+        self.execute("commit").await
+    }
+}
+
+/// The names of all tables.
+fn names(schema: &Schema) -> String {
+    let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
+    names.join(", ")
+}
+
+fn types(table: &Table) -> Vec<Type> {
+    let kind = |kind| match kind {
+        ColumnKind::Text => Type::TEXT,
+        ColumnKind::Integer => Type::INT8,
+    };
+    table.columns.iter().map(|column| kind(column.kind)).collect()
+}
+
+fn read_row(table: &Table, row: &BinaryCopyOutRow) -> Result<Vec<Value>, tokio_postgres::Error> {
+    let value = |(index, kind)| match kind {
+        ColumnKind::Text => row.try_get::<Option<&str>>(index).map(Value::from),
+        ColumnKind::Integer => row.try_get::<Option<i64>>(index).map(Value::from),
+    };
+    table.columns.iter().map(|column| column.kind).enumerate().map(value).collect()
+}

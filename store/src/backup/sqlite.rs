@@ -1,0 +1,109 @@
+//! Whole tables of a SQLite database.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params_from_iter};
+
+use super::BackupError;
+use super::schema::{Schema, Table};
+use super::transaction::{EachRow, TableTransaction};
+use crate::StoreError;
+use crate::engine::{Statement, Value};
+use crate::migrations::Migration;
+use crate::sqlite;
+
+/// A transaction on a connection of its own.
+pub(super) struct Transaction {
+    connection: Connection,
+}
+
+impl Transaction {
+    /// Begins to read. The writer goes on; what it writes meanwhile stays in the WAL, which it
+    /// empties when this transaction has ended.
+    pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
+        let connection = sqlite::open_for_backup(path)?;
+        begin(connection, "begin")
+    }
+
+    /// Begins to write, and locks the file. A killed process leaves a rollback journal, by which the
+    /// next connection restores the state before.
+    pub(super) fn exclusive(path: &Path) -> Result<Self, StoreError> {
+        let connection = sqlite::open_for_restore(path)?;
+        begin(connection, "begin exclusive")
+    }
+}
+
+fn begin(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
+    match connection.execute_batch(sql) {
+        Ok(()) => Ok(Transaction { connection }),
+        Err(error) => Err(sqlite::store_error(&connection, &error)),
+    }
+}
+
+impl Transaction {
+    fn checked<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        outcome.map_err(|error| sqlite::store_error(&self.connection, &error))
+    }
+}
+
+impl TableTransaction for Transaction {
+    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
+        scan(&self.connection, &table.select(), each, |error| {
+            sqlite::store_error(&self.connection, &error).into()
+        })
+    }
+
+    async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        let mut insert = self.checked(self.connection.prepare_cached(&table.insert()))?;
+        for row in rows {
+            self.checked(insert.execute(params_from_iter(row)))?;
+        }
+        Ok(())
+    }
+
+    async fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.checked(self.connection.execute_batch(sql))
+    }
+
+    async fn run(&self, statement: &Statement) -> Result<(), StoreError> {
+        self.checked(sqlite::run(&self.connection, statement)).map(drop)
+    }
+
+    async fn integer(&self, sql: &str) -> Result<i64, StoreError> {
+        self.checked(self.connection.query_row(sql, [], |row| row.get(0)))
+    }
+
+    /// The transaction has locked the whole file.
+    async fn lock(&self, _: &Schema) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn dialect(migration: &Migration) -> &'static str {
+        migration.sqlite
+    }
+
+    async fn commit(self, _: &Schema) -> Result<(), StoreError> {
+        self.checked(self.connection.execute_batch("commit"))
+    }
+}
+
+/// Passes each row that a statement returns to `each`.
+pub(super) fn scan(
+    connection: &Connection,
+    select: &str,
+    each: EachRow<'_>,
+    describe: impl Fn(rusqlite::Error) -> BackupError,
+) -> Result<(), BackupError> {
+    let mut select = connection.prepare(select).map_err(&describe)?;
+    let width = select.column_count();
+    let mut rows = select.raw_query();
+    let mut values = Vec::with_capacity(width);
+    while let Some(row) = rows.next().map_err(&describe)? {
+        values.clear();
+        for column in 0..width {
+            values.push(row.get(column).map_err(&describe)?);
+        }
+        each(&values)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! The interface of a transaction that reads or writes whole tables.
+
+use super::BackupError;
+use super::schema::{Schema, Table};
+use crate::StoreError;
+use crate::engine::{Statement, Value};
+use crate::migrations::Migration;
+
+/// Receives each row of a table.
+pub(super) type EachRow<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;
+
+/// The statement that reads the schema version.
+pub(super) const SCHEMA_VERSION: &str = "select coalesce(max(number), 0) from migrations";
+
+/// One transaction of an engine. It is rolled back when it is dropped.
+pub(super) trait TableTransaction {
+    /// Passes every row of a table to `each`, in any order.
+    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError>;
+
+    /// Inserts rows.
+    async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError>;
+
+    /// Runs statements without parameters.
+    async fn execute(&self, sql: &str) -> Result<(), StoreError>;
+
+    /// Runs one statement.
+    async fn run(&self, statement: &Statement) -> Result<(), StoreError>;
+
+    /// Reads an integer.
+    async fn integer(&self, sql: &str) -> Result<i64, StoreError>;
+
+    /// Excludes all other transactions from the tables.
+    async fn lock(&self, schema: &Schema) -> Result<(), StoreError>;
+
+    /// The statements of a migration.
+    fn dialect(migration: &Migration) -> &'static str;
+
+    /// Commits the rows of these tables. They are durable and visible when it returns.
+    async fn commit(self, schema: &Schema) -> Result<(), StoreError>;
+}

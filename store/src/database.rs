@@ -1,0 +1,317 @@
+//! The location of a database, and URLs that may contain a password.
+
+mod hosts;
+mod postgres_url;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize, Serializer};
+use url::{Position, Url, form_urlencoded};
+
+pub(crate) use self::postgres_url::{PostgresUrl, TlsParameters, Verification, describe};
+
+/// The engine and location of a database.
+#[derive(Debug, Clone)]
+pub enum Database {
+    /// A SQLite file.
+    Sqlite(PathBuf),
+    /// The URL of a PostgreSQL database.
+    Postgres(SecretUrl),
+}
+
+impl Database {
+    /// Path or URL, without the password.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Self::Sqlite(path) => path.display().to_string(),
+            Self::Postgres(url) => url.without_password(),
+        }
+    }
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "SQLite in {}", path.display()),
+            Self::Postgres(url) => write!(f, "PostgreSQL at {}", url.without_password()),
+        }
+    }
+}
+
+/// The URL of a database or Redis server. Its password is never printed.
+///
+/// It may name several hosts, separated by commas: `postgres://me@a:5432,b:5432/belfry`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct SecretUrl {
+    /// The URL with the first host, because the syntax of URLs has only one.
+    url: Url,
+    /// The further hosts, each after a comma.
+    further_hosts: String,
+    /// The whole URL.
+    text: String,
+}
+
+/// The problem of `HOST:PORT` without a scheme.
+pub const NO_SCHEME: &str = "not a URL with a scheme";
+
+impl SecretUrl {
+    fn new(url: Url, further_hosts: &str) -> Self {
+        let text = with_hosts(&url, further_hosts);
+        Self { url, further_hosts: further_hosts.to_owned(), text }
+    }
+
+    /// The URL with its password, for the driver.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
+    /// `postgres`, `redis` …
+    pub fn scheme(&self) -> &str {
+        self.url.scheme()
+    }
+
+    /// The hosts, without their ports.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        let further = self.further_hosts.split(',').skip(1).map(without_port);
+        self.url.host_str().into_iter().chain(further)
+    }
+
+    /// Parses the URL of a Redis server.
+    pub fn parse_redis(text: &str) -> Result<Self, String> {
+        Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
+    }
+
+    /// Parses a URL. An error contains the example, or the one with an encoded password. It does not
+    /// repeat the text, which may contain a password.
+    fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
+        let (first, further_hosts) = split_hosts(text)
+            .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
+        match Url::parse(&first) {
+            Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
+            // `HOST` or an address with a port.
+            Err(url::ParseError::RelativeUrlWithoutBase) if !is_cut_off(text) => {
+                Err(format!("{NO_SCHEME}: write {example}"))
+            }
+            Err(error) if !is_cut_off(text) => {
+                Err(format!("not a valid URL ({error}): write {example}"))
+            }
+            Ok(_) | Err(_) => Err(format!(
+                "the password has a character that ends it in a URL: write %2F for /, %23 for #, \
+                 %3F for ?, %40 for @ and %25 for %, as in {encoded}"
+            )),
+        }
+    }
+
+    /// Checks the parameters of a PostgreSQL connection.
+    ///
+    /// # Errors
+    /// A description of the first invalid parameter.
+    pub fn check_postgres(&self) -> Result<(), String> {
+        self.to_postgres().map(drop)
+    }
+
+    /// The parameters of a PostgreSQL connection.
+    pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
+        PostgresUrl::parse(&self.url, &self.further_hosts)
+    }
+
+    /// The file with the private key of this client, if there is one.
+    pub fn client_key(&self) -> Option<PathBuf> {
+        Some(self.to_postgres().ok()?.tls?.client?.key)
+    }
+
+    /// Whether it contains a password.
+    pub fn has_password(&self) -> bool {
+        self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
+    }
+
+    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    pub fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
+        match self.scheme() {
+            "redis" => self.hosts().any(|host| !is_local(host)),
+            "postgres" | "postgresql" => {
+                self.to_postgres().is_ok_and(|url| url.is_clear_text(is_local))
+            }
+            _ => false,
+        }
+    }
+
+    /// The URL with its parameters and `***` in place of the password.
+    pub fn redacted(&self) -> String {
+        let parameters = self.url.query().into_iter().flat_map(|query| query.split('&'));
+        let redacted = parameters.map(|parameter| {
+            let name = form_urlencoded::parse(parameter.as_bytes()).next().map(|(name, _)| name);
+            if name.is_some_and(|name| name == "password") { "password=***" } else { parameter }
+        });
+        let query = redacted.collect::<Vec<_>>().join("&");
+        let url = self.without_password();
+        if query.is_empty() { url } else { format!("{url}?{query}") }
+    }
+
+    /// The URL for messages and logs.
+    pub fn without_password(&self) -> String {
+        let mut shown = self.url.clone();
+        if shown.password().is_some() {
+            let _only_fails_without_a_host = shown.set_password(Some("***"));
+        }
+        // The query can contain a password too.
+        shown.set_query(None);
+        with_hosts(&shown, &self.further_hosts)
+    }
+}
+
+/// The text of a URL with further hosts after its first.
+fn with_hosts(url: &Url, further_hosts: &str) -> String {
+    format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
+}
+
+/// Splits a URL with several hosts into one with the first host, and the others, each after a comma.
+fn split_hosts(text: &str) -> Option<(String, &str)> {
+    let start = text.find("://")? + 3;
+    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);
+    let hosts = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    let comma = hosts + text[hosts..end].find(',')?;
+    Some((format!("{}{}", &text[..comma], &text[end..]), &text[comma..end]))
+}
+
+/// A host without the port that may follow it. An IPv6 address has brackets.
+fn without_port(host: &str) -> &str {
+    match host.split_once(']') {
+        Some((address, _)) => &host[..=address.len()],
+        None => host.split_once(':').map_or(host, |(host, _)| host),
+    }
+}
+
+/// Whether the host of an invalid URL ends before an `@`, so that the rest of a password follows.
+fn is_cut_off(text: &str) -> bool {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
+}
+
+/// Whether a password was parsed only up to one of its characters, so that its rest and the real
+/// host are part of the path, the query or the fragment.
+fn has_rest_of_password(url: &Url) -> bool {
+    let has_at = |part: &str| part.contains('@');
+    let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
+    has_at(url.path())
+        || url.fragment().is_some_and(has_at)
+        || parameters.any(|parameter| !parameter.contains('=') && has_at(parameter))
+}
+
+/// Parses the URL of a PostgreSQL database.
+impl FromStr for SecretUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let encoded = "postgres://USER:pass%2Fword@HOST/DATABASE";
+        Self::parse(text, "postgres://USER:PASSWORD@HOST/DATABASE", encoded)
+    }
+}
+
+/// Without the password.
+impl Serialize for SecretUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.redacted())
+    }
+}
+
+impl TryFrom<String> for SecretUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Debug for SecretUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.without_password())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_printed_without_its_password() {
+        for (address, shown) in [
+            ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
+            ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),
+            ("redis://:hunter2@cache", "redis://:***@cache"),
+            ("postgres://me:h,2@a:1,b,[::1]:3/belfry", "postgres://me:***@a:1,b,[::1]:3/belfry"),
+            ("redis://:hunter2@a:1,b:2", "redis://:***@a:1,b:2"),
+        ] {
+            let url: SecretUrl = address.parse().unwrap();
+            assert_eq!(format!("{url:?}"), shown);
+            assert_eq!(url.reveal(), address);
+        }
+        let url = "postgres://me:hunter2@db/belfry?sslmode=require&password=hunter2&port=1";
+        let redacted = "postgres://me:***@db/belfry?sslmode=require&password=***&port=1";
+        assert_eq!(url.parse::<SecretUrl>().unwrap().redacted(), redacted);
+        assert!(!"hunter2".parse::<SecretUrl>().unwrap_err().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_url_may_name_several_hosts() {
+        let hosts = |url: &str| {
+            let url: SecretUrl = url.parse().unwrap();
+            url.hosts().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("postgres://me@a:1,b,[::1]:3,[::2]/x"), ["a", "b", "[::1]", "[::2]"]);
+        assert_eq!(hosts("postgres://me@a/x?application_name=1,2"), ["a"]);
+        let is_local = |host: &str| matches!(host, "localhost" | "[::1]");
+        for (url, is_clear_text) in [
+            ("redis://localhost:1,[::1]:2", false),
+            ("redis://localhost:1,b:2", true),
+            ("postgres://localhost:1,b:2/belfry", true),
+            ("postgres://localhost:1,b:2/belfry?sslmode=verify-full", false),
+        ] {
+            let url: SecretUrl = url.parse().unwrap();
+            assert_eq!(url.is_clear_text(is_local), is_clear_text, "{url:?}");
+        }
+        assert!(
+            "postgres://me@a:1,b:x/belfry".parse::<SecretUrl>().unwrap().to_postgres().is_err()
+        );
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_rejected_with_the_way_to_encode_it() {
+        for url in [
+            "postgres://me:hunter/2@db/belfry",
+            "postgres://me:hunter#2@db/belfry",
+            "postgres://me:hunter?2@db/belfry",
+            "postgres://me:7/hunter2@db/belfry",
+            "postgres://me:7#hunter2@db/belfry",
+            "postgres://me:7,8/hunter2@db,other/belfry",
+            "postgres://me:p@hunter/2@db/belfry",
+            "postgres://me:p@hunter#2@db/belfry",
+            "postgres://me:p@hunter?2@db/belfry",
+            "postgres://me:p@q@hunter/2@db:5432/belfry?sslmode=require",
+        ] {
+            let error = url.parse::<SecretUrl>().unwrap_err();
+            assert!(error.contains("write %2F for /, %23 for #"), "{url}: {error}");
+            assert!(
+                error.ends_with(", as in postgres://USER:pass%2Fword@HOST/DATABASE"),
+                "{error}"
+            );
+            assert!(!error.contains("hunter"), "{error}");
+        }
+        let error = SecretUrl::parse_redis("redis://:hunter/2@cache").unwrap_err();
+        assert!(error.contains("write %2F for /, %23 for #"), "{error}");
+        assert!(error.ends_with(", as in redis://:pass%2Fword@HOST"), "{error}");
+        assert!(!error.contains("hunter") && !error.contains("postgres"), "{error}");
+        for url in [
+            "postgres://me:hunter%2F2@db/belfry",
+            "postgres://me:hunter@2@db/belfry",
+            "postgres://db:5432/belfry?application_name=a@b",
+            "postgres:///belfry?host=/run/postgresql",
+        ] {
+            assert!(url.parse::<SecretUrl>().is_ok(), "{url}");
+        }
+    }
+}

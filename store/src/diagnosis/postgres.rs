@@ -1,0 +1,126 @@
+//! The diagnosis of a PostgreSQL database.
+
+use std::time::{Duration, Instant};
+
+use belfry_runtime::clock::{Clock, SystemClock};
+use belfry_runtime::random;
+use futures_util::{FutureExt, StreamExt, stream};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_postgres::{AsyncMessage, Client};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Diagnosis, DurabilityRisk, NEWEST_EVENT, SchemaState, TEST_WRITE};
+use crate::postgres::{Hosts, Receiver, check_encoding, describe, pooler, schema_version};
+use crate::{Options, SecretUrl, StoreError};
+
+/// Maximum time until a notification arrives.
+const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(3);
+
+pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagnosis, StoreError> {
+    let database = url.without_password();
+    let hosts = Hosts::new(url, false)?;
+    let failed = |error: StoreError| match error {
+        StoreError::Failed(reason) | StoreError::Unavailable(reason) => {
+            StoreError::Open { database: database.clone(), reason }
+        }
+        other => other,
+    };
+    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(failed)?;
+    let _connection = AbortOnDropHandle::new(tokio::spawn(connection.map(drop)));
+    let (listener, receiver, _) = hosts.connect(options.timeout).await.map_err(failed)?;
+    let (arrived, notifications) = mpsc::channel(1);
+    let _receiver = AbortOnDropHandle::new(tokio::spawn(receive(receiver, arrived)));
+    pooler::check(&client, &listener).await.map_err(failed)?;
+    check_encoding(&client).await.map_err(failed)?;
+    let found = schema_version(&client).await.map_err(|error| failed(error.into()))?;
+    let schema = SchemaState::of(found, &database)?;
+    let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
+    let notifications = Some(send_notification(&client, &listener, notifications).await);
+    // Another server with the protocol of PostgreSQL may not report its settings.
+    let durability = durability(&client, hosts.are_several()).await.ok();
+    let clock_difference = Some(clock_difference);
+    if schema == SchemaState::Missing {
+        return Ok(Diagnosis {
+            notifications,
+            durability,
+            clock_difference,
+            ..Diagnosis::missing()
+        });
+    }
+    let newest = client.query_opt(NEWEST_EVENT, &[]).await.ok().flatten();
+    let newest: Option<i64> = newest.and_then(|row| row.try_get(0).ok().flatten());
+    Ok(Diagnosis {
+        schema,
+        write: Some(try_write(&client).await.map_err(|error| describe(&error))),
+        notifications,
+        durability,
+        clock_difference,
+        newest_event: newest.and_then(|second| Timestamp::from_second(second).ok()),
+    })
+}
+
+/// Writes and rolls back.
+async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
+    let statements = format!("begin; set local lock_timeout = '3s'; {TEST_WRITE}; rollback");
+    client.batch_execute(&statements).await
+}
+
+/// Finds settings by which acknowledged writes can be lost. With several servers a standby may be
+/// promoted, so commits must wait for one.
+async fn durability(
+    client: &Client,
+    are_several: bool,
+) -> Result<Vec<DurabilityRisk>, tokio_postgres::Error> {
+    let settings = "select current_setting('fsync'), current_setting('full_page_writes'),
+        current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
+    let row = client.query_one(settings, &[]).await?;
+    let (fsync, full_pages): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    let (commit, standbys): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
+    let waits_for_standby = !standbys.is_empty() && !matches!(commit, "local" | "off");
+    let risks = [
+        (fsync == "off", DurabilityRisk::NoSync),
+        (full_pages == "off", DurabilityRisk::PartialPages),
+        (commit == "off", DurabilityRisk::UnsyncedCommits),
+        (are_several && !waits_for_standby, DurabilityRisk::AsynchronousStandby),
+    ];
+    Ok(risks.into_iter().filter(|&(applies, _)| applies).map(|(_, risk)| risk).collect())
+}
+
+/// By how much the clock of the server is ahead of ours, which is read in the middle of the query.
+async fn clock_difference(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
+    let (now, start) = (SystemClock.now(), Instant::now());
+    let milliseconds = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
+    let row = client.query_one(milliseconds, &[]).await?;
+    let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+    let theirs = SignedDuration::from_millis(row.try_get(0)?);
+    Ok(theirs - now.as_duration() - middle)
+}
+
+/// Sends a notification from one connection to another, as nodes do.
+async fn send_notification(
+    sender: &Client,
+    listener: &Client,
+    mut notifications: mpsc::Receiver<()>,
+) -> Result<(), String> {
+    let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
+    let failed = |error: tokio_postgres::Error| describe(&error);
+    listener.batch_execute(&format!("listen {channel}")).await.map_err(failed)?;
+    sender.batch_execute(&format!("notify {channel}")).await.map_err(failed)?;
+    match timeout(NOTIFICATION_TIMEOUT, notifications.recv()).await {
+        Ok(Some(())) => Ok(()),
+        Ok(None) => Err("the connection was closed".to_owned()),
+        Err(_) => Err("a notification did not arrive".to_owned()),
+    }
+}
+
+/// Reports notifications until the connection ends.
+async fn receive(mut receiver: Receiver, arrived: mpsc::Sender<()>) {
+    let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
+    while let Some(Ok(message)) = messages.next().await {
+        if let AsyncMessage::Notification(_) = message {
+            let _already_arrived = arrived.try_send(());
+        }
+    }
+}

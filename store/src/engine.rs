@@ -1,0 +1,166 @@
+//! The interface of a database engine: read one statement, write a batch of statements atomically.
+//!
+//! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
+//! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
+
+mod row;
+mod statement;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use belfry_runtime::metrics::exposition::Exposition;
+use futures_util::future::BoxFuture;
+
+pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
+pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement, sql};
+use super::StoreError;
+use super::outage::{Operation, Outage};
+use crate::metrics::{OperationMetrics, StoreMetrics};
+
+/// A database engine.
+pub(crate) trait Engine: Send + Sync {
+    /// Runs one read-only statement.
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
+
+    /// Runs the statements in one transaction and returns the rows of each when it is durable, or
+    /// was rolled back as the batch requires. The batch's invalidations are applied to the cache of
+    /// every node.
+    ///
+    /// Dropping the future does not cancel the write.
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
+
+    /// Why no connection could be opened at the last attempt, if the engine has connections.
+    fn connection_error(&self) -> Option<String> {
+        None
+    }
+
+    /// The name of the engine in metrics.
+    fn name(&self) -> &'static str;
+
+    /// Writes the metrics that only this engine has.
+    fn write_metrics(&self, out: &mut Exposition);
+}
+
+/// How long a successful write shows that the database can write.
+const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count
+/// failures, and to remember whether writes succeed.
+pub(crate) struct CheckedEngine {
+    engine: Box<dyn Engine>,
+    pub(crate) metrics: StoreMetrics,
+    /// The time of the last write; `None` before the first one and after one that failed.
+    last_write: Mutex<Option<Instant>>,
+    outage: Outage,
+    #[cfg(feature = "test-support")]
+    pub(crate) observer: std::sync::OnceLock<Box<dyn Observer>>,
+}
+
+/// Receives the statements that succeeded, with their rows.
+#[cfg(feature = "test-support")]
+pub(crate) trait Observer: Send + Sync {
+    fn read(&self, statement: &Statement, rows: &Rows);
+    fn write(&self, statements: &[Statement], rows: &[Rows]);
+}
+
+impl CheckedEngine {
+    pub(crate) fn new(engine: Box<dyn Engine>) -> Self {
+        Self {
+            engine,
+            metrics: StoreMetrics::default(),
+            last_write: Mutex::new(None),
+            outage: Outage::default(),
+            #[cfg(feature = "test-support")]
+            observer: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// Writes the metrics of the engine.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
+        self.metrics.write(out, self.engine.name());
+        self.engine.write_metrics(out);
+    }
+
+    /// Runs a read. With a NUL in a parameter it finds no rows.
+    pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
+        if statement.has_nul() {
+            return Ok(Rows::new());
+        }
+        #[cfg(feature = "test-support")]
+        let observed = self.observer.get().map(|observer| (observer, statement.clone()));
+        let start = Instant::now();
+        let outcome = self.engine.read(statement).await;
+        record(&self.metrics.reads, start, outcome.as_ref().err());
+        self.outage.record(Operation::Read, outcome.as_ref().err());
+        #[cfg(feature = "test-support")]
+        if let (Ok(rows), Some((observer, statement))) = (&outcome, observed) {
+            observer.read(&statement, rows);
+        }
+        outcome
+    }
+
+    /// Runs a write. With a NUL in a parameter it fails with [`StoreError::Nul`].
+    pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
+        if batch.statements.iter().any(Statement::has_nul) {
+            return Err(StoreError::Nul);
+        }
+        #[cfg(feature = "test-support")]
+        let observed = self.observer.get().map(|observer| {
+            let statements = batch.statements.clone();
+            (
+                observer,
+                Batch { statements, on_missing_rows: batch.on_missing_rows, ..Batch::default() },
+            )
+        });
+        let start = Instant::now();
+        let outcome = self.engine.write(batch).await;
+        record(&self.metrics.writes, start, outcome.as_ref().err());
+        self.outage.record(Operation::Write, outcome.as_ref().err());
+        #[cfg(feature = "test-support")]
+        if let (Ok(rows), Some((observer, batch))) = (&outcome, observed)
+            && !batch.is_rolled_back(rows)
+        {
+            observer.write(&batch.statements, rows);
+        }
+        match &outcome {
+            Ok(_) => *self.last_write() = Some(Instant::now()),
+            Err(StoreError::Unavailable(_)) => *self.last_write() = None,
+            Err(_) => {}
+        }
+        outcome
+    }
+
+    /// Checks that the database responds and can write. Unless a write has just succeeded, it
+    /// writes a row and deletes it again.
+    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+        self.read(sql("select 1", [])).await?;
+        let last_write = *self.last_write();
+        if last_write.is_some_and(|time| time.elapsed() < WRITE_CHECK_INTERVAL) {
+            return Ok(());
+        }
+        let probe = Batch::default()
+            .and(sql("insert into migrations values (0, 0)", []))
+            .and(sql("delete from migrations where number = 0", []));
+        self.write(probe).await.map(drop)
+    }
+
+    /// Why no connection could be opened at the last attempt.
+    pub(crate) fn connection_error(&self) -> Option<String> {
+        self.engine.connection_error()
+    }
+
+    fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.last_write.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Records an operation in the metrics.
+fn record(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
+    metrics.durations.observe_since(start);
+    match error {
+        None => {}
+        Some(StoreError::Unavailable(_)) => metrics.unavailable.inc(),
+        Some(_) => metrics.failed.inc(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Values of columns and parameters, and the rows that statements return.
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
+use belfry_core::user_agent::UserAgent;
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+
+/// The value of a column or parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// No value.
+    Null,
+    /// A `text`.
+    Text(String),
+    /// A `bigint`.
+    Integer(i64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// Scopes are stored separated by spaces.
+impl From<&Scopes> for Value {
+    fn from(scopes: &Scopes) -> Self {
+        Self::Text(scopes.to_string())
+    }
+}
+
+/// Times are stored in whole seconds since the Unix epoch.
+impl From<Timestamp> for Value {
+    fn from(time: Timestamp) -> Self {
+        Self::Integer(time.as_second())
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The rows that a statement returned.
+pub(crate) type Rows = Vec<Row>;
+
+/// One row, read column by column.
+#[derive(Debug)]
+pub(crate) struct Row(std::vec::IntoIter<Value>);
+
+impl Row {
+    pub(crate) fn new(values: Vec<Value>) -> Self {
+        Self(values.into_iter())
+    }
+
+    /// The columns that are not yet read.
+    #[cfg(feature = "test-support")]
+    pub(crate) fn values(&self) -> &[Value] {
+        self.0.as_slice()
+    }
+
+    /// Reads the next column.
+    pub(crate) fn take<T: FromValue>(&mut self) -> Result<T, StoreError> {
+        let value = self.0.next().unwrap_or(Value::Null);
+        T::from_value(value).ok_or(StoreError::Unreadable(std::any::type_name::<T>()))
+    }
+
+    /// Reads the next column as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+        let text = self.take::<String>()?;
+        serde_json::from_str(&text).map_err(|_| StoreError::Unreadable(std::any::type_name::<T>()))
+    }
+}
+
+/// A type that can be read from a row.
+pub(crate) trait FromRow: Sized {
+    fn from_row(row: Row) -> Result<Self, StoreError>;
+}
+
+/// Implements [`FromRow`] for a struct whose fields are the columns, in this order.
+macro_rules! from_row {
+    ($type:ty { $($field:ident),* }) => {
+        impl $crate::engine::FromRow for $type {
+            fn from_row(mut row: $crate::engine::Row) -> Result<Self, StoreError> {
+                Ok(Self { $($field: row.take()?),* })
+            }
+        }
+    };
+}
+pub(crate) use from_row;
+
+/// A type that can be read from a column.
+pub(crate) trait FromValue: Sized {
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+/// Columns of the types that values consist of.
+macro_rules! plain_columns {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                if let Value::$variant(value) = value { Some(value) } else { None }
+            }
+        }
+    )*};
+}
+
+plain_columns!(String => Text, i64 => Integer);
+
+/// Columns of types with `to_text` and `from_text`.
+macro_rules! text_columns {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::Text(value.to_text())
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                Self::from_text(&String::from_value(value)?)
+            }
+        }
+    )*};
+}
+
+text_columns!(LookupKey, Sha256Digest, HashedSecret);
+
+impl From<Role> for Value {
+    fn from(role: Role) -> Self {
+        role.as_str().into()
+    }
+}
+
+impl From<UserAgent> for Value {
+    fn from(browser: UserAgent) -> Self {
+        browser.to_text().into()
+    }
+}
+
+/// Sessions that an older version started have no browser.
+impl FromValue for UserAgent {
+    fn from_value(value: Value) -> Option<Self> {
+        let text = Option::<String>::from_value(value)?;
+        Some(text.map_or_else(Self::default, |text| Self::from_text(&text)))
+    }
+}
+
+/// A role that this version does not know has no rights.
+impl FromValue for Role {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self::from_name(&String::from_value(value)?).unwrap_or_default())
+    }
+}
+
+/// Scopes that this version does not know are ignored.
+impl FromValue for Scopes {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(Self::parse_known(&String::from_value(value)?))
+    }
+}
+
+impl FromValue for Timestamp {
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_second(i64::from_value(value)?).ok()
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        if value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}

@@ -1,0 +1,110 @@
+//! Statements with the values of their parameters, and batches of them.
+
+use std::ops::Range;
+
+use belfry_core::secret::LookupKey;
+
+use super::{Rows, Value};
+use crate::invalidation::Invalidation;
+
+/// Statements that are written in one transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) invalidations: Vec<Invalidation>,
+    /// The statements that insert audit events.
+    pub(crate) events: Range<usize>,
+    pub(crate) on_missing_rows: OnMissingRows,
+    pub(crate) grouping: Grouping,
+}
+
+/// What happens when a statement of a batch returns no rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum OnMissingRows {
+    /// The batch is committed.
+    #[default]
+    Commit,
+    /// The batch is rolled back, and the rows of its statements are returned nevertheless.
+    RollBack,
+}
+
+/// Whether PostgreSQL may write a batch in one transaction with batches of other callers. The rows
+/// that it changes stay locked until that transaction ends. In a transaction the batches have the
+/// order of these values, so that all transactions lock rows in the same order. (SQLite has one
+/// writer, which always writes batches together.)
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grouping {
+    /// It is written alone.
+    #[default]
+    Alone,
+    /// It only inserts rows, and with new keys.
+    NewRows,
+    /// It changes this code, and otherwise only inserts rows with new keys.
+    Code(LookupKey),
+    /// It changes one ruleset of this account.
+    Ruleset(i64),
+}
+
+impl Batch {
+    /// Allows PostgreSQL to write it together with others. With [`OnMissingRows::RollBack`] it must
+    /// have one statement.
+    pub(crate) fn grouped(self, grouping: Grouping) -> Self {
+        Self { grouping, ..self }
+    }
+
+    /// Adds a statement.
+    pub(crate) fn and(mut self, statement: Statement) -> Self {
+        self.statements.push(statement);
+        self
+    }
+
+    /// Whether it is rolled back, because statements returned these rows.
+    pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
+        self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
+    }
+
+    /// Adds cache entries to invalidate after the commit.
+    pub(crate) fn invalidating(mut self, invalidation: Invalidation) -> Self {
+        self.invalidations.push(invalidation);
+        self
+    }
+}
+
+impl From<Statement> for Batch {
+    fn from(statement: Statement) -> Self {
+        Self { statements: vec![statement], ..Self::default() }
+    }
+}
+
+/// One SQL statement and the values of its parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    pub(crate) sql: &'static str,
+    pub(crate) values: Vec<Value>,
+    /// Whether it returns an empty row for each row that it changes.
+    pub(crate) counts_changes: bool,
+}
+
+impl Statement {
+    /// The statement `sql` with the values of `$1`, `$2` and so on.
+    pub(crate) fn new(sql: &'static str, values: Vec<Value>) -> Self {
+        Self { sql, values, counts_changes: false }
+    }
+
+    /// Returns an empty row for each row that the statement changes. SQLite creates two temporary
+    /// tables for `returning`, a sixth of the cost of issuing a token.
+    pub(crate) fn counting_changes(mut self) -> Self {
+        self.counts_changes = true;
+        self
+    }
+
+    pub(super) fn has_nul(&self) -> bool {
+        let has_nul = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
+        self.values.iter().any(has_nul)
+    }
+}
+
+/// The statement `sql` with the values of `$1`, `$2` and so on.
+pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
+    Statement::new(sql, values.into())
+}

@@ -1,0 +1,386 @@
+//! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets,
+//! with two engines: SQLite and PostgreSQL.
+//!
+//! Each method is atomic, and its changes are durable when it returns. The interface has no
+//! transactions.
+
+mod account_import;
+mod account_passwords;
+mod account_search;
+mod account_tokens;
+mod accounts;
+mod admins;
+mod apps;
+mod audit;
+mod authorized_apps;
+mod backup;
+mod cache;
+mod codes;
+mod database;
+mod deletion;
+mod diagnosis;
+mod engine;
+mod epochs;
+mod grants;
+mod invalidation;
+mod last_use;
+pub mod metrics;
+mod migrations;
+mod outage;
+mod pending_deletion;
+mod postgres;
+#[cfg(feature = "test-support")]
+mod recording;
+mod requests;
+mod retention;
+mod rule_writes;
+mod rulesets;
+mod session_list;
+mod sessions;
+mod sqlite;
+#[cfg(feature = "test-support")]
+pub mod test_support;
+mod tokens;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use belfry_core::audit::AuditEntry;
+use belfry_core::secret::{HashedSecret, Sha256Digest};
+use belfry_runtime::duration;
+use belfry_runtime::metrics::exposition::Exposition;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::time::Duration;
+
+pub use self::account_import::AccountImport;
+pub use self::account_passwords::ExistingAccess;
+pub use self::account_tokens::AccountToken;
+pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
+pub use self::admins::AccountUpdate;
+pub use self::apps::{
+    AddAppOutcome, AppListFilter, AppTokens, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, StoredApp,
+};
+pub use self::audit::{AuditEvent, AuditFilter};
+pub use self::authorized_apps::AuthorizedApp;
+pub use self::backup::{
+    Backup, BackupError, ExistingTokens, Manifest, Overwrite, Progress, Report, TableSummary,
+    create_backup, restore_backup,
+};
+use self::cache::Cache;
+pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
+pub use self::database::NO_SCHEME;
+pub use self::database::{Database, SecretUrl};
+pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
+pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
+use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
+use self::last_use::UseRecorder;
+pub use self::migrations::SchemaPolicy;
+#[cfg(feature = "test-support")]
+pub use self::recording::{RecordedBatch, RecordedStatement};
+pub use self::requests::StoredRequest;
+pub use self::retention::{RetentionSettings, SweepOutcome};
+pub use self::rule_writes::{RuleWriteError, RuleWriter};
+pub use self::rulesets::{
+    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
+    StoredRulesets,
+};
+pub use self::session_list::AccountSession;
+pub use self::sessions::{Session, SessionUse};
+pub use self::sqlite::{create_private_directory, must_be_writable};
+pub use self::tokens::{NewToken, StoredToken};
+use crate::metrics::{CacheStatus, families};
+
+/// A handle to the database and its cache.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<CheckedEngine>,
+    cache: Arc<Cache>,
+    /// Uses of tokens and apps that are not stored yet.
+    uses: Arc<UseRecorder>,
+    /// The audit events of the next change.
+    entries: Arc<[AuditEntry]>,
+}
+
+/// Whether an account or app is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is not disabled.
+    Active,
+    /// It is disabled.
+    Disabled,
+}
+
+impl State {
+    /// Both states.
+    pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
+
+    /// The state of an account or app that was disabled at this time.
+    pub fn of(disabled_at: Option<Timestamp>) -> Self {
+        if disabled_at.is_some() { Self::Disabled } else { Self::Active }
+    }
+
+    /// The name in statements and commands.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl From<State> for Value {
+    fn from(state: State) -> Self {
+        state.as_str().into()
+    }
+}
+
+/// The outcome of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateOutcome {
+    /// The row was updated.
+    Updated,
+    /// There is no such row.
+    NotFound,
+}
+
+/// The outcome of signing in with a verified password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInOutcome {
+    /// The session or token was added.
+    SignedIn,
+    /// The password was changed after it was verified; nothing was added.
+    PasswordChanged,
+}
+
+impl SignInOutcome {
+    fn from_rows(added: &[Row]) -> Self {
+        if added.is_empty() { Self::PasswordChanged } else { Self::SignedIn }
+    }
+}
+
+/// A failed read or write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be opened.
+    #[error("cannot open the database {database}: {reason}")]
+    Open {
+        /// Path or URL, without the password.
+        database: String,
+        /// The cause, and how to fix it.
+        reason: String,
+    },
+    /// PostgreSQL cannot be reached, or does not accept connections yet.
+    #[error("cannot open the database {database}: {reason}")]
+    Unreachable {
+        /// URL, without the password.
+        database: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The database was created by a newer version.
+    #[error(
+        "the database {database} was written by a newer belfry with schema version {found}, and \
+         this belfry {} has {known}, where {compatible_from} is needed: upgrade this binary to the \
+         newer version, or restore a backup from before the upgrade of the database",
+        env!("CARGO_PKG_VERSION")
+    )]
+    Newer {
+        /// Path or URL, without the password.
+        database: String,
+        /// The database's schema version.
+        found: i64,
+        /// The oldest schema version that is compatible with it.
+        compatible_from: i64,
+        /// The newest schema version that this binary supports.
+        known: i64,
+    },
+    /// The database is temporarily unavailable; a retry may succeed.
+    #[error("database unavailable: {0}")]
+    Unavailable(String),
+    /// Text with a NUL character, which PostgreSQL cannot store.
+    #[error("text with a NUL character cannot be stored")]
+    Nul,
+    /// A statement failed because of a programming error.
+    #[error("statement failed: {0}")]
+    Failed(String),
+    /// A column has an unexpected value.
+    #[error("stored {0} is invalid")]
+    Unreadable(&'static str),
+}
+
+/// Options of a store: the section `[store]` of `belfry.toml`.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
+    pub cache_bytes: usize,
+    /// Size of the PostgreSQL connection pool.
+    pub connections: NonZeroUsize,
+    /// Timeout of a PostgreSQL query. SQLite queries have none.
+    #[serde(with = "duration")]
+    pub timeout: Duration,
+    /// How long `belfry serve` waits for PostgreSQL at start.
+    #[serde(with = "duration::or_zero")]
+    pub start_timeout: Duration,
+    /// Whether the schema is created and upgraded.
+    #[serde(skip)]
+    pub schema: SchemaPolicy,
+    /// Whether the store writes.
+    #[serde(skip)]
+    pub access: Access,
+}
+
+/// Whether a store writes to its database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Access {
+    /// It reads and writes.
+    #[default]
+    ReadWrite,
+    /// It only reads. It opens a database that it may not write to, without waiting for a process
+    /// that has locked it, and does not use notifications. Writes fail.
+    Read,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 512 * 1024 * 1024,
+            connections: const { NonZeroUsize::new(16).unwrap() },
+            timeout: Duration::from_secs(5),
+            start_timeout: Duration::from_mins(1),
+            schema: SchemaPolicy::Migrate,
+            access: Access::ReadWrite,
+        }
+    }
+}
+
+impl Store {
+    /// Time after which a running server has noticed the writes of another process. PostgreSQL
+    /// notifies it within milliseconds; a SQLite file is polled.
+    pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
+
+    /// Opens the database and, by default, creates or upgrades its schema.
+    pub async fn open(
+        database: &Database,
+        options: &Options,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        // With PostgreSQL the cache is enabled when notifications are received.
+        let enabled = matches!(database, Database::Sqlite(_));
+        let cache = Arc::new(Cache::new(options.cache_bytes, enabled));
+        let engine: Box<dyn Engine> = match database {
+            Database::Sqlite(path) => {
+                let (path, schema, cache) = (path.clone(), options.schema, Arc::clone(&cache));
+                let access = options.access;
+                let open = move || match access {
+                    Access::ReadWrite => sqlite::Sqlite::open(&path, schema, cache, now),
+                    Access::Read => sqlite::Sqlite::open_for_reading(&path, schema),
+                };
+                let opened = tokio::task::spawn_blocking(open).await;
+                Box::new(opened.map_err(|panic| StoreError::Failed(panic.to_string()))??)
+            }
+            Database::Postgres(url) => {
+                Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
+            }
+        };
+        let engine = Arc::new(CheckedEngine::new(engine));
+        Ok(Self { engine, cache, uses: Arc::default(), entries: Arc::default() })
+    }
+
+    /// Reads the certificates that the URL of a database names, without connecting.
+    pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
+        match database {
+            Database::Sqlite(_) => Ok(()),
+            Database::Postgres(url) => postgres::Hosts::new(url, false).map(drop),
+        }
+    }
+
+    /// Number of failed reads and writes.
+    pub fn failures(&self) -> u64 {
+        self.engine.metrics.failures()
+    }
+
+    /// Writes the metrics of the database and of the cache.
+    pub fn write_metrics(&self, out: &mut Exposition) {
+        self.engine.write_metrics(out);
+        out.value(&families::CACHE_ENABLED, u8::from(self.is_cache_enabled()));
+        self.cache.write_invalidations(out);
+    }
+
+    /// The state of each cache, for metrics.
+    pub fn cache_status(&self) -> [CacheStatus<'_>; 4] {
+        self.cache.status()
+    }
+
+    /// Checks that the database responds and can write.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.engine.check().await
+    }
+
+    /// Why no connection to PostgreSQL could be opened at the last attempt.
+    pub fn connection_error(&self) -> Option<String> {
+        self.engine.connection_error()
+    }
+
+    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
+    /// other nodes' writes are received.
+    pub fn is_cache_enabled(&self) -> bool {
+        self.cache.is_enabled()
+    }
+
+    /// Writes a batch, logs its audit events, and returns the rows of its other statements.
+    async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
+        let events = batch.events.clone();
+        let mut rows = self.engine.write(batch).await?;
+        if !events.is_empty() {
+            self.log_events(rows.drain(events).collect())?;
+        }
+        Ok(rows)
+    }
+
+    /// Writes a batch and returns the rows of each of its `N` statements.
+    async fn write_rows<const N: usize>(
+        &self,
+        batch: impl Into<Batch>,
+    ) -> Result<[Rows; N], StoreError> {
+        let rows = self.write(batch.into()).await?;
+        rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
+    }
+
+    /// Writes a batch whose first statement updates one row and returns its key.
+    async fn update(&self, batch: impl Into<Batch>) -> Result<UpdateOutcome, StoreError> {
+        let updated = self.write(batch.into()).await?.into_iter().next();
+        let is_updated = updated.is_some_and(|rows| !rows.is_empty());
+        Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
+    }
+
+    /// Reads the row of a secret by its lookup key. The first column is the digest, which is
+    /// compared in constant time.
+    async fn read_secret<T: FromRow>(
+        &self,
+        secret: HashedSecret,
+        statement: Statement,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(mut row) = self.engine.read(statement).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        let digest: Sha256Digest = row.take()?;
+        if digest == secret.digest { T::from_row(row).map(Some) } else { Ok(None) }
+    }
+
+    /// Reads at most one row.
+    async fn read_one<T: FromRow>(&self, statement: Statement) -> Result<Option<T>, StoreError> {
+        self.engine.read(statement).await?.into_iter().next().map(T::from_row).transpose()
+    }
+
+    /// Reads all rows.
+    async fn read_all<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
+        self.engine.read(statement).await?.into_iter().map(T::from_row).collect()
+    }
+}
+
+/// A JSON document as the value of a column.
+fn to_json(document: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_string(document).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
+}

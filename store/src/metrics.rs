@@ -1,0 +1,165 @@
+//! Metrics of the database and of the cache.
+
+pub mod families;
+
+use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::metrics::{Counter, Gauge, Histogram};
+
+/// Metrics that both engines have.
+#[derive(Debug, Default)]
+pub struct StoreMetrics {
+    /// Reads.
+    pub reads: OperationMetrics,
+    /// Writes.
+    pub writes: OperationMetrics,
+}
+
+/// Metrics of reads or writes.
+#[derive(Debug)]
+pub struct OperationMetrics {
+    /// Durations, with waiting, also of those that failed.
+    pub durations: Histogram,
+    /// Failures that may be temporary.
+    pub unavailable: Counter,
+    /// Other failures, which are programming errors or invalid rows.
+    pub failed: Counter,
+}
+
+impl Default for OperationMetrics {
+    fn default() -> Self {
+        let (unavailable, failed) = Default::default();
+        Self { durations: Histogram::durations(), unavailable, failed }
+    }
+}
+
+impl StoreMetrics {
+    /// The number of failed reads and writes.
+    pub fn failures(&self) -> u64 {
+        let failures = [&self.reads, &self.writes].map(|o| o.unavailable.get() + o.failed.get());
+        failures.iter().sum()
+    }
+
+    pub(crate) fn write(&self, out: &mut Exposition, engine: &str) {
+        let operations = [("read", &self.reads), ("write", &self.writes)];
+        let mut durations = out.family(&families::STORE_OPERATION_DURATION);
+        for (operation, metrics) in operations {
+            durations.histogram(&[engine, operation], &metrics.durations);
+        }
+        let mut failures = out.family(&families::STORE_FAILURES);
+        for (operation, metrics) in operations {
+            failures.value(&[engine, operation, "unavailable"], metrics.unavailable.get());
+            failures.value(&[engine, operation, "failed"], metrics.failed.get());
+        }
+    }
+}
+
+/// Metrics of the SQLite engine.
+#[derive(Debug)]
+pub struct SqliteMetrics {
+    /// Reads that wait for a thread.
+    pub read_queue: Gauge,
+    /// Writes that wait for the writer thread.
+    pub write_queue: Gauge,
+    /// Durations of transactions.
+    pub commits: Histogram,
+    /// Writes in a transaction.
+    pub commit_writes: Histogram,
+}
+
+impl Default for SqliteMetrics {
+    fn default() -> Self {
+        let (read_queue, write_queue) = Default::default();
+        let (commits, commit_writes) = (Histogram::durations(), Histogram::numbers());
+        Self { read_queue, write_queue, commits, commit_writes }
+    }
+}
+
+impl SqliteMetrics {
+    pub(crate) fn write(&self, out: &mut Exposition) {
+        out.family(&families::STORE_COMMIT_DURATION).histogram(&["sqlite"], &self.commits);
+        out.histogram(&families::SQLITE_COMMIT_WRITES, &self.commit_writes);
+        let mut queues = out.family(&families::SQLITE_QUEUE);
+        queues.value(&["read"], self.read_queue.get());
+        queues.value(&["write"], self.write_queue.get());
+    }
+}
+
+/// Metrics of the PostgreSQL engine.
+#[derive(Debug)]
+pub struct PostgresMetrics {
+    /// Reads and writes that wait for a connection.
+    pub waiting: Gauge,
+    /// Durations of transactions.
+    pub commits: Histogram,
+    /// Writes in a transaction.
+    pub commit_writes: Histogram,
+    /// Time until a notification to this node itself arrived.
+    pub probes: Histogram,
+    /// Times that notifications could not be received.
+    pub probe_failures: Counter,
+}
+
+impl Default for PostgresMetrics {
+    fn default() -> Self {
+        let [commits, probes] = [Histogram::durations(), Histogram::durations()];
+        let commit_writes = Histogram::numbers();
+        let (waiting, probe_failures) = Default::default();
+        Self { waiting, commits, commit_writes, probes, probe_failures }
+    }
+}
+
+impl PostgresMetrics {
+    pub(crate) fn write(&self, out: &mut Exposition) {
+        out.family(&families::STORE_COMMIT_DURATION).histogram(&["postgresql"], &self.commits);
+        out.histogram(&families::POSTGRES_COMMIT_WRITES, &self.commit_writes);
+        out.value(&families::POSTGRES_WAITING, self.waiting.get());
+        out.histogram(&families::POSTGRES_PROBE_DURATION, &self.probes);
+        out.value(&families::POSTGRES_PROBE_FAILURES, self.probe_failures.get());
+    }
+}
+
+/// Lookups in one cache, by outcome.
+#[derive(Debug, Default)]
+pub struct CacheCounters {
+    /// The entry was found.
+    pub hits: Counter,
+    /// It was not, or the cache is disabled.
+    pub misses: Counter,
+}
+
+impl CacheCounters {
+    /// Counts a lookup.
+    pub fn record(&self, is_hit: bool) {
+        if is_hit { &self.hits } else { &self.misses }.inc();
+    }
+}
+
+/// The state of one cache at the time of a scrape.
+#[derive(Debug)]
+pub struct CacheStatus<'a> {
+    /// The value of the label `cache`.
+    pub name: &'static str,
+    /// Its lookups.
+    pub lookups: &'a CacheCounters,
+    /// The number of entries.
+    pub entries: usize,
+    /// The size of the entries.
+    pub bytes: u64,
+}
+
+/// Writes the metrics of all caches.
+pub fn write_caches(out: &mut Exposition, caches: &[CacheStatus<'_>]) {
+    let mut requests = out.family(&families::CACHE_REQUESTS);
+    for CacheStatus { name, lookups, .. } in caches {
+        requests.value(&[name, "hit"], lookups.hits.get());
+        requests.value(&[name, "miss"], lookups.misses.get());
+    }
+    let mut entries = out.family(&families::CACHE_ENTRIES);
+    for cache in caches {
+        entries.value(&[cache.name], cache.entries);
+    }
+    let mut bytes = out.family(&families::CACHE_BYTES);
+    for cache in caches {
+        bytes.value(&[cache.name], cache.bytes);
+    }
+}

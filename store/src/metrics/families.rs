@@ -1,0 +1,36 @@
+//! The metric families of the database and of the cache.
+
+belfry_runtime::families! {
+    STORE_OPERATION_DURATION = Histogram "belfry_store_operation_duration_seconds"
+        ["engine" "operation"] "Time of reads and writes of the database, with waiting";
+    STORE_FAILURES = Counter "belfry_store_failures_total" ["engine" "operation" "reason"]
+        "Failed reads and writes of the database";
+    STORE_COMMIT_DURATION = Histogram "belfry_store_commit_duration_seconds" ["engine"]
+        "Time of a transaction until it is durable";
+    SQLITE_QUEUE = Gauge "belfry_sqlite_queue_length" ["operation"]
+        "Reads and writes that wait for a thread";
+    SQLITE_COMMIT_WRITES = Histogram "belfry_sqlite_commit_writes" []
+        "Writes that were committed in one transaction";
+    SQLITE_FILE_BYTES = Gauge "belfry_sqlite_file_bytes" ["file"] "Size of the database files";
+    SQLITE_DISK_AVAILABLE = Gauge "belfry_sqlite_disk_available_bytes" []
+        "Free space of the file system with the database";
+    POSTGRES_CONNECTIONS = Gauge "belfry_postgres_connections" ["state"]
+        "Connections of the pool";
+    POSTGRES_MAX_CONNECTIONS = Gauge "belfry_postgres_max_connections" []
+        "Maximum number of connections of the pool";
+    POSTGRES_WAITING = Gauge "belfry_postgres_waiting_requests" []
+        "Reads and writes that wait for a connection";
+    POSTGRES_COMMIT_WRITES = Histogram "belfry_postgres_commit_writes" []
+        "Writes that were committed in one transaction";
+    POSTGRES_PROBE_DURATION = Histogram "belfry_postgres_probe_duration_seconds" []
+        "Time until a notification to this node itself arrived";
+    POSTGRES_PROBE_FAILURES = Counter "belfry_postgres_probe_failures_total" []
+        "Times that notifications could not be received";
+    CACHE_ENABLED = Gauge "belfry_cache_enabled" [] "Whether reads may be served from the cache";
+    CACHE_REQUESTS = Counter "belfry_cache_requests_total" ["cache" "outcome"]
+        "Lookups in the cache";
+    CACHE_ENTRIES = Gauge "belfry_cache_entries" ["cache"] "Entries in the cache";
+    CACHE_BYTES = Gauge "belfry_cache_bytes" ["cache"] "Size of the cache in memory";
+    CACHE_INVALIDATIONS = Counter "belfry_cache_invalidations_total" ["kind" "origin"]
+        "Invalidations of cache entries";
+}

@@ -1,0 +1,72 @@
+//! The end of an outage of the database is logged.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use belfry_runtime::log_throttle::LogThrottle;
+
+use super::StoreError;
+
+static DATABASE_AVAILABLE_LINES: LogThrottle = LogThrottle::new("database available again");
+
+/// The operations that were unavailable at their last attempt.
+#[derive(Default)]
+pub(super) struct Outage {
+    /// The bits of [`Operation`].
+    unavailable: AtomicU8,
+}
+
+/// An operation. On a full disk reads succeed while writes fail, so each has its own bit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Operation {
+    Read = 1,
+    Write = 2,
+}
+
+impl Outage {
+    /// Records the outcome of an operation. Logs the end of an outage, when no operation is
+    /// unavailable any more.
+    pub(super) fn record(&self, operation: Operation, error: Option<&StoreError>) {
+        if self.ends_with(operation, error) && DATABASE_AVAILABLE_LINES.admits() {
+            tracing::info!("database available again");
+        }
+    }
+
+    fn ends_with(&self, operation: Operation, error: Option<&StoreError>) -> bool {
+        let bit = operation as u8;
+        if let Some(StoreError::Unavailable(_)) = error {
+            self.unavailable.fetch_or(bit, Ordering::Relaxed);
+            return false;
+        }
+        // The usual case costs a load.
+        self.unavailable.load(Ordering::Relaxed) & bit != 0
+            && self.unavailable.fetch_and(!bit, Ordering::Relaxed) == bit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_ends_once_when_every_operation_succeeds_again() {
+        use Operation::{Read, Write};
+        let outage = Outage::default();
+        let unavailable = StoreError::Unavailable("no disk space".to_owned());
+        let failed = StoreError::Failed("syntax error".to_owned());
+        for (operation, error, ends) in [
+            (Read, None, false),
+            (Write, Some(&unavailable), false),
+            (Read, None, false),
+            (Read, Some(&unavailable), false),
+            (Read, None, false),
+            (Write, None, true),
+            (Write, None, false),
+            (Read, Some(&unavailable), false),
+            // The database has responded.
+            (Read, Some(&failed), true),
+            (Read, None, false),
+        ] {
+            assert_eq!(outage.ends_with(operation, error), ends, "{operation:?} {error:?}");
+        }
+    }
+}

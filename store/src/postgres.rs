@@ -1,0 +1,192 @@
+//! The PostgreSQL engine: pooled connections, prepared statements, pipelined transactions.
+
+mod connect_error;
+mod connections;
+mod group_commit;
+mod hosts;
+mod indexes;
+mod listen;
+mod migrate;
+pub(super) mod pooler;
+mod server_state;
+mod session;
+mod tls;
+mod transaction;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use belfry_runtime::metrics::exposition::Exposition;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
+use tokio_util::task::AbortOnDropHandle;
+
+use self::connect_error::reason;
+use self::connections::{Connections, Object};
+use self::group_commit::GroupCommit;
+pub(super) use self::hosts::{Hosts, Receiver};
+use self::listen::Listener;
+pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
+use self::writer::Writer;
+use super::cache::Cache;
+use super::database;
+use super::engine::{Batch, Engine, Grouping, Rows, Statement, Value};
+use super::{Access, Options, SecretUrl, StoreError};
+
+/// Minimum timeout of statements if the database is only read: the filter of a list may have to read
+/// a large table.
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// A PostgreSQL database.
+pub(super) struct Postgres {
+    connections: Connections,
+    writer: Writer,
+    group_commit: GroupCommit,
+    /// `None` if the database is only read.
+    _listener: Option<AbortOnDropHandle<()>>,
+}
+
+impl Postgres {
+    /// Connects, migrates, and starts listening for other nodes' writes.
+    pub(super) async fn open(
+        url: &SecretUrl,
+        options: &Options,
+        cache: Arc<Cache>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let database = url.without_password();
+        let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
+        let hosts = Hosts::new(url, options.access == Access::ReadWrite)?;
+
+        let migrating = migrate::migrate(&hosts, options, now, &database);
+        migrating.await.map_err(|error| match error {
+            StoreError::Unavailable(reason) => {
+                StoreError::Unreachable { database: database.clone(), reason }
+            }
+            StoreError::Failed(reason) => failed(reason),
+            other => other,
+        })?;
+
+        let timeout = match options.access {
+            Access::ReadWrite => options.timeout,
+            Access::Read => options.timeout.max(LIST_TIMEOUT),
+        };
+        let connections =
+            Connections::new(hosts.clone(), &Options { timeout, ..*options }).map_err(failed)?;
+        let node_id = Arc::new(listen::NodeId::new());
+        let writer = Writer::new(connections.clone(), Arc::clone(&cache), Arc::clone(&node_id));
+        let group_commit = GroupCommit::new(writer.clone());
+        if options.access == Access::Read {
+            return Ok(Self { connections, writer, group_commit, _listener: None });
+        }
+        let listener = Listener {
+            hosts,
+            connections: connections.clone(),
+            cache,
+            node_id,
+            is_reported: AtomicBool::new(false),
+        };
+        Ok(Self { connections, writer, group_commit, _listener: Some(listener.start()) })
+    }
+}
+
+/// Opens a connection that is not part of the pool, without timeouts of statements.
+pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
+    let failed =
+        |error| StoreError::Open { database: url.without_password(), reason: reason(error) };
+    let connecting = Hosts::new(url, false)?.connect(options.timeout).await;
+    let (client, connection, _) = connecting.map_err(failed)?;
+    // Ends when the client is dropped.
+    tokio::spawn(connection.map(drop));
+    Ok(client)
+}
+
+impl Engine for Postgres {
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
+        let read = async move |client: &Object| transaction::read(client, &statement).await;
+        self.connections.run(read).boxed()
+    }
+
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+        if batch.grouping != Grouping::Alone {
+            return self.group_commit.write(batch);
+        }
+        let writer = self.writer.clone();
+        // In a separate task, so that a dropped future cannot leave the cache stale.
+        let task = tokio::spawn(async move {
+            writer.begin(&batch);
+            writer.write(&batch).await
+        });
+        task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
+            .boxed()
+    }
+
+    fn connection_error(&self) -> Option<String> {
+        self.connections.error()
+    }
+
+    fn name(&self) -> &'static str {
+        "postgresql"
+    }
+
+    fn write_metrics(&self, out: &mut Exposition) {
+        self.connections.write_metrics(out);
+    }
+}
+
+/// Classifies an error as temporary or not.
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let variant =
+            if error.code().is_none_or(is_temporary) { Self::Unavailable } else { Self::Failed };
+        variant(describe(&error))
+    }
+}
+
+/// Operator intervention (a cancelled statement), insufficient resources, connection exceptions,
+/// system errors, deadlocks and conflicts; a read-only server, a lock or a transaction that timed
+/// out.
+fn is_temporary(code: &SqlState) -> bool {
+    let class = &code.code()[..2];
+    matches!(class, "57" | "53" | "08" | "58" | "40")
+        || matches!(code.code(), "25006" | "55P03" | "25P03")
+}
+
+/// The error with its causes, the state of a server that does not accept writes, and advice about a
+/// rejected certificate or missing rights.
+pub(super) fn describe(error: &tokio_postgres::Error) -> String {
+    let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
+    if let Some(state) = server_state::of(error) {
+        return format!("{state}: {described}");
+    }
+    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        return format!("{described}; make the user of the URL the owner of the database");
+    }
+    described
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Text(text) => text.to_sql_checked(kind, out),
+            Self::Integer(integer) => integer.to_sql_checked(kind, out),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <i64 as ToSql>::accepts(kind) || <String as ToSql>::accepts(kind)
+    }
+
+    to_sql_checked!();
+}

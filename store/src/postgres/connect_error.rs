@@ -1,0 +1,96 @@
+//! Errors of connecting to PostgreSQL: which of them may pass, and what to do about the others.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+
+use belfry_runtime::certificate::rejection;
+
+use super::{describe, is_temporary};
+use crate::StoreError;
+
+/// Classifies an error of connecting. Unlike an error of a statement, one that the server did not
+/// report is temporary only if the network caused it: a rejected certificate or a missing password
+/// is not.
+pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
+    let reason = describe_connect_error(error);
+    let is_temporary = error.code().map_or_else(
+        || rejection::tls_error(error).is_none() && io_error(error).is_some(),
+        is_temporary,
+    );
+    if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
+}
+
+/// The error with its causes, and what to do about it.
+pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
+    let described = describe(error);
+    match advice(error) {
+        Some(advice) => format!("{described}; {advice}"),
+        None => described,
+    }
+}
+
+/// The reason of an error of connecting, without what failed because of it.
+pub(super) fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,
+        other => other.to_string(),
+    }
+}
+
+/// The error of the network, if one is the cause.
+pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
+    let mut causes = successors(error.source(), |error| (*error).source());
+    causes.find_map(|cause| cause.downcast_ref())
+}
+
+fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
+    if let Some(code) = error.code() {
+        return match code.code() {
+            // The password is wrong.
+            "28P01" => Some(
+                "correct the user and the password in the URL; of special characters write the \
+                 percent-encoding: %2F for /, %23 for #, %3F for ?, %40 for @, %25 for %",
+            ),
+            // There is no such role, or pg_hba.conf rejects it.
+            "28000" => Some(
+                "create the role, or let it connect from this machine in pg_hba.conf; if only \
+                 encrypted connections are allowed, add sslmode=verify-full to the URL",
+            ),
+            // There is no such database.
+            "3D000" => Some(
+                "create it (create database … owner …), or correct its name at the end of the URL",
+            ),
+            // Too many connections.
+            "53300" => Some("raise max_connections of PostgreSQL, or lower store.connections"),
+            _ => None,
+        };
+    }
+    if let Some(error) = io_error(error) {
+        return match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+                Some("start PostgreSQL, or correct host and port in the URL")
+            }
+            io::ErrorKind::TimedOut
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable => {
+                Some("check host and port in the URL, and the firewall between")
+            }
+            _ if error.to_string().contains("lookup address") => {
+                Some("correct the host in the URL, or add its name to the DNS")
+            }
+            _ => None,
+        };
+    }
+    let text = describe(error);
+    if text.contains("server does not support TLS") {
+        return Some("turn on ssl in postgresql.conf, or remove sslmode from the URL");
+    }
+    if text.contains("password missing") {
+        return Some("write the password into the URL: postgres://USER:PASSWORD@HOST/DATABASE");
+    }
+    if text.contains("timeout waiting for server") {
+        return Some("check host and port in the URL, and the firewall between");
+    }
+    None
+}

@@ -1,0 +1,164 @@
+//! The connection pool. A request that times out is cancelled on the server, so that the node never
+//! occupies more server processes than it has connections.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry_runtime::metrics::exposition::Exposition;
+use deadpool::Runtime;
+use deadpool::managed::{self, Pool, PoolError, Timeouts};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_postgres::SimpleQueryMessage;
+
+use super::hosts::{Hosts, Primary};
+use super::server_state::{self, NOT_REPLICATED, READ_ONLY};
+use super::session::Manager;
+use crate::metrics::{PostgresMetrics, families};
+use crate::{Options, StoreError};
+
+/// How long a cancel request may take, and the cancelled statement after it.
+const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A connection that is in use, and returns to the pool afterwards.
+pub(super) type Object = managed::Object<Manager>;
+
+/// Pooled connections. Clones share them.
+#[derive(Clone)]
+pub(super) struct Connections {
+    pool: Pool<Manager>,
+    hosts: Hosts,
+    /// One for each connection but one, which is reserved for probes: they must not wait while all
+    /// others are in use, because the node would stop to use its cache under load.
+    permits: Arc<Semaphore>,
+    pub(super) timeout: Duration,
+    pub(super) metrics: Arc<PostgresMetrics>,
+}
+
+impl Connections {
+    /// A pool of the configured size, with one connection more for probes.
+    pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
+        let Options { timeout, connections, .. } = *options;
+        let size = connections.get();
+        let pool = Pool::builder(Manager { hosts: hosts.clone(), timeout })
+            .max_size(size + 1)
+            // The manager has a timeout of its own.
+            .timeouts(Timeouts { wait: Some(timeout), create: None, recycle: None })
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let permits = Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)));
+        Ok(Self { pool, hosts, permits, timeout, metrics: Arc::default() })
+    }
+
+    /// Writes the metrics of the pool.
+    pub(super) fn write_metrics(&self, out: &mut Exposition) {
+        let status = self.pool.status();
+        let mut connections = out.family(&families::POSTGRES_CONNECTIONS);
+        connections.value(&["in_use"], status.size.saturating_sub(status.available));
+        connections.value(&["idle"], status.available);
+        out.value(&families::POSTGRES_MAX_CONNECTIONS, status.max_size);
+        self.metrics.write(out);
+    }
+
+    /// Why no connection could be opened at the last attempt.
+    pub(super) fn error(&self) -> Option<String> {
+        self.hosts.error()
+    }
+
+    /// Runs `work` on a connection with a timeout.
+    pub(super) async fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        let waiting = self.metrics.waiting.enter();
+        let permit = timeout(self.timeout, self.permits.acquire()).await;
+        drop(waiting);
+        let Ok(Ok(_permit)) = permit else {
+            return Err(StoreError::Unavailable("all connections are in use".to_owned()));
+        };
+        self.run_without_permit(work).await
+    }
+
+    /// Sends a notification as a probe. It uses the connections in turn, so it goes where writes go.
+    /// A server that has become read-only is left: others may have newer data.
+    pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
+        let probe = format!(
+            "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
+        );
+        let probing =
+            async |client: &Object| Ok((client.simple_query(&probe).await?, client.primary));
+        let (messages, primary) = self.run_without_permit(probing).await?;
+        let is_read_only = messages.iter().any(
+            |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
+        );
+        if is_read_only && self.hosts.must_accept_writes() {
+            self.leave(primary);
+            return Err(StoreError::Unavailable(READ_ONLY.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Closes the connections to a server that does not accept writes any more, so that the next ones
+    /// find the new primary. Those in use are closed when they return.
+    fn leave(&self, primary: Primary) {
+        if self.hosts.leave(primary) {
+            drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));
+        }
+    }
+
+    /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
+    /// awaited; if there is none, the connection is broken and discarded. So it is if another host
+    /// has become the primary: this one may never respond.
+    async fn run_without_permit<T>(
+        &self,
+        work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        let client = self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            other => StoreError::Unavailable(other.to_string()),
+        })?;
+        let outcome = {
+            let mut work = pin!(work(&client));
+            let mut left = pin!(self.hosts.moved_from(client.primary));
+            tokio::select! {
+                outcome = timeout(self.timeout, &mut work) => {
+                    if let Ok(outcome) = outcome {
+                        Some(outcome)
+                    } else {
+                        let cancel = client.cancel_token();
+                        match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
+                            Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
+                            _ => None,
+                        }
+                    }
+                }
+                () = &mut left => None,
+            }
+        };
+        match outcome {
+            // The cancelled statement may be a commit that waited for the synchronous standby.
+            Some(Ok(_)) if client.take_unreplicated_commit() => {
+                return Err(StoreError::Unavailable(NOT_REPLICATED.to_owned()));
+            }
+            Some(Ok(outcome)) => return Ok(outcome),
+            Some(Err(error)) => {
+                if server_state::ends_connections(&error) {
+                    self.leave(client.primary);
+                }
+                return Err(error.into());
+            }
+            None => {}
+        }
+        let primary = client.primary;
+        drop(Object::take(client));
+        if !self.hosts.is_current(primary) {
+            return Err(StoreError::Unavailable(
+                "another server has become the primary".to_owned(),
+            ));
+        }
+        let seconds = self.timeout.as_secs_f32();
+        Err(StoreError::Unavailable(format!("no response within {seconds} s")))
+    }
+}

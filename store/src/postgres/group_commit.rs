@@ -1,0 +1,251 @@
+//! Group commit: the batches that arrive while others are being written are committed together.
+//!
+//! Callers share the cost of a transaction, of its sync to disk, and of its notification, for which
+//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does not
+//! affect the others: the group is rolled back, and each of its batches is written alone.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use tokio::sync::oneshot;
+
+use super::writer::{Outcome, Writer};
+use crate::StoreError;
+use crate::engine::{Batch, Value};
+
+/// Maximum number of batches in a transaction, and of bytes, to bound its duration.
+const MAX_GROUP: usize = 64;
+const MAX_GROUP_BYTES: usize = 1 << 20;
+
+/// Maximum number of groups that are written at the same time. With more of them, groups are
+/// smaller.
+const MAX_CONCURRENT_GROUPS: usize = 4;
+
+/// Maximum number of batches that wait.
+const MAX_QUEUE: usize = 16 * 1024;
+
+/// The time for which a group waits for a row that another transaction has locked, and at most a
+/// tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups that
+/// wait for each other are soon written batch by batch.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The queue of batches. Clones share it.
+#[derive(Clone)]
+pub(super) struct GroupCommit {
+    writer: Writer,
+    queue: Arc<Mutex<Queue>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Number of tasks that write groups.
+    tasks: usize,
+}
+
+/// A batch and the channel for its rows.
+struct Job {
+    batch: Batch,
+    bytes: usize,
+    queued_at: Instant,
+    reply: oneshot::Sender<Outcome>,
+}
+
+impl GroupCommit {
+    pub(super) fn new(writer: Writer) -> Self {
+        Self { writer, queue: Arc::default() }
+    }
+
+    /// Writes a batch, alone or together with others. Dropping the future does not cancel it.
+    pub(super) fn write(&self, batch: Batch) -> BoxFuture<'static, Outcome> {
+        let (reply, outcome) = oneshot::channel();
+        let bytes = bytes(&batch);
+        {
+            let mut queue = self.queue();
+            if queue.jobs.len() >= MAX_QUEUE {
+                let error = StoreError::Unavailable("too many writes are waiting".to_owned());
+                return ready(Err(error)).boxed();
+            }
+            queue.jobs.push_back(Job { batch, bytes, queued_at: Instant::now(), reply });
+            self.writer.metrics().waiting.inc();
+            if queue.tasks < MAX_CONCURRENT_GROUPS {
+                queue.tasks += 1;
+                tokio::spawn(self.clone().run());
+            }
+        }
+        let stopped = |_| Err(StoreError::Failed("the write panicked".to_owned()));
+        outcome.map(move |outcome| outcome.unwrap_or_else(stopped)).boxed()
+    }
+
+    /// Writes groups until the queue is empty.
+    async fn run(self) {
+        while let Some(group) = self.next_group() {
+            self.write_group(group).await;
+        }
+    }
+
+    /// Takes the next batches from the queue, in order of arrival. If there are none, the task of
+    /// the caller ends.
+    fn next_group(&self) -> Option<Vec<Job>> {
+        let mut queue = self.queue();
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        while group.len() < MAX_GROUP {
+            let Some(next) = queue.jobs.front() else { break };
+            bytes += next.bytes;
+            if bytes > MAX_GROUP_BYTES && !group.is_empty() {
+                break;
+            }
+            group.extend(queue.jobs.pop_front());
+        }
+        if group.is_empty() {
+            queue.tasks -= 1;
+            return None;
+        }
+        self.writer.metrics().waiting.dec_by(group.len());
+        Some(group)
+    }
+
+    async fn write_group(&self, mut group: Vec<Job>) {
+        let timeout = self.writer.timeout();
+        for job in group.extract_if(.., |job| job.queued_at.elapsed() > timeout) {
+            let error = StoreError::Unavailable("the write was queued for too long".to_owned());
+            job.reply(Err(error));
+        }
+        // Groups that lock the same rows must do it in the same order.
+        group.sort_by_key(|job| job.batch.grouping);
+        for job in &group {
+            self.writer.begin(&job.batch);
+        }
+        if group.len() < 2 {
+            for job in group {
+                let outcome = self.writer.write(&job.batch).await;
+                job.reply(outcome);
+            }
+            return;
+        }
+        let batches: Vec<&Batch> = group.iter().map(|job| &job.batch).collect();
+        match self.writer.write_group(&batches, LOCK_TIMEOUT.min(timeout / 10)).await {
+            Ok(Some(rows)) => {
+                for (job, rows) in group.into_iter().zip(rows) {
+                    let outcome = self.writer.end(&job.batch, Ok(rows));
+                    job.reply(outcome);
+                }
+            }
+            Ok(None) => {
+                for job in group {
+                    let writer = self.writer.clone();
+                    tokio::spawn(async move {
+                        let outcome = writer.write(&job.batch).await;
+                        job.reply(outcome);
+                    });
+                }
+            }
+            Err(error) => {
+                for job in group {
+                    let outcome = self.writer.end(&job.batch, Err(error.clone()));
+                    job.reply(outcome);
+                }
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn reply(self, outcome: Outcome) {
+        // Fails only if the caller dropped its future.
+        drop(self.reply.send(outcome));
+    }
+}
+
+/// The size of the texts of a batch.
+fn bytes(batch: &Batch) -> usize {
+    let texts = batch.statements.iter().flat_map(|statement| &statement.values);
+    texts.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connections::Connections;
+    use super::super::hosts::Hosts;
+    use super::super::listen::NodeId;
+    use super::*;
+    use crate::Options;
+    use crate::cache::Cache;
+    use crate::engine::{Grouping, sql};
+
+    /// A queue for a database that is not there.
+    fn unreachable() -> GroupCommit {
+        let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
+        let hosts = Hosts::new(&url, true).unwrap();
+        let connections = Connections::new(hosts, &options).unwrap();
+        let cache = Arc::new(Cache::new(1 << 20, true));
+        GroupCommit::new(Writer::new(connections, cache, Arc::new(NodeId::new())))
+    }
+
+    fn batch(text: &str) -> Batch {
+        Batch::from(sql("select $1", [text.into()])).grouped(Grouping::NewRows)
+    }
+
+    /// The sizes of the groups that these batches form, without writing them.
+    fn groups(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
+        let group_commit = unreachable();
+        group_commit.queue().tasks = MAX_CONCURRENT_GROUPS;
+        for batch in batches {
+            drop(group_commit.write(batch));
+        }
+        std::iter::from_fn(|| group_commit.next_group()).map(|group| group.len()).collect()
+    }
+
+    fn is_unavailable(outcome: &Outcome) -> bool {
+        matches!(outcome, Err(StoreError::Unavailable(_)))
+    }
+
+    #[test]
+    fn a_group_is_bounded_in_number_and_size() {
+        let small = |count| (0..count).map(|_| batch("small"));
+        assert_eq!(groups(small(0)), [0; 0]);
+        assert_eq!(groups(small(1)), [1]);
+        assert_eq!(groups(small(2 * MAX_GROUP + 1)), [MAX_GROUP, MAX_GROUP, 1]);
+        let large = "x".repeat(MAX_GROUP_BYTES / 2 + 1);
+        assert_eq!(groups([&*large, "y", &*large, "y", "y"].map(batch).into_iter()), [2, 3]);
+        let larger = "x".repeat(MAX_GROUP_BYTES + 1);
+        assert_eq!(groups(["y", &*larger, "y"].map(batch).into_iter()), [1, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_rejects_writes_at_once() {
+        // The tasks that write run only when this one waits.
+        let group_commit = unreachable();
+        let queued: Vec<_> = (0..MAX_QUEUE).map(|_| group_commit.write(batch("x"))).collect();
+        let rejected = group_commit.write(batch("x")).now_or_never();
+        assert!(rejected.is_some_and(|outcome| is_unavailable(&outcome)));
+        for write in queued {
+            assert!(is_unavailable(&write.await));
+        }
+        assert_eq!(group_commit.queue().tasks, 0);
+        assert_eq!(group_commit.writer.metrics().waiting.get(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_waited_longer_than_the_timeout_is_not_written() {
+        let group_commit = unreachable();
+        let job = |age| {
+            let (reply, outcome) = oneshot::channel();
+            let queued_at = Instant::now().checked_sub(age).unwrap();
+            (Job { batch: batch("x"), bytes: 1, queued_at, reply }, outcome)
+        };
+        let (old, old_outcome) = job(group_commit.writer.timeout() + Duration::from_secs(1));
+        let (new, new_outcome) = job(Duration::ZERO);
+        group_commit.write_group(vec![old, new]).await;
+        let reason = |outcome: Outcome| outcome.unwrap_err().to_string();
+        assert!(reason(old_outcome.await.unwrap()).contains("queued for too long"));
+        assert!(!reason(new_outcome.await.unwrap()).contains("queued for too long"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Indexes of a database that other nodes are using.
+//!
+//! `create index` blocks writes to its table until the index is built. `create index concurrently`
+//! does not, but cannot be part of a transaction. So the migration of an existing database omits
+//! the indexes, and they are built afterwards. An index that a killed process left incomplete is
+//! built again at the next start.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use crate::StoreError;
+use crate::migrations::{self, MIGRATIONS};
+
+/// Interval of trying to get the lock.
+const LOCK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Builds the indexes that are missing or incomplete. It takes as long as it takes.
+pub(super) async fn build_missing(client: &Client) -> Result<(), StoreError> {
+    if missing(client).await?.is_empty() {
+        return Ok(());
+    }
+    client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
+    // Held until the connection is closed (an arbitrary number). A session that waited for it inside
+    // a statement would have a snapshot, for whose end the building waits.
+    let lock = "select pg_try_advisory_lock(108170537071226)";
+    while !client.query_one(lock, &[]).await?.try_get::<_, bool>(0)? {
+        tokio::time::sleep(LOCK_INTERVAL).await;
+    }
+    for (index, statement) in missing(client).await? {
+        tracing::info!(index, "building an index");
+        client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
+        let create = statement.replacen("create index", "create index concurrently", 1);
+        client.batch_execute(&create).await?;
+    }
+    Ok(())
+}
+
+/// The names and statements of indexes that do not exist or are incomplete.
+async fn missing(client: &Client) -> Result<Vec<(String, String)>, StoreError> {
+    let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
+                    where i.indisvalid and pg_table_is_visible(c.oid)";
+    let complete = client.query(complete, &[]).await?;
+    let complete: BTreeSet<String> =
+        complete.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let statements = MIGRATIONS.iter().flat_map(|one| migrations::statements(one.postgres));
+    let indexes = statements.filter_map(|statement| {
+        let name = migrations::index_name(&statement)?.to_owned();
+        Some((name, statement))
+    });
+    Ok(indexes.filter(|(name, _)| !complete.contains(name)).collect())
+}

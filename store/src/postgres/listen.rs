@@ -1,0 +1,300 @@
+//! Cache invalidation between nodes by PostgreSQL's LISTEN/NOTIFY.
+//!
+//! A write sends its invalidations in its own transaction. Each node listens on a dedicated
+//! connection. It uses its cache only while its own probes, which it sends where writes go, return
+//! on that connection in time; otherwise it reads from the database. A connection that responds
+//! proves nothing: a pooler may drop notifications, and after a failover the old server may still
+//! respond.
+//!
+//! A node invalidates its own cache on commit, so it ignores its own notifications: processing them
+//! would cost the next reader a query.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::random;
+use futures_util::{StreamExt, future, stream};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::AsyncMessage;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::connect_error::reason;
+use super::connections::Connections;
+use super::hosts::Hosts;
+use crate::cache::Cache;
+use crate::engine::{Statement, sql};
+use crate::invalidation::Invalidation;
+
+static CACHE_ENABLED_LINES: LogThrottle =
+    LogThrottle::new("cache enabled, receiving notifications of other nodes");
+static CACHE_DISABLED_LINES: LogThrottle =
+    LogThrottle::new("cache disabled, notifications cannot be received");
+
+/// Interval of the probes, and the time within which they must return. Together they are below the
+/// second within which a revoked token must be rejected by all nodes.
+const PROBE_INTERVAL: Duration = Duration::from_millis(300);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The sender id in notifications, by which a node recognises its own.
+pub(super) struct NodeId(AtomicU64);
+
+/// A notification.
+#[derive(Debug, PartialEq, Eq)]
+enum Notification {
+    /// A write of another node.
+    Write(Invalidation),
+    /// A write of this node.
+    OwnWrite,
+    /// A probe of some node.
+    Probe(u64),
+}
+
+impl NodeId {
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(random_id()))
+    }
+
+    /// Replaces the id, so that notifications sent under the old one are processed like another
+    /// node's. Call it before invalidating the cache when the outcome of a write is unknown: it may
+    /// be committed later.
+    pub(super) fn rotate(&self) {
+        self.0.store(random_id(), Ordering::SeqCst);
+    }
+
+    /// The statement that notifies other nodes.
+    pub(super) fn notify(&self, invalidation: Invalidation) -> Statement {
+        sql("select pg_notify('belfry', $1)", [self.payload(invalidation).into()])
+    }
+
+    /// The statement that notifies other nodes of several writes.
+    pub(super) fn notify_all(&self, invalidations: &[Invalidation]) -> Statement {
+        let payloads = invalidations.iter().map(|&invalidation| self.payload(invalidation));
+        let payloads = payloads.collect::<Vec<_>>().join(",");
+        let notify = "select count(pg_notify('belfry', payload)) \
+                      from unnest(string_to_array($1, ',')) as payload";
+        sql(notify, [payloads.into()])
+    }
+
+    fn payload(&self, invalidation: Invalidation) -> String {
+        format!("{} by {:016x}", invalidation.to_text(), self.0.load(Ordering::SeqCst))
+    }
+
+    /// Parses a notification. An unknown one invalidates everything.
+    fn parse(&self, payload: &str) -> Notification {
+        let probe = payload.strip_prefix("probe ");
+        if let Some(nonce) = probe.and_then(|nonce| u64::from_str_radix(nonce, 16).ok()) {
+            return Notification::Probe(nonce);
+        }
+        let (invalidation, sender) = payload.split_once(" by ").unwrap_or((payload, ""));
+        if u64::from_str_radix(sender, 16) == Ok(self.0.load(Ordering::SeqCst)) {
+            return Notification::OwnWrite;
+        }
+        Notification::Write(Invalidation::from_text(invalidation))
+    }
+}
+
+fn random_id() -> u64 {
+    u64::from_be_bytes(random::bytes())
+}
+
+/// The probe that a node waits for. Those of other nodes arrive as well, and must not replace it
+/// before the waiting task sees it.
+struct AwaitedProbes {
+    nonce: Arc<AtomicU64>,
+    returned: watch::Receiver<u64>,
+}
+
+/// Receives the probes of all nodes.
+struct ReturnedProbes {
+    nonce: Arc<AtomicU64>,
+    returned: watch::Sender<u64>,
+}
+
+fn probes() -> (ReturnedProbes, AwaitedProbes) {
+    let nonce = Arc::new(AtomicU64::new(0));
+    let (sender, receiver) = watch::channel(0);
+    let returned = ReturnedProbes { nonce: Arc::clone(&nonce), returned: sender };
+    (returned, AwaitedProbes { nonce, returned: receiver })
+}
+
+impl AwaitedProbes {
+    /// The nonce of the next probe, which replaces the last one.
+    fn start(&mut self) -> u64 {
+        let nonce = random_id();
+        self.nonce.store(nonce, Ordering::SeqCst);
+        nonce
+    }
+
+    /// Waits until the probe returns. Fails if no more probes are received.
+    async fn wait(&mut self, nonce: u64) -> Result<(), watch::error::RecvError> {
+        self.returned.wait_for(|returned| *returned == nonce).await.map(drop)
+    }
+}
+
+impl ReturnedProbes {
+    fn receive(&self, nonce: u64) {
+        if nonce == self.nonce.load(Ordering::SeqCst) {
+            self.returned.send_replace(nonce);
+        }
+    }
+}
+
+/// The task that listens, and enables and disables the cache.
+pub(super) struct Listener {
+    pub(super) hosts: Hosts,
+    pub(super) connections: Connections,
+    pub(super) cache: Arc<Cache>,
+    pub(super) node_id: Arc<NodeId>,
+    /// Whether it is logged that the cache is disabled.
+    pub(super) is_reported: AtomicBool,
+}
+
+impl Listener {
+    /// Listens until the handle is dropped, and reconnects whenever probes do not return.
+    pub(super) fn start(self) -> AbortOnDropHandle<()> {
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                let reason = self.listen().await;
+                self.disable_cache(&reason);
+                sleep(PROBE_INTERVAL).await;
+            }
+        }))
+    }
+
+    /// Listens until the connection fails or a probe does not return, and returns the reason.
+    async fn listen(&self) -> String {
+        let (client, mut connection) = match self.hosts.connect(self.connections.timeout).await {
+            Ok((client, connection, _)) => (client, connection),
+            Err(error) => return reason(error),
+        };
+        let (returned, probes) = probes();
+        let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
+        let messages = stream::poll_fn(move |context| connection.poll_message(context));
+        let _receiver = AbortOnDropHandle::new(tokio::spawn(messages.for_each(move |message| {
+            if let Ok(AsyncMessage::Notification(notification)) = message {
+                match node_id.parse(notification.payload()) {
+                    Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
+                    Notification::Probe(nonce) => returned.receive(nonce),
+                    Notification::OwnWrite => {}
+                }
+            }
+            future::ready(())
+        })));
+        match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
+            Ok(Ok(())) => self.probe(probes).await,
+            Ok(Err(error)) => super::describe(&error),
+            Err(_) => "no response in time".to_owned(),
+        }
+    }
+
+    /// Probes until a probe does not return, and returns the reason. The cache is enabled while
+    /// probes return in time.
+    async fn probe(&self, mut probes: AwaitedProbes) -> String {
+        loop {
+            let (nonce, start) = (probes.start(), Instant::now());
+            let mut probe = pin!(async {
+                let probe = format!("probe {nonce:016x}");
+                self.connections.probe(&probe).await.map_err(reason)?;
+                probes.wait(nonce).await.map_err(|_| "the connection was closed".to_owned())
+            });
+            match timeout(PROBE_TIMEOUT, &mut probe).await {
+                Ok(Ok(())) => {
+                    self.connections.metrics.probes.observe_duration(start.elapsed());
+                    self.enable_cache();
+                }
+                Ok(Err(reason)) => return reason,
+                Err(_) => {
+                    let reason = "this node did not receive its own notification in time; the \
+                                  machine may be overloaded, or a connection pooler or proxy does \
+                                  not forward LISTEN and NOTIFY";
+                    self.disable_cache(reason);
+                    // The server may be suspended or unreachable, and another one promoted.
+                    if self.hosts.are_several() {
+                        return reason.to_owned();
+                    }
+                    // It may have had to wait for a new connection: the next one is faster then.
+                    match timeout(self.connections.timeout, probe).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(reason)) => return reason,
+                        Err(_) => return reason.to_owned(),
+                    }
+                }
+            }
+            sleep(PROBE_INTERVAL).await;
+        }
+    }
+
+    fn enable_cache(&self) {
+        if !self.cache.is_enabled() {
+            if CACHE_ENABLED_LINES.admits() {
+                tracing::info!("cache enabled, receiving notifications of other nodes");
+            }
+            self.cache.set_enabled(true);
+            self.is_reported.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn disable_cache(&self, reason: &str) {
+        self.connections.metrics.probe_failures.inc();
+        self.cache.set_enabled(false);
+        let was_reported = self.is_reported.swap(true, Ordering::Relaxed);
+        if !was_reported && CACHE_DISABLED_LINES.admits() {
+            tracing::warn!(reason, "cache disabled, notifications cannot be received");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_probe_returns_also_if_that_of_another_node_arrives_right_after_it() {
+        let (returned, mut awaited) = probes();
+        let nonce = awaited.start();
+        assert!(awaited.wait(nonce).now_or_never().is_none());
+        for received in [nonce ^ 1, nonce, nonce ^ 2] {
+            returned.receive(received);
+        }
+        assert!(awaited.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
+        let next = awaited.start();
+        assert!(awaited.wait(next).now_or_never().is_none());
+        drop(returned);
+        assert!(awaited.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));
+    }
+
+    #[test]
+    fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
+        let (one, other) = (NodeId::new(), NodeId::new());
+        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed().lookup;
+        for invalidation in
+            [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
+        {
+            let write = Notification::Write(invalidation);
+            assert_eq!(one.parse(&one.payload(invalidation)), Notification::OwnWrite);
+            assert_eq!(one.parse(&other.payload(invalidation)), write);
+            assert_eq!(one.parse(&invalidation.to_text()), write, "without a sender");
+        }
+        let everything = Notification::Write(Invalidation::Everything);
+        for unknown in ["", "rules", "rules x by y", "something new by 1", "probe x", "probe"] {
+            assert_eq!(one.parse(unknown), everything, "{unknown}");
+        }
+        assert_eq!(one.parse("probe 00000000000000ff"), Notification::Probe(255));
+    }
+
+    #[test]
+    fn notifications_sent_before_a_node_id_rotation_are_processed() {
+        let node_id = NodeId::new();
+        let before = node_id.payload(Invalidation::Rules(7));
+        node_id.rotate();
+        let write = Notification::Write(Invalidation::Rules(7));
+        assert_eq!(node_id.parse(&before), write);
+        assert_eq!(node_id.parse(&node_id.payload(Invalidation::Rules(7))), Notification::OwnWrite);
+    }
+}

@@ -1,0 +1,168 @@
+//! Migrations of a PostgreSQL database that other nodes are using.
+//!
+//! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
+//! While it waits for a lock, statements of other nodes queue behind it; so it waits for a second
+//! only, gives way, and tries again.
+
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, GenericClient};
+
+use super::hosts::Hosts;
+use super::{indexes, pooler};
+use crate::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
+use crate::{Access, Options, StoreError};
+
+/// Maximum time of connecting to a single host. With several the timeout of statements is enough,
+/// because another one may be promoted while one of them does not respond.
+const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum time of a migration.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Time after which a migration is not tried again.
+const RETRY_TIME: Duration = Duration::from_secs(50);
+/// Pause between two attempts, in which other nodes get the locks they wait for.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Takes the advisory lock of the schema (an arbitrary number) until the end of the transaction.
+pub(crate) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
+
+/// Rejects a database whose encoding cannot store all text.
+pub(crate) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
+    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
+    let encoding: &str = encoding.try_get(0)?;
+    // `SQL_ASCII` accepts any bytes.
+    if matches!(encoding, "UTF8" | "SQL_ASCII") {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "its encoding is {encoding}, which cannot store all text; \
+         create it with `create database … encoding 'UTF8'`"
+    )))
+}
+
+/// Applies the pending migrations. If the database is only read, its version is checked without
+/// locks.
+pub(super) async fn migrate(
+    hosts: &Hosts,
+    options: &Options,
+    now: Timestamp,
+    database: &str,
+) -> Result<(), StoreError> {
+    let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
+    let connect_timeout = if hosts.are_several() { options.timeout } else { CONNECT_TIMEOUT };
+    let (client, connection, _) = hosts.connect(connect_timeout).await?;
+    let connection = tokio::spawn(connection.map(drop));
+    timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
+    let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
+    if let Some(client) = migrating.await.map_err(no_response)?? {
+        indexes::build_missing(&client).await?;
+    }
+    drop(connection.await);
+    Ok(())
+}
+
+/// Rejects a pooler behind which connections cannot be used as such.
+async fn check_pooler(client: &Client, hosts: &Hosts) -> Result<(), StoreError> {
+    let (other, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
+    tokio::spawn(connection.map(drop));
+    pooler::check(client, &other).await
+}
+
+/// Applies the pending migrations. Returns the client if the database has the newest schema of this
+/// binary, whose indexes are to be built.
+async fn check_and_migrate(
+    mut client: Client,
+    options: &Options,
+    now: Timestamp,
+    database: &str,
+) -> Result<Option<Client>, StoreError> {
+    check_encoding(&client).await?;
+    if options.access == Access::Read {
+        let found = schema_version(&client).await?;
+        return options.schema.pending(database, found).map(|_| None);
+    }
+    let start = Instant::now();
+    loop {
+        match try_migrate(&mut client, options.schema, now, database).await {
+            Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
+                tracing::info!("waiting for a table to migrate, which another session is using");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(MigrationError::Locked) => {
+                return Err(StoreError::Failed(
+                    "a table to migrate is in use by another session for a long time, perhaps by a \
+                     backup; try again when it has ended"
+                        .to_owned(),
+                ));
+            }
+            Err(MigrationError::Store(error)) => return Err(error),
+            Ok(found) => {
+                let is_newest = found.number <= migrations::newest();
+                return Ok((options.schema == SchemaPolicy::Migrate && is_newest).then_some(client));
+            }
+        }
+    }
+}
+
+enum MigrationError {
+    /// A table was in use by another session.
+    Locked,
+    Store(StoreError),
+}
+
+impl From<tokio_postgres::Error> for MigrationError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+            return Self::Locked;
+        }
+        Self::Store(error.into())
+    }
+}
+
+/// Applies the pending migrations in a transaction under an advisory lock, without their indexes
+/// unless the database is new. Returns the schema version before.
+async fn try_migrate(
+    client: &mut Client,
+    schema: SchemaPolicy,
+    now: Timestamp,
+    database: &str,
+) -> Result<SchemaVersion, MigrationError> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK_SCHEMA).await?;
+    // After the advisory lock, for which nodes that start together wait.
+    transaction.batch_execute("set local lock_timeout = '1s'").await?;
+    transaction.batch_execute(migrations::TABLES).await?;
+    let found = schema_version(&transaction).await?;
+    let pending = schema.pending(database, found).map_err(MigrationError::Store)?;
+    for Migration { number, compatible_from, postgres, .. } in pending {
+        for statement in migrations::statements(postgres) {
+            if found == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
+                transaction.batch_execute(&statement).await?;
+            }
+        }
+        let applied_at = &now.as_second();
+        transaction.execute(migrations::INSERT_APPLIED, &[number, applied_at]).await?;
+        transaction.execute(migrations::INSERT_COMPATIBLE, &[number, compatible_from]).await?;
+    }
+    transaction.commit().await?;
+    Ok(found)
+}
+
+/// The schema version of a database, which may have none.
+pub(crate) async fn schema_version(
+    client: &impl GenericClient,
+) -> Result<SchemaVersion, tokio_postgres::Error> {
+    for (table, version) in migrations::VERSIONS {
+        let has_table = client.query_one("select to_regclass($1) is not null", &[&table]).await?;
+        if has_table.try_get(0)? {
+            let version = client.query_one(version, &[]).await?;
+            let (number, compatible_from) = (version.try_get(0)?, version.try_get(1)?);
+            return Ok(SchemaVersion { number, compatible_from });
+        }
+    }
+    Ok(SchemaVersion::NONE)
+}

@@ -1,0 +1,39 @@
+//! Recognises a connection pooler that assigns a server connection to each transaction or statement,
+//! such as PgBouncer in transaction mode.
+//!
+//! Behind such a pooler, another client may use the server connection that has our prepared
+//! statements, and LISTEN has no effect. It is recognised by the process ids of the server: two of our
+//! connections have the same one, or one connection has several.
+
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use crate::StoreError;
+
+const MESSAGE: &str = "it is reached through a connection pooler that assigns a server connection to \
+    each transaction, so prepared statements and LISTEN do not work; configure the pooler with \
+    pool_mode = session, or connect to PostgreSQL directly";
+
+/// Rejects such a pooler. Nothing is changed in its server connections.
+pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError> {
+    let mut processes = [None, None];
+    // In turn, because a pooler usually assigns the last server connection again, and twice in
+    // succession, because it may also assign the next.
+    for turn in [0, 1, 1, 0, 0, 1] {
+        let process = server_process(if turn == 0 { one } else { other }).await?;
+        let known = processes[turn].get_or_insert_with(|| process.clone());
+        if *known != process || processes[0] == processes[1] {
+            return Err(StoreError::Failed(MESSAGE.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The process id of the server. Not by a prepared statement, which the pooler would mix up.
+async fn server_process(client: &Client) -> Result<String, StoreError> {
+    let messages = client.simple_query("select pg_backend_pid()").await?;
+    let process = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    process.ok_or(StoreError::Unreadable("process id"))
+}

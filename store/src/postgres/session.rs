@@ -1,0 +1,131 @@
+//! A pooled connection: its client, its settings, and the warnings that the server sends.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use belfry_runtime::log_throttle::LogThrottle;
+use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
+use deadpool_postgres::ClientWrapper;
+use futures_util::{StreamExt, stream};
+use tokio::time::timeout;
+use tokio_postgres::AsyncMessage;
+
+use super::describe;
+use super::hosts::{Hosts, Primary, Receiver};
+use super::server_state::is_unreplicated_commit;
+use crate::StoreError;
+
+static POSTGRES_LOST_LINES: LogThrottle = LogThrottle::new("connection to PostgreSQL lost");
+
+/// A connection of the pool.
+pub(super) struct Session {
+    client: ClientWrapper,
+    pub(super) primary: Primary,
+    has_unreplicated_commit: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Whether a commit since the last call has not been confirmed by the synchronous standby.
+    pub(super) fn take_unreplicated_commit(&self) -> bool {
+        // The warning arrives before the response to the commit.
+        self.has_unreplicated_commit.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Deref for Session {
+    type Target = ClientWrapper;
+
+    fn deref(&self) -> &ClientWrapper {
+        &self.client
+    }
+}
+
+/// Opens the connections of the pool.
+pub(super) struct Manager {
+    pub(super) hosts: Hosts,
+    pub(super) timeout: Duration,
+}
+
+impl managed::Manager for Manager {
+    type Type = Session;
+    type Error = StoreError;
+
+    async fn create(&self) -> Result<Session, StoreError> {
+        let (client, receiver, primary) = self.hosts.connect(self.timeout).await?;
+        let has_unreplicated_commit = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(receive(receiver, Arc::clone(&has_unreplicated_commit)));
+        let client = ClientWrapper::new(client, task);
+        let settings = settings(self.hosts.options(), self.timeout);
+        let set = timeout(self.timeout, client.batch_execute(&settings)).await;
+        set.map_err(|_| StoreError::Unavailable("no response in time".to_owned()))??;
+        Ok(Session { client, primary, has_unreplicated_commit })
+    }
+
+    async fn recycle(&self, session: &mut Session, _: &Metrics) -> RecycleResult<StoreError> {
+        if session.is_closed() {
+            return Err(RecycleError::message("the connection is closed"));
+        }
+        if !self.hosts.is_current(session.primary) {
+            return Err(RecycleError::message("the server was left"));
+        }
+        Ok(())
+    }
+}
+
+/// Receives the messages of the server until the connection ends, and logs why it was lost.
+async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool>) {
+    let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
+    while let Some(message) = messages.next().await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) if is_unreplicated_commit(&notice) => {
+                has_unreplicated_commit.store(true, Ordering::SeqCst);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                if POSTGRES_LOST_LINES.admits() {
+                    tracing::warn!(error = describe(&error), "connection to PostgreSQL lost");
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// The statements that limit the time of others on the server to a little less than the timeout of
+/// the client, in case that no cancel request reaches it. Options of the URL take precedence. A
+/// pooler would reject such settings as parameters of the connection.
+///
+/// Warnings are enabled, because one of them says that a commit was not replicated.
+fn settings(options: &str, client_timeout: Duration) -> String {
+    let milliseconds = |percent| (client_timeout * percent / 100).as_millis().max(1);
+    let timeouts = [
+        ("statement_timeout", milliseconds(90)),
+        ("lock_timeout", milliseconds(80)),
+        ("idle_in_transaction_session_timeout", milliseconds(90)),
+    ];
+    let options = options.replace('-', "_");
+    let timeouts = timeouts.iter().filter(|(name, _)| !options.contains(name));
+    let timeouts = timeouts.map(|(name, value)| format!("set {name} = {value}; "));
+    timeouts.chain(["set client_min_messages = warning".to_owned()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_below_that_of_the_client_unless_the_url_sets_them() {
+        let timeout = Duration::from_secs(1);
+        assert_eq!(
+            settings("", timeout),
+            "set statement_timeout = 900; set lock_timeout = 800; \
+             set idle_in_transaction_session_timeout = 900; set client_min_messages = warning"
+        );
+        assert_eq!(
+            settings("-c statement_timeout=5 --lock-timeout=5", timeout),
+            "set idle_in_transaction_session_timeout = 900; set client_min_messages = warning"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! TLS of all connections to PostgreSQL: those of the pool, the listening one and cancel requests.
+
+use std::error::Error;
+use std::path::Path;
+
+use belfry_runtime::certificate::rejection;
+use belfry_runtime::certificate::verifier::{AnyNameVerifier, system_authorities};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::database::{TlsParameters, Verification};
+
+/// The connector for these parameters; without them it is not used.
+pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustlsConnect, String> {
+    let Some(TlsParameters { verification, roots, client }) = parameters else {
+        let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+        return Ok(MakeRustlsConnect::new(unused.with_no_client_auth()));
+    };
+    let roots = match roots {
+        Some(path) => read_roots(path).map_err(|error| format!("sslrootcert: {error}"))?,
+        None => system_authorities().map_err(|error| format!("{error} or with sslrootcert"))?,
+    };
+    let builder = ClientConfig::builder();
+    let builder = match verification {
+        Verification::IssuerAndName => builder.with_root_certificates(roots),
+        Verification::Issuer => {
+            builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(Some(roots)))
+        }
+    };
+    let config = match client {
+        None => builder.with_no_client_auth(),
+        Some(client) => {
+            let chain = read_certificates(&client.certificate)
+                .map_err(|error| format!("sslcert: {error}"))?;
+            let failed =
+                |error: &dyn Error| format!("sslkey: cannot use {}: {error}", client.key.display());
+            let key = PrivateKeyDer::from_pem_file(&client.key).map_err(|error| failed(&error))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
+        }
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn read_roots(path: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_certificates(path)? {
+        roots.add(certificate).map_err(|error| cannot_use(path, &error))?;
+    }
+    Ok(roots)
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| cannot_use(path, &error))?;
+    if certificates.is_empty() {
+        return Err(format!("{} contains no certificate", path.display()));
+    }
+    Ok(certificates)
+}
+
+fn cannot_use(path: &Path, error: &dyn Error) -> String {
+    format!("cannot use {}: {error}", path.display())
+}
+
+/// Why the certificate of the server was rejected, and what to do about it.
+pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
+    let reason = rejection::find(error)?;
+    let advice = match reason {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "name the certificate authority that issued it with sslrootcert=PATH in the URL"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "use a host name of the certificate in the URL, or sslmode=verify-ca"
+        }
+        _ => "replace the certificate of the PostgreSQL server",
+    };
+    let problem = rejection::describe(&reason);
+    Some(format!("the certificate of the server {problem}; {advice}"))
+}

@@ -1,0 +1,183 @@
+//! Transactions whose statements are pipelined: sent together, before the first response arrives.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Column, Error};
+
+use super::connections::Object;
+use super::listen::NodeId;
+use crate::engine::{Batch, OnMissingRows, Row, Rows, Statement, Value};
+
+/// The end of a transaction that the server reported.
+pub(super) enum End {
+    /// It is durable. The rows of its statements.
+    Committed(Vec<Rows>),
+    /// It was rolled back because of this error of a statement.
+    RolledBack(Error),
+}
+
+/// Runs a batch in a transaction of its own: begin, statements, notifications, commit.
+pub(super) async fn write(
+    client: &Object,
+    batch: &Batch,
+    node_id: &NodeId,
+) -> Result<Vec<Rows>, Error> {
+    if let ([statement], []) = (&*batch.statements, &*batch.invalidations) {
+        return Ok(vec![read(client, statement).await?]);
+    }
+    let notifications: Vec<Statement> =
+        batch.invalidations.iter().map(|&invalidation| node_id.notify(invalidation)).collect();
+    // A single statement without rows has changed nothing.
+    if batch.on_missing_rows == OnMissingRows::RollBack && batch.statements.len() > 1 {
+        return write_in_two_steps(client, batch, &notifications).await;
+    }
+    let statements: Vec<&Statement> = batch.statements.iter().chain(&notifications).collect();
+    match run(client, "begin", &statements).await? {
+        End::Committed(mut rows) => {
+            rows.truncate(batch.statements.len());
+            Ok(rows)
+        }
+        End::RolledBack(error) => Err(error),
+    }
+}
+
+/// Runs a transaction in one round trip. When a statement fails, PostgreSQL turns the commit into a
+/// rollback. An error means that the outcome is unknown.
+pub(super) async fn run(
+    client: &Object,
+    begin: &str,
+    statements: &[&Statement],
+) -> Result<End, Error> {
+    let prepared = prepare(client, statements).await?;
+    let transaction_start = send(client.batch_execute(begin)).await;
+    let queries = send_all(client, statements, &prepared).await;
+    let commit = send(client.batch_execute("commit")).await;
+    let started = transaction_start.await;
+    let rows = receive_all(queries).await;
+    let committed = commit.await;
+    match started.and(rows) {
+        Ok(rows) => committed.map(|()| End::Committed(rows)),
+        Err(error) if committed.is_ok() => Ok(End::RolledBack(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs a batch that is committed or rolled back depending on its rows, so that the commit cannot be
+/// sent together with the statements.
+async fn write_in_two_steps(
+    client: &Object,
+    batch: &Batch,
+    notifications: &[Statement],
+) -> Result<Vec<Rows>, Error> {
+    let statements: Vec<&Statement> = batch.statements.iter().collect();
+    let notifications: Vec<&Statement> = notifications.iter().collect();
+    let prepared = prepare(client, &statements).await?;
+    let prepared_notifications = prepare(client, &notifications).await?;
+    let begun = send(client.batch_execute("begin")).await;
+    let queries = send_all(client, &statements, &prepared).await;
+    let begun = begun.await;
+    let rows = begun.and(receive_all(queries).await);
+    if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
+        // Also after an error: the connection returns to the pool.
+        let rolled_back = client.batch_execute("rollback").await;
+        return rows.and_then(|rows| rolled_back.map(|()| rows));
+    }
+    let queries = send_all(client, &notifications, &prepared_notifications).await;
+    let committed = send(client.batch_execute("commit")).await;
+    let notified = receive_all(queries).await;
+    let committed = committed.await;
+    notified.and(committed).and(rows)
+}
+
+/// Prepares statements, each once for a connection. It waits for a response, which must not happen
+/// while a transaction is being sent.
+async fn prepare(
+    client: &Object,
+    statements: &[&Statement],
+) -> Result<Vec<tokio_postgres::Statement>, Error> {
+    let mut prepared: Vec<tokio_postgres::Statement> = Vec::with_capacity(statements.len());
+    for (index, statement) in statements.iter().enumerate() {
+        // Neighbours are often the same statement, which is compared faster than it is hashed.
+        let same = index.checked_sub(1).filter(|&last| statements[last].sql == statement.sql);
+        prepared.push(match same {
+            Some(last) => prepared[last].clone(),
+            None => client.prepare_cached(statement.sql).await?,
+        });
+    }
+    Ok(prepared)
+}
+
+/// Sends a request now, and returns the future of its response. `tokio-postgres` sends a request
+/// when its future is polled for the first time, and `join_all` does not guarantee the order.
+async fn send<F: Future>(request: F) -> impl Future<Output = F::Output> {
+    let mut request = Box::pin(request);
+    let first = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
+    async move {
+        match first {
+            Poll::Ready(response) => response,
+            Poll::Pending => request.await,
+        }
+    }
+}
+
+/// Sends the statements in their order.
+async fn send_all(
+    client: &Object,
+    statements: &[&Statement],
+    prepared: &[tokio_postgres::Statement],
+) -> Vec<impl Future<Output = Result<Rows, Error>>> {
+    let mut responses = Vec::with_capacity(statements.len());
+    for (statement, prepared) in statements.iter().zip(prepared) {
+        responses.push(send(query(client, prepared, statement)).await);
+    }
+    responses
+}
+
+/// Waits for all responses. Returns the rows of each, or the first error: the errors of later
+/// statements say only that the transaction is aborted.
+async fn receive_all(
+    responses: Vec<impl Future<Output = Result<Rows, Error>>>,
+) -> Result<Vec<Rows>, Error> {
+    let mut all = Ok(Vec::with_capacity(responses.len()));
+    for response in responses {
+        let response = response.await;
+        all = all.and_then(|mut all: Vec<Rows>| {
+            all.push(response?);
+            Ok(all)
+        });
+    }
+    all
+}
+
+/// Runs one statement without a transaction around it.
+pub(super) async fn read(client: &Object, statement: &Statement) -> Result<Rows, Error> {
+    let prepared = client.prepare_cached(statement.sql).await?;
+    query(client, &prepared, statement).await
+}
+
+async fn query(
+    client: &Object,
+    prepared: &tokio_postgres::Statement,
+    statement: &Statement,
+) -> Result<Rows, Error> {
+    let values: Vec<&(dyn ToSql + Sync)> =
+        statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+    if statement.counts_changes {
+        let changes = client.execute(prepared, &values).await?;
+        return Ok((0..changes).map(|_| Row::new(Vec::new())).collect());
+    }
+    client.query(prepared, &values).await?.iter().map(read_row).collect()
+}
+
+fn read_row(row: &tokio_postgres::Row) -> Result<Row, Error> {
+    let value = |(index, column): (usize, &Column)| match *column.type_() {
+        // The result of `pg_notify`.
+        Type::VOID => Ok(Value::Null),
+        Type::INT8 => row.try_get::<_, Option<i64>>(index).map(Value::from),
+        Type::INT4 => row.try_get::<_, Option<i32>>(index).map(|i| i.map(i64::from).into()),
+        _ => row.try_get::<_, Option<String>>(index).map(Value::from),
+    };
+    row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
+}

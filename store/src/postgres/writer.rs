@@ -1,0 +1,124 @@
+//! Writes of this node: to the database, with notifications to other nodes, and to its own cache.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+use super::connections::{Connections, Object};
+use super::listen::NodeId;
+use super::transaction::{self, End};
+use crate::StoreError;
+use crate::cache::Cache;
+use crate::engine::{Batch, Rows, Statement, sql};
+use crate::metrics::PostgresMetrics;
+
+/// The rows of each statement of a batch.
+pub(super) type Outcome = Result<Vec<Rows>, StoreError>;
+
+/// Writes batches. Clones share the connections.
+#[derive(Clone)]
+pub(super) struct Writer {
+    connections: Connections,
+    cache: Arc<Cache>,
+    node_id: Arc<NodeId>,
+}
+
+impl Writer {
+    pub(super) fn new(connections: Connections, cache: Arc<Cache>, node_id: Arc<NodeId>) -> Self {
+        Self { connections, cache, node_id }
+    }
+
+    /// The timeout of a transaction.
+    pub(super) fn timeout(&self) -> Duration {
+        self.connections.timeout
+    }
+
+    pub(super) fn metrics(&self) -> &PostgresMetrics {
+        &self.connections.metrics
+    }
+
+    /// Bypasses the cache for what the batch changes. Call [`Writer::end`] or [`Writer::write`]
+    /// afterwards.
+    pub(super) fn begin(&self, batch: &Batch) {
+        self.cache.begin_write(&batch.invalidations);
+    }
+
+    /// Ends the bypass of the cache, and returns the outcome.
+    pub(super) fn end(&self, batch: &Batch, outcome: Outcome) -> Outcome {
+        // After an error the outcome of the commit is unknown; it may even happen later. With a new
+        // node id its notification is processed like another node's.
+        if outcome.is_err() {
+            self.node_id.rotate();
+        }
+        self.cache.end_write(&batch.invalidations);
+        outcome
+    }
+
+    /// Writes a batch in a transaction of its own.
+    pub(super) async fn write(&self, batch: &Batch) -> Outcome {
+        self.metrics().commit_writes.observe(1);
+        let write = async |client: &Object| transaction::write(client, batch, &self.node_id).await;
+        let outcome = self.run(write).await;
+        self.end(batch, outcome)
+    }
+
+    /// Writes batches in one transaction, in this order, and returns the rows of each. Returns
+    /// `None` if they were rolled back because of one of them, which may also be one that waits for
+    /// a lock longer than `lock_timeout`.
+    pub(super) async fn write_group(
+        &self,
+        batches: &[&Batch],
+        lock_timeout: Duration,
+    ) -> Result<Option<Vec<Vec<Rows>>>, StoreError> {
+        self.metrics().commit_writes.observe(batches.len() as u64);
+        let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis().max(1));
+        let invalidations: Vec<_> =
+            batches.iter().flat_map(|batch| &batch.invalidations).copied().collect();
+        let notification = (!invalidations.is_empty()).then(|| {
+            // Commits with notifications wait for each other, which takes long if the disk is slow.
+            // The group holds no lock that such a commit waits for.
+            let wait = sql("set local lock_timeout to default", []);
+            [self.node_id.notify_all(&invalidations), wait]
+        });
+        let notification = notification.iter().flatten();
+        let statements: Vec<&Statement> =
+            batches.iter().flat_map(|batch| &batch.statements).chain(notification).collect();
+        let write =
+            async |client: &Object| match transaction::run(client, &begin, &statements).await? {
+                End::Committed(rows) => Ok(Some(rows)),
+                End::RolledBack(error) if is_caused_by_server(&error) => Err(error),
+                End::RolledBack(_) => Ok(None),
+            };
+        let Some(rows) = self.run(write).await? else { return Ok(None) };
+        let mut rows = rows.into_iter();
+        let of_batch = |batch: &&Batch| rows.by_ref().take(batch.statements.len()).collect();
+        Ok(Some(batches.iter().map(of_batch).collect()))
+    }
+
+    /// Runs a transaction on a connection. A panic becomes an error.
+    async fn run<T>(
+        &self,
+        write: impl AsyncFnOnce(&Object) -> Result<T, Error>,
+    ) -> Result<T, StoreError> {
+        let write = async |client: &Object| {
+            let start = Instant::now();
+            let outcome = write(client).await;
+            self.metrics().commits.observe_since(start);
+            outcome
+        };
+        let outcome = AssertUnwindSafe(self.connections.run(write)).catch_unwind().await;
+        outcome.unwrap_or_else(|_| Err(StoreError::Failed("the write panicked".to_owned())))
+    }
+}
+
+/// Whether an error is caused by the state of the server, so that every batch would fail with it:
+/// all temporary errors except conflicts and locks that are not available.
+fn is_caused_by_server(error: &Error) -> bool {
+    let is_of_batch =
+        |code: &SqlState| code.code().starts_with("40") || *code == SqlState::LOCK_NOT_AVAILABLE;
+    error.code().is_none_or(|code| super::is_temporary(code) && !is_of_batch(code))
+}

@@ -1,0 +1,294 @@
+//! Retention: deletes rows that are no longer needed.
+//!
+//! A sweep is due every minute. If there are several nodes, the one that updates the row of
+//! `sweeps` runs it. Rows are deleted in small batches, so that other writes do not wait for long.
+//!
+//! Rows that are deleted because of a wrong clock cannot be restored, so the clock is trusted only
+//! while it advances regularly between sweeps. After a jump of more than [`MAX_GAP`], nothing is
+//! deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime counts
+//! as a jump, too.
+
+mod app_tokens;
+mod apps;
+mod rules;
+
+use std::time::Duration;
+
+use belfry_runtime::duration;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
+
+use super::audit::delete_audit_events;
+use super::engine::{Batch, Value, from_row, sql};
+use super::{Store, StoreError};
+
+/// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
+/// codes and sessions are deleted when they have expired.
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionSettings {
+    /// Tokens after they were revoked or expired.
+    #[default(Duration::from_hours(30 * 24))]
+    #[serde(with = "duration")]
+    pub tokens: Duration,
+    /// Apps that no user authorized, after their last use.
+    #[default(Duration::from_hours(30 * 24))]
+    #[serde(with = "duration")]
+    pub unused_apps: Duration,
+    /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
+    /// deleted earlier.
+    #[default(20_000)]
+    pub max_unauthorized_apps: u32,
+    /// Audit events.
+    #[default(Duration::from_hours(90 * 24))]
+    #[serde(with = "duration")]
+    pub audit_events: Duration,
+}
+
+/// The outcome of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SweepOutcome {
+    /// The number of deleted rows by table; of `rulesets`, those from which rules were removed.
+    Swept(Vec<(&'static str, usize)>),
+    /// The clock jumped; nothing is deleted before this time.
+    ClockUntrusted(Timestamp),
+    /// Another sweep ran less than half a minute ago.
+    NotDue,
+}
+
+/// Rows deleted in one transaction. The statements contain it as a literal.
+const BATCH: usize = 1000;
+
+/// Transactions per table and sweep, so that a sweep ends before the next one is due.
+const MAX_BATCHES: usize = 500;
+
+/// Minimum time between sweeps of different nodes.
+const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
+
+/// Maximum time between sweeps, and maximum difference between the clocks of nodes.
+const MAX_GAP: SignedDuration = SignedDuration::from_mins(10);
+
+/// Time without a jump after which the clock is trusted.
+const SETTLING: SignedDuration = SignedDuration::from_hours(1);
+
+/// Time between the expiry and the deletion, for nodes whose clocks differ a little.
+const GRACE: SignedDuration = SignedDuration::from_mins(2);
+
+/// The row of `sweeps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SweepState {
+    swept_at: Timestamp,
+    trusted_from: Timestamp,
+}
+
+from_row!(SweepState { swept_at, trusted_from });
+
+impl SweepState {
+    /// The state after a sweep at `now`; `None` if none is due.
+    fn next(stored: Option<Self>, now: Timestamp) -> Option<Self> {
+        let settling = Self { swept_at: now, trusted_from: add(now, SETTLING) };
+        let Some(stored) = stored else { return Some(settling) };
+        let gap = now.duration_since(stored.swept_at);
+        if gap > MAX_GAP {
+            Some(settling)
+        } else if gap < -MAX_GAP {
+            // An earlier time deletes less, so it is always safe.
+            Some(Self { swept_at: now, trusted_from: now })
+        } else {
+            (gap >= MIN_INTERVAL).then_some(Self { swept_at: now, ..stored })
+        }
+    }
+}
+
+/// The times before which rows are deleted.
+struct Cutoffs {
+    now: Timestamp,
+    expired: Timestamp,
+    tokens: Timestamp,
+    audit_events: Timestamp,
+}
+
+type DeleteBatch = fn(&Cutoffs) -> Batch;
+
+/// Deletes the rows of one batch whose time in this column is before `$1`, the oldest first.
+macro_rules! delete_oldest {
+    ($table:literal, $column:literal) => {
+        concat!(
+            "delete from ",
+            $table,
+            " where lookup in (select lookup from ",
+            $table,
+            " \
+                 where ",
+            $column,
+            " < $1 order by ",
+            $column,
+            ", lookup limit 1000) returning lookup"
+        )
+    };
+}
+
+/// Marks the apps of these rows as authorized at `$2`, before the rows that prove it are deleted.
+macro_rules! mark_apps_of_oldest {
+    ($table:literal, $column:literal) => {
+        concat!(
+            "update apps set used_at = $2 where used_at is null and id in (select app_id from \
+             (select app_id, account_id from ",
+            $table,
+            " where ",
+            $column,
+            " < $1 order by ",
+            $column,
+            ", lookup limit 1000) as oldest where account_id is not null)"
+        )
+    };
+}
+
+/// The tables, with the statements that delete one batch. The last statement returns the deleted
+/// rows.
+const TABLES: [(&str, DeleteBatch); 6] = [
+    ("requests", |cutoffs| {
+        sql(delete_oldest!("requests", "expires_at"), [cutoffs.expired.into()]).into()
+    }),
+    ("sessions", |cutoffs| {
+        sql(delete_oldest!("sessions", "expires_at"), [cutoffs.expired.into()]).into()
+    }),
+    ("codes", |cutoffs| {
+        let mark = mark_apps_of_oldest!("codes", "expires_at");
+        mark_and_delete(mark, delete_oldest!("codes", "expires_at"), cutoffs.expired, cutoffs.now)
+    }),
+    ("tokens", |cutoffs| {
+        let mark = mark_apps_of_oldest!("tokens", "expires_at");
+        mark_and_delete(mark, delete_oldest!("tokens", "expires_at"), cutoffs.tokens, cutoffs.now)
+    }),
+    ("tokens", |cutoffs| {
+        let mark = mark_apps_of_oldest!("tokens", "revoked_at");
+        mark_and_delete(mark, delete_oldest!("tokens", "revoked_at"), cutoffs.tokens, cutoffs.now)
+    }),
+    ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
+];
+
+/// Marks apps as authorized before the rows that prove it are deleted.
+fn mark_and_delete(
+    mark: &'static str,
+    delete: &'static str,
+    before: Timestamp,
+    now: Timestamp,
+) -> Batch {
+    Batch::default().and(sql(mark, [before.into(), now.into()])).and(sql(delete, [before.into()]))
+}
+
+impl Store {
+    /// The tables that sweeps delete from.
+    pub const SWEPT_TABLES: [&str; 8] =
+        ["requests", "sessions", "codes", "tokens", "apps", "audit_events", "rulesets", "accounts"];
+
+    /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
+    pub async fn sweep(
+        &self,
+        settings: &RetentionSettings,
+        now: Timestamp,
+    ) -> Result<SweepOutcome, StoreError> {
+        let Some(trusted_from) = self.begin_sweep(now).await? else {
+            return Ok(SweepOutcome::NotDue);
+        };
+        if now < trusted_from {
+            return Ok(SweepOutcome::ClockUntrusted(trusted_from));
+        }
+        let cutoffs = Cutoffs {
+            now,
+            expired: add(now, -GRACE),
+            tokens: before(now, settings.tokens),
+            audit_events: before(now, settings.audit_events),
+        };
+        let mut deleted = Vec::new();
+        for (table, batch) in TABLES {
+            let mut rows = 0;
+            for _ in 0..MAX_BATCHES {
+                let outcome = self.engine.write(batch(&cutoffs)).await?;
+                let count = outcome.last().map_or(0, Vec::len);
+                rows += count;
+                if count < BATCH {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            deleted.push((table, rows));
+        }
+        deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
+        deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
+        let cutoff = self.unused_apps_cutoff(settings, now).await?;
+        deleted.extend(self.delete_unused_apps(cutoff, now).await?);
+        Ok(SweepOutcome::Swept(deleted))
+    }
+
+    /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
+    async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let select = sql("select swept_at, trusted_from from sweeps where id = 1", []);
+        let stored: Option<SweepState> = self.read_one(select).await?;
+        let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
+        let [swept_at, trusted_from]: [Value; 2] = [next.swept_at.into(), next.trusted_from.into()];
+        // Of nodes that begin at the same time, one writes the row.
+        let write = match stored {
+            None => sql(
+                "insert into sweeps (id, swept_at, trusted_from) values (1, $1, $2) \
+                 on conflict do nothing returning id",
+                [swept_at, trusted_from],
+            ),
+            Some(stored) => sql(
+                "update sweeps set swept_at = $1, trusted_from = $2 \
+                 where id = 1 and swept_at = $3 returning id",
+                [swept_at, trusted_from, stored.swept_at.into()],
+            ),
+        };
+        let [written] = self.write_rows(write).await?;
+        Ok((!written.is_empty()).then_some(next.trusted_from))
+    }
+}
+
+/// A time plus a duration, within the range of times.
+fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
+    time.checked_add(duration).unwrap_or(end)
+}
+
+fn before(now: Timestamp, age: Duration) -> Timestamp {
+    add(now, -SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minutes).unwrap()
+    }
+
+    #[test]
+    fn the_clock_is_trusted_after_an_hour_without_a_jump() {
+        const DAY: i64 = 24 * 60;
+        let state = |swept_at, trusted_from| SweepState {
+            swept_at: at(swept_at),
+            trusted_from: at(trusted_from),
+        };
+        for (name, stored, now, next) in [
+            ("the first sweep", None, 0, Some(state(0, 60))),
+            ("a minute later", Some(state(0, 60)), 1, Some(state(1, 60))),
+            ("another node at the same time", Some(state(0, 60)), 0, None),
+            ("another node with a late clock", Some(state(5, 60)), 0, None),
+            ("a jump ahead", Some(state(0, 0)), 2 * DAY, Some(state(2 * DAY, 2 * DAY + 60))),
+            ("a jump while settling", Some(state(0, 60)), 61, Some(state(61, 121))),
+            ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),
+            ("just before trust", Some(state(58, 60)), 59, Some(state(59, 60))),
+        ] {
+            assert_eq!(SweepState::next(stored, at(now)), next, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_retention_beyond_the_first_timestamp_deletes_nothing() {
+        assert_eq!(before(at(0), Duration::MAX), Timestamp::MIN);
+        assert_eq!(before(at(0), Duration::from_mins(1)), at(-1));
+    }
+}

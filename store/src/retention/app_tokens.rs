@@ -1,0 +1,70 @@
+//! Deletion of tokens without a user, which an app can request in any number.
+
+use belfry_core::secret::LookupKey;
+
+use super::BATCH;
+use crate::engine::{Batch, Statement, sql};
+use crate::invalidation::Invalidation;
+use crate::last_use::last_use;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Deletes the least recently used tokens without a user of apps that have more than `max`, and
+    /// returns their number. Only apps to which this node has issued such a token since the last
+    /// call can have more.
+    pub async fn delete_excess_app_tokens(&self, max: usize) -> Result<usize, StoreError> {
+        let mut deleted = 0;
+        let mut apps = self.uses.take_apps_with_new_tokens();
+        while let Some(app_id) = apps.pop_first() {
+            match self.delete_excess_tokens_of(app_id, max).await {
+                Ok(rows) => deleted += rows,
+                Err(error) => {
+                    apps.insert(app_id);
+                    self.uses.restore_apps_with_new_tokens(apps);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(deleted)
+    }
+
+    async fn delete_excess_tokens_of(&self, app_id: i64, max: usize) -> Result<usize, StoreError> {
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let mut deleted = 0;
+        loop {
+            let select = sql(
+                concat!(
+                    "select lookup from tokens where app_id = $1 and account_id is null order by ",
+                    last_use!(),
+                    " desc, lookup desc limit 1000 offset $2"
+                ),
+                [app_id.into(), max.into()],
+            );
+            let excess = self.read_lookup_keys(select).await?;
+            if !excess.is_empty() {
+                self.engine.write(delete_tokens(Batch::default(), &excess)).await?;
+            }
+            deleted += excess.len();
+            if excess.len() < BATCH {
+                return Ok(deleted);
+            }
+        }
+    }
+
+    /// Reads the lookup keys of tokens.
+    pub(super) async fn read_lookup_keys(
+        &self,
+        select: Statement,
+    ) -> Result<Vec<LookupKey>, StoreError> {
+        self.engine.read(select).await?.into_iter().map(|mut row| row.take()).collect()
+    }
+}
+
+/// Adds the deletion of tokens to a batch.
+pub(super) fn delete_tokens(batch: Batch, lookups: &[LookupKey]) -> Batch {
+    lookups.iter().fold(batch, |batch, &lookup| {
+        batch
+            .and(sql("delete from tokens where lookup = $1", [lookup.into()]))
+            .invalidating(Invalidation::Token(lookup))
+    })
+}

@@ -1,0 +1,142 @@
+//! Deletion of apps that no user authorized.
+//!
+//! Anybody can register apps and request tokens for them, so both are deleted some time after the
+//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized, and
+//! those of the operator and of the server itself, remain.
+
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::app_tokens::delete_tokens;
+use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
+use crate::apps::is_first_party;
+use crate::engine::{Batch, from_row, sql};
+use crate::invalidation::Invalidation;
+use crate::last_use::last_use;
+use crate::{Store, StoreError};
+
+/// Whether an app remains that is not marked yet.
+macro_rules! is_retained {
+    () => {
+        concat!(
+            "(",
+            is_first_party!(),
+            " or exists (select 1 from tokens where app_id = apps.id and account_id is not null) \
+             or id in (select app_id from codes))"
+        )
+    };
+}
+
+/// An app that was not used since the cutoff.
+#[derive(Debug)]
+struct Candidate {
+    id: i64,
+    is_retained: i64,
+}
+
+from_row!(Candidate { id, is_retained });
+
+/// The apps of one batch that were last used before `$1`, the least recently used first.
+macro_rules! unused_apps {
+    ($columns:expr) => {
+        concat!(
+            "select ",
+            $columns,
+            " from apps where used_at is null and ",
+            last_use!(),
+            " < $1 order by ",
+            last_use!(),
+            ", id limit 100"
+        )
+    };
+}
+
+impl Store {
+    /// The time of the last use before which apps are deleted: because of it, or of their number.
+    pub(super) async fn unused_apps_cutoff(
+        &self,
+        settings: &RetentionSettings,
+        now: Timestamp,
+    ) -> Result<Timestamp, StoreError> {
+        let newest_beyond = sql(
+            concat!(
+                "select ",
+                last_use!(),
+                " from apps where used_at is null order by ",
+                last_use!(),
+                " desc limit 1 offset $1"
+            ),
+            [i64::from(settings.max_unauthorized_apps).into()],
+        );
+        let mut rows = self.engine.read(newest_beyond).await?.into_iter();
+        let by_age = before(now, settings.unused_apps);
+        // Apps of the same second stay, so that the maximum may be exceeded a little.
+        rows.next().map_or(Ok(by_age), |mut row| Ok(by_age.max(row.take()?)))
+    }
+
+    /// Deletes apps that no user authorized and that were last used before the cutoff, with their
+    /// tokens. Returns the number of deleted rows by table.
+    pub(super) async fn delete_unused_apps(
+        &self,
+        cutoff: Timestamp,
+        now: Timestamp,
+    ) -> Result<[(&'static str, usize); 2], StoreError> {
+        let (mut apps, mut tokens) = (0, 0);
+        for _ in 0..MAX_BATCHES {
+            let select = unused_apps!(concat!(
+                "id, case when ",
+                is_retained!(),
+                " then cast(1 as bigint) else 0 end"
+            ));
+            let candidates: Vec<Candidate> = self.read_all(sql(select, [cutoff.into()])).await?;
+            if candidates.is_empty() {
+                break;
+            }
+            let mut batch = Batch::default();
+            for candidate in &candidates {
+                if candidate.is_retained == 1 {
+                    let mark = "update apps set used_at = $2 where id = $1";
+                    batch = batch.and(sql(mark, [candidate.id.into(), now.into()]));
+                    continue;
+                }
+                let issued = self.tokens_of_app_itself(candidate.id).await?;
+                tokens += issued.len();
+                batch = delete_tokens(batch, &issued);
+                if batch.statements.len() >= BATCH {
+                    self.engine.write(std::mem::take(&mut batch)).await?;
+                }
+            }
+            let deleted = self.engine.write(delete_apps(batch, cutoff, &candidates)).await?;
+            // The deletion of apps is the only statement that returns rows.
+            apps += deleted.iter().map(Vec::len).sum::<usize>();
+        }
+        Ok([("tokens", tokens), ("apps", apps)])
+    }
+
+    /// Tokens of an app that were issued without a user.
+    async fn tokens_of_app_itself(&self, id: i64) -> Result<Vec<LookupKey>, StoreError> {
+        let select =
+            "select lookup from tokens where app_id = $1 and account_id is null limit 1000";
+        self.read_lookup_keys(sql(select, [id.into()])).await
+    }
+}
+
+/// Adds the deletion of unused apps to a batch, with their registrations in the audit trail. Apps
+/// that were authorized or issued a token since the candidates were read remain.
+fn delete_apps(batch: Batch, cutoff: Timestamp, candidates: &[Candidate]) -> Batch {
+    let delete = concat!(
+        "delete from apps where id in (",
+        unused_apps!("id"),
+        ") and not ",
+        is_retained!(),
+        " and not exists (select 1 from tokens where app_id = apps.id) returning id"
+    );
+    let batch = batch.and(sql(delete, [cutoff.into()])).invalidating(Invalidation::Apps);
+    candidates.iter().fold(batch, |batch, candidate| {
+        batch.and(sql(
+            "delete from audit_events where kind = 'app_register' and app_id = $1 \
+             and not exists (select 1 from apps where id = $1)",
+            [candidate.id.into()],
+        ))
+    })
+}

@@ -1,0 +1,97 @@
+//! Deletion of timed rules that have ended. Reads ignore them already, so this only frees space.
+
+use belfry_core::rules::Document;
+use jiff::Timestamp;
+
+use crate::engine::{Batch, Row, Statement, sql};
+use crate::invalidation::Invalidation;
+use crate::rulesets::save_statement;
+use crate::{SerializedDocument, Store, StoreError};
+
+/// Documents that are rewritten in one transaction. Each may have the maximum size of the rules of
+/// an account.
+const BATCH: usize = 20;
+
+/// Transactions per sweep. The remaining documents are left to the next sweep.
+const MAX_BATCHES: usize = 1000;
+
+/// A document with a rule that has ended.
+struct DueDocument {
+    account: i64,
+    scope: String,
+    version: i64,
+    /// The document without that rule; `None` if the stored text is not readable.
+    document: Option<SerializedDocument>,
+}
+
+impl Store {
+    /// Removes the rules that ended before a time, and returns the number of changed documents. A
+    /// document that another writer changes at the same time is left to the next sweep.
+    pub(super) async fn delete_expired_rules(
+        &self,
+        before: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let mut changed = 0;
+        for _ in 0..MAX_BATCHES {
+            let mut due = self.due_documents(before).await?;
+            // The order of other writers, so that they do not deadlock.
+            due.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
+            let count = due.len();
+            let mut batch = Batch::default();
+            for document in due {
+                batch.invalidations.push(Invalidation::Rules(document.account));
+                batch.statements.extend(document.into_statement());
+            }
+            let written: usize = match count {
+                0 => 0,
+                _ => self.write(batch).await?.iter().map(Vec::len).sum(),
+            };
+            changed += written;
+            if count < BATCH || written == 0 {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(changed)
+    }
+
+    async fn due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
+        let select = sql(
+            "select account_id, scope, version, document from rulesets where expires_at < $1 \
+             order by expires_at, account_id, scope limit 20",
+            [before.into()],
+        );
+        let rows = self.engine.read(select).await?.into_iter();
+        rows.map(|row| DueDocument::new(row, before)).collect()
+    }
+}
+
+impl DueDocument {
+    fn new(mut row: Row, before: Timestamp) -> Result<Self, StoreError> {
+        let (account, scope): (i64, String) = (row.take()?, row.take()?);
+        let (version, text): (i64, String) = (row.take()?, row.take()?);
+        let parsed = scope.parse().ok().and_then(|scope| Document::from_text(scope, &text).ok());
+        if parsed.is_none() {
+            tracing::warn!(account, scope, "a stored ruleset is not readable");
+        }
+        let document = parsed.map(|mut document| {
+            document.remove_expired(before);
+            SerializedDocument::new(document)
+        });
+        Ok(Self { account, scope, version, document })
+    }
+
+    /// Saves the document, if it still has its version. One that is not readable stays unchanged,
+    /// but is not due any more, so that it does not block others.
+    fn into_statement(self) -> Option<Statement> {
+        let Self { account, scope, version, document } = self;
+        match document {
+            Some(document) => save_statement(account, Some(version), &document),
+            None => Some(sql(
+                "update rulesets set expires_at = null \
+                 where account_id = $1 and scope = $2 and version = $3",
+                [account.into(), scope.into(), version.into()],
+            )),
+        }
+    }
+}

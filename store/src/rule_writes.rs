@@ -1,0 +1,262 @@
+//! Per-account write queue for rulesets.
+//!
+//! While one save of an account is in progress, further changes of that account are queued and then
+//! saved together in order of arrival, in one transaction for all scopes. Clients of one account
+//! never conflict, and each waits for at most two saves. Only other nodes can cause conflicts; then
+//! the changes are applied again to the rules of the other node.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use belfry_core::rules::{Document, Documents, RuleError, RuleLimits, RuleScope};
+use belfry_runtime::clock::Clock;
+use belfry_runtime::random;
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+
+use super::{
+    RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets,
+};
+
+/// A change of an account's documents. It may be applied more than once.
+type Change = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
+
+/// The documents that a change reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One document. If the change is rejected, it has left the document unchanged.
+    OneDocument,
+    /// Any of them. If the change is rejected, it is undone.
+    AllDocuments,
+}
+
+/// The number of conflicts with other nodes after which a write fails.
+const MAX_CONFLICTS: u32 = 50;
+
+/// Why a change of rules was not saved.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RuleWriteError {
+    /// The change is not valid for these rules.
+    #[error(transparent)]
+    Rejected(#[from] RuleError),
+    /// Other nodes changed the rules too often.
+    #[error("the rules were changed by others too often")]
+    TooManyConflicts,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+type Outcome = Result<(), RuleWriteError>;
+
+/// Changes rulesets, one save at a time for each account.
+#[derive(Clone)]
+pub struct RuleWriter {
+    store: Store,
+    limits: RuleLimits,
+    clock: Arc<dyn Clock>,
+    /// Queued changes by account. An account has an entry while one of its saves is in progress.
+    queues: Arc<Mutex<HashMap<i64, Vec<QueuedChange>>>>,
+}
+
+struct QueuedChange {
+    extent: Extent,
+    change: Change,
+    reply: oneshot::Sender<Outcome>,
+}
+
+impl RuleWriter {
+    /// A writer that enforces these limits per account. Rules that have ended are deleted with the
+    /// next change.
+    pub fn new(store: Store, limits: RuleLimits, clock: Arc<dyn Clock>) -> Self {
+        Self { store, limits, clock, queues: Arc::default() }
+    }
+
+    /// Applies a change of one document, and returns when it is durable or rejected. If it is
+    /// rejected, it must leave the document unchanged. Dropping the future does not cancel it,
+    /// because others may wait for the same save.
+    pub async fn change(
+        &self,
+        account: i64,
+        scope: RuleScope,
+        change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+    ) -> Result<(), RuleWriteError> {
+        let change = move |documents: &mut Documents<'_>| change(documents.get_mut(&scope));
+        self.queue(account, Extent::OneDocument, Box::new(change)).await
+    }
+
+    /// Like [`RuleWriter::change`], for a change of any documents of the account: all of it is
+    /// saved, or nothing.
+    pub async fn change_all(
+        &self,
+        account: i64,
+        change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
+    ) -> Result<(), RuleWriteError> {
+        self.queue(account, Extent::AllDocuments, Box::new(change)).await
+    }
+
+    async fn queue(
+        &self,
+        account: i64,
+        extent: Extent,
+        change: Change,
+    ) -> Result<(), RuleWriteError> {
+        let (reply, outcome) = oneshot::channel();
+        if self.enqueue(account, QueuedChange { extent, change, reply }) {
+            tokio::spawn(Saver { writer: self.clone(), account }.run());
+        }
+        let panicked = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
+        outcome.await.unwrap_or_else(panicked)
+    }
+
+    fn queues(&self) -> MutexGuard<'_, HashMap<i64, Vec<QueuedChange>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a change. Returns whether no save of the account is in progress.
+    fn enqueue(&self, account: i64, change: QueuedChange) -> bool {
+        let mut queues = self.queues();
+        let is_first = !queues.contains_key(&account);
+        queues.entry(account).or_default().push(change);
+        is_first
+    }
+
+    /// Takes all queued changes of an account. If there are none, its entry is removed.
+    fn dequeue(&self, account: i64) -> Vec<QueuedChange> {
+        let mut queues = self.queues();
+        let changes = queues.get_mut(&account).map(std::mem::take).unwrap_or_default();
+        if changes.is_empty() {
+            queues.remove(&account);
+        }
+        changes
+    }
+}
+
+/// The task that saves the changes of one account.
+struct Saver {
+    writer: RuleWriter,
+    account: i64,
+}
+
+/// After a panic the queue is dropped, so that no caller waits forever.
+impl Drop for Saver {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.writer.queues().remove(&self.account);
+        }
+    }
+}
+
+impl Saver {
+    async fn run(self) {
+        loop {
+            let queued = self.writer.dequeue(self.account);
+            if queued.is_empty() {
+                return;
+            }
+            self.save_group(queued).await;
+        }
+    }
+
+    async fn save_group(&self, group: Vec<QueuedChange>) {
+        match self.save(&group).await {
+            // The changes together exceed the size limit, but some may fit alone.
+            Err(RuleWriteError::Rejected(_)) if group.len() > 1 => {
+                for change in group {
+                    Box::pin(self.save_group(vec![change])).await;
+                }
+            }
+            saved => {
+                let outcomes = saved.unwrap_or_else(|error| vec![Err(error); group.len()]);
+                for (queued, outcome) in group.into_iter().zip(outcomes) {
+                    // Fails only if the caller dropped its future.
+                    drop(queued.reply.send(outcome));
+                }
+            }
+        }
+    }
+
+    /// Saves changes together. Returns the outcome of each, or the error that they all fail with.
+    async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<Outcome>, RuleWriteError> {
+        for conflicts in 1..=MAX_CONFLICTS {
+            if let Some(outcomes) = self.try_save(changes).await? {
+                return Ok(outcomes);
+            }
+            // A random pause, so that nodes do not retry at the same time.
+            let [random] = random::bytes();
+            let micros = u64::from(random) * u64::from(conflicts.min(20)) * 10;
+            tokio::time::sleep(Duration::from_micros(micros)).await;
+        }
+        Err(RuleWriteError::TooManyConflicts)
+    }
+
+    /// Returns `None` after a conflict with another node.
+    async fn try_save(
+        &self,
+        changes: &[QueuedChange],
+    ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
+        let RuleWriter { store, limits, clock, .. } = &self.writer;
+        let now = clock.now();
+        let mut read = self.read(changes, now).await?;
+        let (mut documents, mut outcomes) = apply_all(&read.rulesets, changes, *limits);
+        // A conflict reveals that the cache is stale only for documents that are written.
+        let is_written = |document: &Document| {
+            !document.is_empty() || read.rulesets.document(document.scope()).is_some()
+        };
+        let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
+        if read.is_cached && !are_written {
+            read = store.reload_rulesets_for_update(self.account, now).await?;
+            (documents, outcomes) = apply_all(&read.rulesets, changes, *limits);
+        }
+        if outcomes.iter().all(Result::is_err) {
+            return Ok(Some(outcomes));
+        }
+        let documents: Vec<_> = documents.into_iter().map(SerializedDocument::new).collect();
+        let before = read.rulesets.bytes();
+        let replaced: usize =
+            documents.iter().map(|document| read.rulesets.bytes_of(document.scope())).sum();
+        let new: usize = documents.iter().map(SerializedDocument::bytes).sum();
+        limits.check_bytes(before, before - replaced + new)?;
+        let saved = store.save_rulesets(&read, documents).await?;
+        Ok((saved == SaveOutcome::Saved).then_some(outcomes))
+    }
+
+    /// Reads the rulesets that the changes apply to. Those of a change of all documents are read
+    /// from the database: another node may have added a document that the cache does not have yet.
+    async fn read(
+        &self,
+        changes: &[QueuedChange],
+        now: Timestamp,
+    ) -> Result<RulesetsForUpdate, StoreError> {
+        let store = &self.writer.store;
+        if changes.iter().any(|queued| queued.extent == Extent::AllDocuments) {
+            return store.reload_rulesets_for_update(self.account, now).await;
+        }
+        store.rulesets_for_update(self.account, now).await
+    }
+}
+
+/// Applies the changes in order, except those that are rejected or would exceed the number of rules.
+/// Returns the changed documents and the outcome of each change.
+fn apply_all(
+    rulesets: &StoredRulesets,
+    changes: &[QueuedChange],
+    limits: RuleLimits,
+) -> (Vec<Document>, Vec<Outcome>) {
+    let mut documents = Documents::new(rulesets.documents());
+    let mut apply = |queued: &QueuedChange| {
+        let before = documents.len();
+        // A copy is needed only if the change may have to be undone.
+        let may_be_undone = queued.extent == Extent::AllDocuments || before >= limits.rules;
+        let copy = may_be_undone.then(|| documents.clone());
+        let applied = (queued.change)(&mut documents)
+            .and_then(|()| limits.check_rules(before, documents.len()));
+        if let (Err(_), Some(copy)) = (&applied, copy) {
+            documents = copy;
+        }
+        Ok(applied?)
+    };
+    let outcomes = changes.iter().map(&mut apply).collect();
+    (documents.into_changed().collect(), outcomes)
+}

@@ -1,0 +1,109 @@
+//! Bulk reads: account ids by name, and rulesets by account.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
+use crate::engine::{FromRow, Value, sql};
+use crate::epochs::Epoch;
+use crate::{Store, StoreError};
+
+/// Number of names or ids in one statement: the parameters of `in_list`.
+const CHUNK: usize = 50;
+
+/// `in` with a list of all parameters.
+macro_rules! in_list {
+    ($before:literal, $after:literal) => {
+        concat!(
+            $before,
+            " in ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+             $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, \
+             $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)",
+            $after
+        )
+    };
+}
+
+/// Pads the list with its first item, so that one statement serves lists of any length.
+fn pad<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK] {
+    std::array::from_fn(|index| match list.get(index).or(list.first()) {
+        Some(item) => item.clone().into(),
+        None => Value::Null,
+    })
+}
+
+impl Store {
+    /// The ids of the accounts with these names, in the same order; `None` for a name without an
+    /// enabled account.
+    pub async fn account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
+        let mut ids: Vec<Option<i64>> =
+            names.iter().map(|name| self.cache.accounts.get(*name)).collect();
+        // A NUL in one name would reject the whole statement; no account has such a name.
+        let uncached: Vec<usize> = (0..names.len())
+            .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
+            .collect();
+        for chunk in uncached.chunks(CHUNK) {
+            let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
+            let epochs = missing.iter().map(|name| self.cache.accounts.epoch(*name));
+            let epochs: Vec<Epoch> = epochs.collect();
+            let select = sql(
+                in_list!("select name, id from accounts where disabled_at is null and name", ""),
+                pad(&missing),
+            );
+            let mut ids_by_name = HashMap::new();
+            for mut row in self.engine.read(select).await? {
+                ids_by_name.insert(row.take::<String>()?, row.take::<i64>()?);
+            }
+            for (&index, epoch) in chunk.iter().zip(epochs) {
+                if let Some(&id) = ids_by_name.get(names[index]) {
+                    self.cache.accounts.insert(names[index].into(), id, epoch);
+                    ids[index] = Some(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The rulesets of these accounts without the rules that have ended, in the same order.
+    pub async fn rulesets_for_accounts(
+        &self,
+        accounts: &[i64],
+        now: Timestamp,
+    ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
+        let mut all = HashMap::with_capacity(accounts.len());
+        let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
+        for &account in accounts {
+            let epoch = self.snapshot_epoch(account);
+            match self.cached_rulesets(account, now) {
+                Some(rulesets) => drop(all.insert(account, RulesetsSnapshot { rulesets, epoch })),
+                None => uncached.push((account, epoch)),
+            }
+        }
+        for chunk in uncached.chunks(CHUNK) {
+            let missing: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
+            let select = sql(
+                in_list!(
+                    "select account_id, scope, version, document from rulesets where account_id",
+                    " order by account_id, scope"
+                ),
+                pad(&missing),
+            );
+            let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
+            for mut row in self.engine.read(select).await? {
+                let account = row.take()?;
+                documents.entry(account).or_default().push(Versioned::from_row(row)?);
+            }
+            for &(account, epoch) in chunk {
+                // An account listed twice already has its documents.
+                let read = all.entry(account).or_insert_with(|| {
+                    let documents = documents.remove(&account).unwrap_or_default();
+                    let rulesets = StoredRulesets::new(documents).without_expired(now);
+                    RulesetsSnapshot { rulesets, epoch }
+                });
+                self.cache.rules.insert(account, read.rulesets.clone(), epoch.epoch);
+            }
+        }
+        Ok(accounts.iter().filter_map(|account| all.get(account).cloned()).collect())
+    }
+}

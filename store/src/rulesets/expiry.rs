@@ -1,0 +1,49 @@
+//! Rulesets when a timed rule has ended.
+
+use belfry_core::rules::RuleExpiry;
+use jiff::Timestamp;
+
+use super::{StoredRulesets, Versioned};
+use crate::Store;
+
+impl StoredRulesets {
+    /// The next time at which a rule ends. From then on these documents are out of date.
+    pub fn next_expiry(&self) -> Option<RuleExpiry> {
+        self.0.as_ref()?.next_expiry
+    }
+
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.next_expiry().is_some_and(|expiry| expiry.is_reached(now))
+    }
+
+    /// The documents without the rules that have ended. A document that became empty stays, because
+    /// it has a version in the database.
+    pub(super) fn without_expired(self, now: Timestamp) -> Self {
+        if !self.has_expired(now) {
+            return self;
+        }
+        let mut all = self.all().to_vec();
+        for Versioned { document, bytes, .. } in &mut all {
+            if document.remove_expired(now) {
+                *bytes = document.to_text().len();
+            }
+        }
+        Self::new(all)
+    }
+}
+
+impl Store {
+    /// The cached rulesets of an account. When a rule has ended, the entry is replaced by one
+    /// without it, so that the end takes effect on every node without a read of the database.
+    pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
+        let cached = self.cache.rules.get(&account)?;
+        if !cached.has_expired(now) {
+            return Some(cached);
+        }
+        // The entry may have changed since, so it is read again after the epoch.
+        let epoch = self.cache.rules.epoch(&account);
+        let current = self.cache.rules.get(&account)?.without_expired(now);
+        self.cache.rules.insert(account, current.clone(), epoch);
+        Some(current)
+    }
+}

@@ -1,0 +1,154 @@
+//! Saving changed documents, unless another writer has changed them.
+
+use belfry_core::rules::{Document, RuleExpiry, RuleScope};
+use belfry_runtime::random;
+use jiff::Timestamp;
+
+use super::{RulesetsForUpdate, StoredRulesets, Versioned};
+use crate::engine::{Batch, Grouping, OnMissingRows, Statement, sql};
+use crate::invalidation::Invalidation;
+use crate::{Store, StoreError};
+
+/// The outcome of saving a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SaveOutcome {
+    /// The document is durable.
+    Saved,
+    /// Another writer changed the document since it was read; nothing was written.
+    Conflict,
+}
+
+/// A changed document and its stored text.
+#[derive(Debug, Clone)]
+pub struct SerializedDocument {
+    document: Document,
+    text: String,
+}
+
+impl SerializedDocument {
+    /// Serialises a document.
+    pub fn new(document: Document) -> Self {
+        let text = if document.is_empty() { String::new() } else { document.to_text() };
+        Self { document, text }
+    }
+
+    /// The scope of the document.
+    pub(crate) fn scope(&self) -> &RuleScope {
+        self.document.scope()
+    }
+
+    /// The stored text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The next time at which a rule ends, in seconds and rounded up, as it is stored.
+    pub(crate) fn expires_at(&self) -> Option<Timestamp> {
+        self.document.next_expiry().map(RuleExpiry::to_second)
+    }
+
+    /// Size of the stored text; 0 if the document is empty and will be deleted.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+}
+
+impl StoredRulesets {
+    /// These rulesets with documents replaced, each with its new version.
+    fn with(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
+        let mut documents = self.all().to_vec();
+        for (SerializedDocument { document, text }, version) in changed {
+            documents.retain(|other| other.document.scope() != document.scope());
+            if !text.is_empty() {
+                documents.push(Versioned { document, version, bytes: text.len() });
+            }
+        }
+        Self::new(documents)
+    }
+}
+
+impl Store {
+    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
+    /// since `read`.
+    pub async fn save_ruleset(
+        &self,
+        read: &RulesetsForUpdate,
+        document: SerializedDocument,
+    ) -> Result<SaveOutcome, StoreError> {
+        self.save_rulesets(read, vec![document]).await
+    }
+
+    /// Saves changed documents and deletes empty ones, all or none, unless another writer has
+    /// changed one of them since `read`.
+    pub async fn save_rulesets(
+        &self,
+        read: &RulesetsForUpdate,
+        mut documents: Vec<SerializedDocument>,
+    ) -> Result<SaveOutcome, StoreError> {
+        // The same order everywhere, so that concurrent writers of several rows do not deadlock.
+        documents.sort_by_cached_key(|document| document.scope().to_string());
+        let (mut statements, mut saved) = (Vec::new(), Vec::new());
+        for document in documents {
+            let version = read.rulesets.versioned(document.scope()).map(|one| one.version);
+            if let Some(statement) = save_statement(read.account, version, &document) {
+                statements.push(statement);
+                saved.push(document);
+            }
+        }
+        if statements.is_empty() {
+            return Ok(SaveOutcome::Saved);
+        }
+        let on_missing_rows = OnMissingRows::RollBack;
+        let grouping = match statements.len() {
+            1 => Grouping::Ruleset(read.account),
+            // Committed or rolled back depending on its rows.
+            _ => Grouping::Alone,
+        };
+        let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
+        let rows = self.write(batch.invalidating(Invalidation::Rules(read.account))).await?;
+        let mut versions = Vec::with_capacity(saved.len());
+        for rows in rows {
+            let Some(mut row) = rows.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
+            versions.push(row.take()?);
+        }
+        let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
+        // Not inserted if another writer invalidated the rulesets since they were read.
+        self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
+        Ok(SaveOutcome::Saved)
+    }
+}
+
+/// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
+/// row if the stored document has another version. `None` if there is nothing to save.
+pub(crate) fn save_statement(
+    account: i64,
+    version: Option<i64>,
+    document: &SerializedDocument,
+) -> Option<Statement> {
+    let [account, scope] = [account.into(), document.scope().to_string().into()];
+    let expires_at = document.expires_at().into();
+    Some(match (version, document.text()) {
+        (None, "") => return None,
+        (None, text) => sql(
+            "insert into rulesets (account_id, scope, version, document, expires_at) \
+             values ($1, $2, $3, $4, $5) on conflict do nothing returning version",
+            [account, scope, first_version().into(), text.into(), expires_at],
+        ),
+        (Some(version), "") => sql(
+            "delete from rulesets \
+             where account_id = $1 and scope = $2 and version = $3 returning version",
+            [account, scope, version.into()],
+        ),
+        (Some(version), text) => sql(
+            "update rulesets set version = version + 1, document = $4, expires_at = $5 \
+             where account_id = $1 and scope = $2 and version = $3 returning version",
+            [account, scope, version.into(), text.into(), expires_at],
+        ),
+    })
+}
+
+/// The version of a new document. It is random, so that a recreated document is never mistaken for
+/// the deleted one that a slow writer read.
+pub(crate) fn first_version() -> i64 {
+    i64::from(u32::from_be_bytes(random::bytes())) << 24
+}

@@ -1,0 +1,266 @@
+//! The SQLite engine: one database file, one writer thread, a few reader threads.
+//!
+//! The writer commits all queued batches as one transaction (group commit), so that they share the
+//! cost of one sync.
+
+mod backup;
+mod open;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod wal;
+mod writer;
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::process_user;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use jiff::Timestamp;
+use rusqlite::{Connection, ErrorCode, types};
+use tokio::sync::oneshot;
+
+pub(super) use self::backup::{open_for_backup, open_for_restore};
+pub use self::open::create_private_directory;
+pub(super) use self::open::open_existing;
+use self::open::{migrate, open_reader, open_writer};
+pub(super) use self::wal::BUSY_TIMEOUT;
+pub(super) use self::wal::open_without_log;
+use super::StoreError;
+use super::cache::Cache;
+use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
+use super::migrations::{SchemaPolicy, SchemaVersion};
+use crate::metrics::{SqliteMetrics, families};
+
+/// Time after which another process that has the file open has noticed a write, also when its
+/// writer was checkpointing the WAL.
+pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
+
+/// A SQLite database.
+pub(super) struct Sqlite {
+    /// `None` only during drop.
+    queues: Option<Queues>,
+    readers: Vec<thread::JoinHandle<()>>,
+    writer: Option<thread::JoinHandle<()>>,
+    path: PathBuf,
+    metrics: Arc<SqliteMetrics>,
+}
+
+struct Queues {
+    reads: mpsc::Sender<reader::Job>,
+    /// `None` if the file is only read.
+    writes: Option<mpsc::Sender<writer::Job>>,
+}
+
+impl Sqlite {
+    /// Opens the file and starts the threads. The file and its directory are created if they are
+    /// missing.
+    pub(super) fn open(
+        path: &Path,
+        schema: SchemaPolicy,
+        cache: Arc<Cache>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        if !path.exists() {
+            // Checked first, because opening the file would create it.
+            schema.pending(&path.display().to_string(), SchemaVersion::NONE)?;
+        }
+        if let Some(directory) = path.parent() {
+            let failed =
+                |error: io::Error| open_error(path, &format!("{error}; {}", must_be_writable()));
+            create_private_directory(directory).map_err(failed)?;
+        }
+        wal::check(path).map_err(|reason| open_error(path, &reason))?;
+        let mut connection =
+            open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
+        migrate(&mut connection, path, schema, now)?;
+        let mut wal = wal::Wal::of(path);
+        if schema == SchemaPolicy::Migrate {
+            wal.begin_generation(&connection)
+                .map_err(|error| open_error(path, &describe(&error)))?;
+        }
+
+        let metrics = Arc::<SqliteMetrics>::default();
+        let (writes, queue) = mpsc::channel();
+        let writer_metrics = Arc::clone(&metrics);
+        let thread = thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || writer::run(&connection, wal, &queue, &cache, &writer_metrics))
+            .map_err(|error| open_error(path, &error))?;
+        let readers = (0..reader::count()).map(|_| open_reader(path));
+        let (reads, readers) =
+            reader::start(readers, &metrics).map_err(|error| open_error(path, &error))?;
+        let queues = Queues { reads, writes: Some(writes) };
+        let (queues, path) = (Some(queues), path.to_owned());
+        Ok(Self { queues, readers, writer: Some(thread), path, metrics })
+    }
+
+    /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
+    pub(super) fn open_for_reading(path: &Path, schema: SchemaPolicy) -> Result<Self, StoreError> {
+        let name = path.display().to_string();
+        if !path.exists() {
+            schema.pending(&name, SchemaVersion::NONE)?;
+        }
+        let (connection, version) = open_existing(path)?;
+        schema.pending(&name, version)?;
+        let metrics = Arc::default();
+        let (reads, readers) =
+            reader::start([Ok(connection)], &metrics).map_err(|error| open_error(path, &error))?;
+        let queues = Some(Queues { reads, writes: None });
+        Ok(Self { queues, readers, writer: None, path: path.to_owned(), metrics })
+    }
+}
+
+/// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
+async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+    let stopped = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
+    outcome.await.unwrap_or_else(stopped)
+}
+
+impl Engine for Sqlite {
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
+        let (reply, outcome) = oneshot::channel();
+        self.metrics.read_queue.inc();
+        drop(self.queues.as_ref().map(|to| to.reads.send(reader::Job { statement, reply })));
+        receive(outcome).boxed()
+    }
+
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+        let Some(writes) = self.queues.as_ref().and_then(|queues| queues.writes.as_ref()) else {
+            let error = StoreError::Failed("the database was opened for reading".to_owned());
+            return ready(Err(error)).boxed();
+        };
+        let (reply, outcome) = oneshot::channel();
+        self.metrics.write_queue.inc();
+        drop(writes.send(writer::Job { batch, reply }));
+        receive(outcome).boxed()
+    }
+
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn write_metrics(&self, out: &mut Exposition) {
+        self.metrics.write(out);
+        let mut files = out.family(&families::SQLITE_FILE_BYTES);
+        let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        files.value(&["database"], bytes);
+        files.value(&["wal"], wal::Wal::of(&self.path).bytes());
+        if let Ok(disk) = rustix::fs::statvfs(&self.path) {
+            out.value(&families::SQLITE_DISK_AVAILABLE, disk.f_bavail * disk.f_frsize);
+        }
+    }
+}
+
+/// Queued batches are written before the store is dropped. The writer's connection is closed last:
+/// the last connection to a database moves the WAL into the file and deletes it.
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        let writes = self.queues.take().map(|queues| queues.writes);
+        for reader in self.readers.drain(..) {
+            drop(reader.join());
+        }
+        drop(writes);
+        drop(self.writer.take().map(thread::JoinHandle::join));
+    }
+}
+
+fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
+    StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
+}
+
+/// Classifies an error as temporary or not.
+pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
+    let temporary = matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DiskFull
+                | ErrorCode::ReadOnly
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::DatabaseCorrupt
+        )
+    );
+    if temporary {
+        let path = connection.path().unwrap_or_default();
+        StoreError::Unavailable(format!("{path}: {}", describe(error)))
+    } else {
+        StoreError::Failed(error.to_string())
+    }
+}
+
+/// The error text with advice for the operator.
+pub(super) fn describe(error: &rusqlite::Error) -> String {
+    let advice = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "the disk is full; free some space",
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            return format!("{error}; {}", must_be_writable());
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process has locked the database"
+        }
+        Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
+        _ => return error.to_string(),
+    };
+    format!("{error}; {advice}")
+}
+
+/// What to do about files that cannot be written.
+pub fn must_be_writable() -> String {
+    format!(
+        "the directory and its files must be writable by the user that runs belfry, {}",
+        process_user()
+    )
+}
+
+/// Runs one statement.
+pub(super) fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
+    let mut prepared = connection.prepare_cached(statement.sql)?;
+    let width = prepared.column_count();
+    // SQLite treats `$2` as a name, not a number: the first parameter in the text has index 1.
+    for index in 1..=prepared.parameter_count() {
+        let number = prepared.parameter_name(index).and_then(|name| name[1..].parse().ok());
+        let value = number.and_then(|number: usize| statement.values.get(number - 1));
+        prepared.raw_bind_parameter(index, value.unwrap_or(&Value::Null))?;
+    }
+    let mut rows = prepared.raw_query();
+    let mut result = Rows::new();
+    while let Some(row) = rows.next()? {
+        let values = (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+        result.push(Row::new(values));
+    }
+    if statement.counts_changes {
+        result.extend((0..connection.changes()).map(|_| Row::new(Vec::new())));
+    }
+    Ok(result)
+}
+
+impl rusqlite::ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<types::ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Null => types::ValueRef::Null,
+            Self::Text(text) => types::ValueRef::Text(text.as_bytes()),
+            Self::Integer(integer) => types::ValueRef::Integer(*integer),
+        };
+        Ok(types::ToSqlOutput::Borrowed(value))
+    }
+}
+
+impl types::FromSql for Value {
+    fn column_result(value: types::ValueRef<'_>) -> types::FromSqlResult<Self> {
+        match value {
+            types::ValueRef::Null => Ok(Self::Null),
+            types::ValueRef::Integer(integer) => Ok(Self::Integer(integer)),
+            types::ValueRef::Text(_) => value.as_str().map(Self::from),
+            _ => Err(types::FromSqlError::InvalidType),
+        }
+    }
+}

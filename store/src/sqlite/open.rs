@@ -1,0 +1,128 @@
+//! Opening a database file: its directory, its connections and its schema.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{describe, open_error, wal};
+use crate::StoreError;
+use crate::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
+
+/// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
+pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
+    if directory.as_os_str().is_empty() || directory.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(directory)
+}
+
+/// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
+pub(super) fn create_private(path: &Path) {
+    // Errors are ignored: the file may exist, and SQLite reports all other problems better.
+    drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
+}
+
+pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
+    create_private(path);
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
+    // Takes effect before the first table is created.
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "journal_size_limit", wal::MAX_BYTES)?;
+    // FULL, not NORMAL: an acknowledged write must survive a power failure.
+    connection.pragma_update(None, "synchronous", "full")?;
+    keep_prepared_statements(&connection)?;
+    Ok(connection)
+}
+
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(wal::BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    keep_prepared_statements(&connection)?;
+    Ok(connection)
+}
+
+/// Prepares each statement once. Without the query planner stability guarantee, SQLite prepares a
+/// statement again for each value of a parameter that it compares with the condition of an index.
+fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(())
+}
+
+/// Opens an existing file for reading, and reads its schema version.
+pub(crate) fn open_existing(path: &Path) -> Result<(Connection, SchemaVersion), StoreError> {
+    wal::check(path).map_err(|reason| open_error(path, &reason))?;
+    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
+    let mut connection = open_reader(path).map_err(failed)?;
+    let mut version = schema_version(&connection);
+    // Without write access to the directory SQLite cannot create the files of the WAL, which
+    // are not needed if the WAL is empty. The journal of a killed restore is needed.
+    let is_read_only = |error: &rusqlite::Error| {
+        let code = error.sqlite_error_code();
+        matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+    };
+    if version.as_ref().is_err_and(is_read_only)
+        && wal::Wal::of(path).bytes() == 0
+        && !has_journal(path)
+    {
+        connection = wal::open_without_log(path).map_err(failed)?;
+        version = schema_version(&connection);
+    }
+    Ok((connection, version.map_err(failed)?))
+}
+
+/// Whether a restore of this file is running or was killed, so that the file alone is incomplete.
+fn has_journal(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    Path::new(&journal).exists()
+}
+
+/// The schema version of a database, which may have none.
+pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<SchemaVersion> {
+    let has_table = "select exists (select 1 from sqlite_schema where name = ?1)";
+    for (table, version) in migrations::VERSIONS {
+        if connection.query_row(has_table, [table], |row| row.get(0))? {
+            return connection.query_row(version, [], |row| {
+                Ok(SchemaVersion { number: row.get(0)?, compatible_from: row.get(1)? })
+            });
+        }
+    }
+    Ok(SchemaVersion::NONE)
+}
+
+/// Applies the pending migrations in one transaction. The transaction is also the lock: another
+/// process that starts at the same time waits and then finds nothing to do.
+pub(super) fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    schema: SchemaPolicy,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
+    let transaction = connection
+        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    transaction.execute_batch(migrations::TABLES).map_err(failed)?;
+    let found = schema_version(&transaction).map_err(failed)?;
+    for Migration { number, compatible_from, sqlite, .. } in
+        schema.pending(&path.display().to_string(), found)?
+    {
+        transaction.execute_batch(sqlite).map_err(failed)?;
+        transaction
+            .execute(migrations::INSERT_APPLIED, (number, now.as_second()))
+            .and_then(|_| {
+                transaction.execute(migrations::INSERT_COMPATIBLE, (number, compatible_from))
+            })
+            .map_err(failed)?;
+    }
+    transaction.commit().map_err(failed)
+}

@@ -1,0 +1,53 @@
+//! Reader threads, each with its own connection.
+
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::StoreError;
+use crate::engine::{Rows, Statement};
+use crate::metrics::SqliteMetrics;
+
+/// A statement and the channel for its rows.
+pub(super) struct Job {
+    pub(super) statement: Statement,
+    pub(super) reply: oneshot::Sender<Result<Rows, StoreError>>,
+}
+
+/// The queue of the threads, and the threads.
+type Readers = (mpsc::Sender<Job>, Vec<JoinHandle<()>>);
+
+/// The number of threads of a server.
+pub(super) fn count() -> usize {
+    thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
+}
+
+/// Starts a thread for each connection. They end when the sender is dropped.
+pub(super) fn start(
+    connections: impl IntoIterator<Item = rusqlite::Result<Connection>>,
+    metrics: &Arc<SqliteMetrics>,
+) -> Result<Readers, Box<dyn std::error::Error>> {
+    let (sender, jobs) = mpsc::channel();
+    let jobs = Arc::new(Mutex::new(jobs));
+    let mut threads = Vec::new();
+    for connection in connections {
+        let connection = connection?;
+        let (jobs, metrics) = (Arc::clone(&jobs), Arc::clone(metrics));
+        let thread = thread::Builder::new().name("sqlite-reader".to_owned());
+        threads.push(thread.spawn(move || run(&connection, &jobs, &metrics))?);
+    }
+    Ok((sender, threads))
+}
+
+fn run(connection: &Connection, jobs: &Mutex<mpsc::Receiver<Job>>, metrics: &SqliteMetrics) {
+    // The lock serialises waiting for a job, not running it.
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(job) = next() {
+        metrics.read_queue.dec_by(1);
+        let rows = super::run(connection, &job.statement);
+        // Fails only if the caller dropped its future.
+        drop(job.reply.send(rows.map_err(|error| super::store_error(connection, &error))));
+    }
+}

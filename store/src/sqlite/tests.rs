@@ -1,0 +1,39 @@
+use rusqlite::StatementStatus;
+
+use super::*;
+use crate::engine::{CheckedEngine, sql};
+use crate::tokens::SELECT_TOKEN;
+
+#[tokio::test]
+async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let mut sqlite =
+        Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
+    // The thread ends when its queue is closed. Nobody receives from the other one.
+    sqlite.queues.as_mut().unwrap().writes = Some(mpsc::channel().0);
+    sqlite.writer.take().unwrap().join().unwrap();
+    let engine = CheckedEngine::new(Box::new(sqlite));
+
+    let stopped = StoreError::Unavailable("the database thread has stopped".to_owned());
+    let write = sql("insert into migrations values (0, 0)", []);
+    assert_eq!(engine.write(write.into()).await.unwrap_err(), stopped);
+    assert_eq!(engine.check().await, Err(stopped));
+    assert_eq!(engine.metrics.failures(), 2);
+    assert_eq!(engine.read(sql("select 1", [])).await.unwrap().len(), 1, "reads continue");
+}
+
+#[test]
+fn a_statement_is_prepared_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let _sqlite = Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
+    for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
+        for lookup in ["one", "two", "three"] {
+            assert!(run(&connection, &sql(SELECT_TOKEN, [lookup.into()])).unwrap().is_empty());
+        }
+        let statement = connection.prepare_cached(SELECT_TOKEN).unwrap();
+        assert_eq!(statement.get_status(StatementStatus::Run), 3);
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+}

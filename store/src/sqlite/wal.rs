@@ -1,0 +1,203 @@
+//! The write-ahead log (WAL) beside a database file: its size, and whether it belongs to the file.
+//!
+//! SQLite replays the log of a killed process over any file with the right name, also over a backup
+//! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
+//! that empties the log makes the next writer choose new salts, and the first transaction after
+//! that stores the salt in the header of the database (`user_version`), together with that of the
+//! generation before (`application_id`). A log belongs to a file that has one of the two.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// Size in bytes above which the log is emptied as soon as no reader needs it.
+pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
+
+/// Maximum time that writers wait while the log is emptied.
+const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Maximum time that a statement waits for another process.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+const HEADER_BYTES: u64 = 32;
+const FRAME_HEADER_BYTES: u64 = 24;
+
+/// The log of an open database.
+pub(super) struct Wal {
+    path: PathBuf,
+    /// The generation that is known to be marked.
+    marked: Option<u32>,
+}
+
+/// The mark of a generation: its salt, and the salt of the generation before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    previous: u32,
+    current: u32,
+}
+
+impl Wal {
+    pub(super) fn of(database: &Path) -> Self {
+        let mut path = database.as_os_str().to_owned();
+        path.push("-wal");
+        Self { path: path.into(), marked: None }
+    }
+
+    /// The size of the file; 0 if there is none.
+    pub(super) fn bytes(&self) -> u64 {
+        self.path.metadata().map_or(0, |file| file.len())
+    }
+
+    /// The random salt of the current generation; `None` while the log is empty.
+    fn generation(&self) -> Option<u32> {
+        read_u32(&File::open(&self.path).ok()?, 20).ok()
+    }
+
+    /// Marks the current generation, unless it is marked already. Call it after every commit.
+    pub(super) fn mark(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let generation = self.generation();
+        if generation.is_none() || generation == self.marked {
+            return Ok(());
+        }
+        connection.execute_batch("begin immediate")?;
+        let marked = self.write_mark(connection);
+        connection.execute_batch(if marked.is_ok() { "commit" } else { "rollback" })?;
+        let previous = marked?;
+        // The transaction itself may have begun a generation, whose predecessor is the same.
+        while let Some(generation) = self.generation().filter(|&now| Some(now) != self.marked) {
+            let mark = Mark { previous, current: generation };
+            connection.execute_batch(&mark.to_sql())?;
+            self.marked = Some(generation);
+        }
+        Ok(())
+    }
+
+    /// Returns the mark that the header contained before.
+    fn write_mark(&mut self, connection: &Connection) -> rusqlite::Result<u32> {
+        let previous = read_pragma(connection, "user_version")?;
+        let current = self.generation().unwrap_or(previous);
+        if current != previous {
+            connection.execute_batch(&Mark { previous, current }.to_sql())?;
+        }
+        self.marked = Some(current);
+        Ok(previous)
+    }
+
+    /// Begins a new generation and empties the log into the file, so that the file differs from
+    /// every copy made before.
+    pub(super) fn begin_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let current = read_pragma(connection, "user_version")?;
+        connection.pragma_update(None, "user_version", current.cast_signed())?;
+        self.mark(connection)?;
+        truncate(connection)
+    }
+}
+
+impl Mark {
+    fn to_sql(self) -> String {
+        let (previous, current) = (self.previous.cast_signed(), self.current.cast_signed());
+        format!("pragma application_id = {previous}; pragma user_version = {current}")
+    }
+}
+
+/// Copies the log into the database and empties it. Does nothing while a reader needs the log.
+pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(TRUNCATE_TIMEOUT)?;
+    let truncated = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    truncated
+}
+
+/// Checks that the log beside a file, if any, belongs to it.
+///
+/// # Errors
+/// If the log belongs to another file. The text says how to continue.
+pub(super) fn check(database: &Path) -> Result<(), String> {
+    let wal = Wal::of(database);
+    loop {
+        let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
+            return Ok(());
+        };
+        // A file that cannot be read alone was being copied into when the disk became full or the
+        // process was killed. Only its log completes it.
+        let Some(file) = file_generation(database) else { return Ok(()) };
+        if [mark.current, mark.previous].contains(&file) {
+            return Ok(());
+        }
+        // Read again: another process may have written in between.
+        if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
+            let name = wal.path.display();
+            return Err(format!(
+                "{name} belongs to another file: {} was replaced after a server or command had \
+                 been killed. To use the file as it is, move away {name} and the file with the \
+                 ending -shm; to use the state before, put back the replaced file",
+                database.display()
+            ));
+        }
+    }
+}
+
+/// The generation in the header of the database file itself, without the log: 0 if the file is
+/// missing, `None` if it is not a whole database.
+fn file_generation(database: &Path) -> Option<u32> {
+    if !database.exists() {
+        return Some(0);
+    }
+    // Not read directly: closing the file would release the locks of another connection of this
+    // process.
+    let connection = open_without_log(database).ok()?;
+    read_pragma(&connection, "user_version").ok()
+}
+
+/// Opens a database file for reading as if it had no log.
+pub(crate) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
+    let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
+    let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags)
+}
+
+impl Wal {
+    /// Finds the mark of the log's generation. `None` if the log is missing, empty or not marked.
+    fn read_mark(&self) -> io::Result<Option<Mark>> {
+        let Ok(file) = File::open(&self.path) else { return Ok(None) };
+        let length = file.metadata()?.len();
+        if length < HEADER_BYTES {
+            return Ok(None);
+        }
+        let frame_bytes = FRAME_HEADER_BYTES + u64::from(read_u32(&file, 8)?);
+        let salts = [read_u32(&file, 16)?, read_u32(&file, 20)?];
+        let mut last_mark = None;
+        let mut frame = HEADER_BYTES;
+        while frame + frame_bytes <= length
+            && [read_u32(&file, frame + 8)?, read_u32(&file, frame + 12)?] == salts
+        {
+            if read_u32(&file, frame)? == 1 {
+                let page = frame + FRAME_HEADER_BYTES;
+                let mark = Mark {
+                    current: read_u32(&file, page + 60)?,
+                    previous: read_u32(&file, page + 68)?,
+                };
+                if mark.current == salts[1] {
+                    last_mark = Some(mark);
+                }
+            }
+            frame += frame_bytes;
+        }
+        Ok(last_mark)
+    }
+}
+
+fn read_u32(file: &File, offset: u64) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    file.read_exact_at(&mut bytes, offset)?;
+    Ok(u32::from_be_bytes(bytes))
+}
+
+fn read_pragma(connection: &Connection, name: &str) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, name, |row| row.get(0)).map(i32::cast_unsigned)
+}

@@ -1,0 +1,290 @@
+//! The writer thread: commits all queued batches as one transaction (group commit), then replies to
+//! each caller.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::wal::{self, Wal};
+use crate::StoreError;
+use crate::cache::Cache;
+use crate::engine::{Batch, Rows};
+use crate::invalidation::Invalidation;
+use crate::metrics::SqliteMetrics;
+
+/// A batch and the channel for its rows.
+pub(super) struct Job {
+    pub(super) batch: Batch,
+    pub(super) reply: oneshot::Sender<Outcome>,
+}
+
+type Outcome = Result<Vec<Rows>, StoreError>;
+
+/// Maximum number of batches in a transaction, to bound the latency of the first.
+const MAX_GROUP: usize = 1024;
+
+/// Interval of the checks for writes of other processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Interval of [`maintain`].
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Pages that are returned to the file system in one transaction: 4 MiB.
+const VACUUM_PAGES: i64 = 1024;
+
+/// Runs until the queue is closed and empty.
+pub(super) fn run(
+    connection: &Connection,
+    mut wal: Wal,
+    jobs: &Receiver<Job>,
+    cache: &Cache,
+    metrics: &SqliteMetrics,
+) {
+    let mut group = Vec::with_capacity(MAX_GROUP);
+    let mut last_version = data_version(connection);
+    let mut last_maintenance = Instant::now();
+    loop {
+        match jobs.recv_timeout(POLL_INTERVAL) {
+            Ok(job) => {
+                group.push(job);
+                group.extend(jobs.try_iter().take(MAX_GROUP - 1));
+                metrics.write_queue.dec_by(group.len());
+                metrics.commit_writes.observe(group.len() as u64);
+                let start = Instant::now();
+                let replies = commit(connection, &mut group, cache);
+                metrics.commits.observe_since(start);
+                for (reply, outcome) in replies {
+                    // Fails only if the caller dropped its future.
+                    drop(reply.send(outcome));
+                }
+                // Fails only if writing fails, which is reported to the next caller.
+                drop(wal.mark(connection));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let version = data_version(connection);
+        if version != last_version {
+            last_version = version;
+            cache.invalidate(&[Invalidation::Everything]);
+        }
+        if last_maintenance.elapsed() >= MAINTENANCE_INTERVAL {
+            drop(maintain(connection, &mut wal));
+            last_maintenance = Instant::now();
+        }
+    }
+}
+
+/// Keeps the files small: empties a large WAL, and returns free pages to the file system when they
+/// are more than a quarter of the database.
+fn maintain(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
+    if wal.bytes() > u64::from(wal::MAX_BYTES) {
+        wal::truncate(connection)?;
+    }
+    let pages = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    if pages("freelist_count")? > VACUUM_PAGES.max(pages("page_count")? / 4) {
+        connection.execute_batch(&format!("pragma incremental_vacuum({VACUUM_PAGES})"))?;
+    }
+    wal.mark(connection)
+}
+
+/// A number that changes when another connection has written, but not when this one has.
+fn data_version(connection: &Connection) -> Option<i64> {
+    let mut pragma = connection.prepare_cached("pragma data_version").ok()?;
+    pragma.query_row([], |row| row.get(0)).ok()
+}
+
+/// Writes a group in one transaction and returns the reply for each caller. A batch that fails is
+/// rolled back alone; if the whole transaction fails, every batch fails.
+fn commit(
+    connection: &Connection,
+    group: &mut Vec<Job>,
+    cache: &Cache,
+) -> Vec<(oneshot::Sender<Outcome>, Outcome)> {
+    for job in &*group {
+        cache.begin_write(&job.batch.invalidations);
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    let committed = (|| {
+        execute(connection, "begin immediate")?;
+        for job in &*group {
+            let outcome = write(connection, &job.batch)?;
+            if connection.is_autocommit() {
+                // SQLite rolled back the whole transaction, as it does when the disk is full.
+                return Err(outcome.err().unwrap_or(rusqlite::Error::ExecuteReturnedResults));
+            }
+            outcomes.push(outcome.map_err(|error| super::store_error(connection, &error)));
+        }
+        execute(connection, "commit")
+    })();
+    if committed.is_err() && !connection.is_autocommit() {
+        drop(execute(connection, "rollback"));
+    }
+    // Also after an error: the commit may take effect when the file is opened again.
+    for job in &*group {
+        cache.end_write(&job.batch.invalidations);
+    }
+    match committed {
+        Ok(()) => group.drain(..).map(|job| job.reply).zip(outcomes).collect(),
+        Err(error) => {
+            let error = super::store_error(connection, &error);
+            group.drain(..).map(|job| (job.reply, Err(error.clone()))).collect()
+        }
+    }
+}
+
+/// Runs the statements of one batch, all or none. An outer error means that the batch could not be
+/// rolled back, so nothing of the group may be committed.
+fn write(connection: &Connection, batch: &Batch) -> rusqlite::Result<rusqlite::Result<Vec<Rows>>> {
+    if let [statement] = &*batch.statements {
+        // A single statement is atomic without a savepoint.
+        return Ok(super::run(connection, statement).map(|rows| vec![rows]));
+    }
+    execute(connection, "savepoint batch")?;
+    let outcome: rusqlite::Result<Vec<Rows>> =
+        batch.statements.iter().map(|statement| super::run(connection, statement)).collect();
+    let is_rolled_back = outcome.as_ref().map_or(true, |rows| batch.is_rolled_back(rows));
+    if is_rolled_back && !connection.is_autocommit() {
+        execute(connection, "rollback to batch")?;
+    }
+    if !connection.is_autocommit() {
+        execute(connection, "release batch")?;
+    }
+    Ok(outcome)
+}
+
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{OnMissingRows, Statement, sql};
+
+    /// A connection with an empty table of unique numbers.
+    fn open_numbers() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("create table numbers (number integer primary key)").unwrap();
+        connection
+    }
+
+    fn insert(number: i64) -> Statement {
+        sql("insert into numbers values ($1) returning number", [number.into()])
+    }
+
+    fn job(statements: Vec<Statement>) -> Job {
+        Job { batch: Batch { statements, ..Batch::default() }, reply: oneshot::channel().0 }
+    }
+
+    fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {
+        let replies = commit(connection, &mut group, &Cache::new(1 << 20, true));
+        assert!(group.is_empty());
+        replies.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn stored(connection: &Connection) -> Vec<i64> {
+        let mut select = connection.prepare("select number from numbers order by number").unwrap();
+        select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_failed_batch_is_rolled_back_without_the_others_of_its_group() {
+        let connection = open_numbers();
+        let broken = || sql("insert into nowhere values (1)", []);
+        let outcomes = commit_all(
+            &connection,
+            vec![
+                job(vec![insert(1), insert(2)]),
+                job(vec![insert(3), insert(1), insert(4)]),
+                job(vec![insert(5)]),
+                job(vec![insert(5)]),
+                job(vec![insert(6), broken()]),
+                job(vec![broken()]),
+                job(vec![insert(3), insert(7)]),
+            ],
+        );
+        let succeeded: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(succeeded, [true, false, true, false, false, false, true]);
+        assert_eq!(stored(&connection), [1, 2, 3, 5, 7]);
+        assert!(connection.is_autocommit(), "the transaction ended");
+    }
+
+    #[test]
+    fn a_batch_that_requires_rows_is_rolled_back_without_them() {
+        let connection = open_numbers();
+        let delete = |number: i64| {
+            sql("delete from numbers where number = $1 returning number", [number.into()])
+        };
+        let requiring_rows = |statements| {
+            let batch =
+                Batch { statements, on_missing_rows: OnMissingRows::RollBack, ..Batch::default() };
+            Job { batch, reply: oneshot::channel().0 }
+        };
+        let outcomes = commit_all(
+            &connection,
+            vec![
+                requiring_rows(vec![insert(1), insert(2)]),
+                requiring_rows(vec![insert(3), delete(9), insert(4)]),
+                requiring_rows(vec![insert(5), delete(1)]),
+                job(vec![insert(6), delete(9)]),
+                requiring_rows(vec![insert(7), insert(7)]),
+            ],
+        );
+        let rows = |outcome: Outcome| -> Option<Vec<usize>> {
+            Some(outcome.ok()?.iter().map(Rows::len).collect())
+        };
+        let expected =
+            [Some(vec![1, 1]), Some(vec![1, 0, 1]), Some(vec![1, 1]), Some(vec![1, 0]), None];
+        assert!(outcomes.into_iter().map(rows).eq(expected));
+        assert_eq!(stored(&connection), [2, 5, 6]);
+    }
+
+    #[test]
+    fn when_the_transaction_fails_every_batch_fails() {
+        let connection = open_numbers();
+        // SQLite rolls back the transaction in the same way when the disk is full.
+        let rollback = sql("rollback", []);
+        let outcomes = commit_all(
+            &connection,
+            vec![job(vec![insert(1)]), job(vec![rollback]), job(vec![insert(2)])],
+        );
+        assert!(outcomes.iter().all(Result::is_err));
+        assert_eq!(stored(&connection), [0; 0]);
+        assert!(
+            commit_all(&connection, vec![job(vec![insert(1)])])[0].is_ok(),
+            "the writer continues"
+        );
+        assert_eq!(stored(&connection), [1]);
+    }
+
+    /// The commit may have reached the disk although it reported an error.
+    #[test]
+    fn a_failed_transaction_invalidates_the_cache_like_a_successful_one() {
+        let connection = open_numbers();
+        let cache = Cache::new(1 << 20, true);
+        for (statement, is_ok) in [(insert(1), true), (sql("rollback", []), false)] {
+            let epoch = cache.accounts.epoch("alice");
+            cache.accounts.insert("alice".into(), 7, epoch);
+            assert_eq!(cache.accounts.get("alice"), Some(7));
+            let mut job = job(vec![statement]);
+            job.batch.invalidations.push(Invalidation::Everything);
+            let outcomes = commit(&connection, &mut vec![job], &cache);
+            assert_eq!(outcomes[0].1.is_ok(), is_ok);
+            assert_eq!(cache.accounts.get("alice"), None);
+            cache.accounts.insert("alice".into(), 7, epoch);
+            let read_before = cache.accounts.get("alice");
+            assert_eq!(read_before, None, "a value read before the write is not cached");
+        }
+    }
+
+    #[test]
+    fn an_error_keeps_its_text() {
+        let error = rusqlite::Error::InvalidParameterName("$9".to_owned());
+        let copy = super::super::store_error(&open_numbers(), &error).to_string();
+        assert!(copy.contains(&error.to_string()));
+        assert!(!copy.contains("path"));
+    }
+}

@@ -1,0 +1,170 @@
+//! For tests: a fresh database for each, on either engine, and a PostgreSQL with faults.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod pooled;
+mod proxy;
+mod tls;
+
+use std::fs::{self, File};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jiff::Timestamp;
+use tempfile::TempDir;
+use test_engines::shared::postgres_url;
+
+pub use self::pooled::PooledDatabase;
+pub use self::proxy::{Faults, PostgresProxy};
+pub use self::tls::{Authority, TlsPostgres};
+use crate::{Database, Options, Store};
+
+/// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
+/// until the server of the test run stops.
+pub struct TestDatabase {
+    /// The database.
+    pub database: Database,
+    _folder: Option<TempDir>,
+}
+
+impl TestDatabase {
+    /// An empty SQLite database in a temporary directory.
+    pub fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
+        Self { database, _folder: Some(folder) }
+    }
+
+    /// An empty database on the PostgreSQL server of `BELFRY_TEST_POSTGRES`; `None` if it is unset.
+    pub async fn postgres() -> Option<Self> {
+        let server = postgres_url()?;
+        let url = new_database(&server, "").await;
+        Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
+    }
+
+    /// The same PostgreSQL database, for another node.
+    pub fn share(&self) -> Self {
+        assert!(self.url().is_some(), "SQLite is for one node");
+        Self { database: self.database.clone(), _folder: None }
+    }
+
+    /// Opens a store on this database. Each call is like another node.
+    pub async fn open(&self) -> Store {
+        self.open_with(options().cache_bytes).await
+    }
+
+    /// Like `open`, with a cache of this size.
+    pub async fn open_with(&self, cache_bytes: usize) -> Store {
+        let options = Options { cache_bytes, ..options() };
+        let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
+        if let Some(folder) = std::env::var_os("BELFRY_RECORD") {
+            store.record_statements(recording(folder.as_ref()));
+        }
+        store
+    }
+
+    /// The URL for `--database`; `None` for SQLite.
+    pub fn url(&self) -> Option<&str> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(url) => Some(url.reveal()),
+        }
+    }
+}
+
+/// A new file for the statements of the current test, which the test `collect_recorded_statements` collects.
+fn recording(folder: &Path) -> File {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default().replace("::", ".");
+    fs::create_dir_all(folder).unwrap();
+    File::create(folder.join(test)).unwrap()
+}
+
+/// Options with few connections, because many tests share one server.
+pub fn options() -> Options {
+    Options { connections: NonZeroUsize::new(4).unwrap(), ..Options::default() }
+}
+
+/// Connects to a PostgreSQL database without TLS.
+pub async fn connect(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Runs SQL that is not one of the store's statements.
+pub async fn execute(database: &TestDatabase, sql: &str) {
+    match &database.database {
+        Database::Sqlite(path) => {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+        }
+        Database::Postgres(url) => connect(url.reveal()).await.batch_execute(sql).await.unwrap(),
+    }
+}
+
+/// The newest migration of this release.
+pub async fn newest(database: &TestDatabase) -> i64 {
+    drop(database.open().await);
+    let newest = "select max(number) from migrations";
+    match &database.database {
+        Database::Sqlite(path) => {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            connection.query_row(newest, [], |row| row.get(0)).unwrap()
+        }
+        Database::Postgres(url) => {
+            connect(url.reveal()).await.query_one(newest, &[]).await.unwrap().get(0)
+        }
+    }
+}
+
+/// What a newer release does to the schema.
+pub fn next_migration(compatible_from: i64) -> String {
+    format!(
+        "alter table accounts add column note text; create table notes (id bigint primary key);\
+         insert into migrations values (1000, 0);\
+         insert into migration_compatibility values (1000, {compatible_from});"
+    )
+}
+
+/// Creates a database with these options and returns its URL.
+pub async fn new_database(server: &str, options: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let client = connect(server).await;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("belfry_{}_{count}", std::process::id());
+    // From template0, because template1 cannot be copied concurrently.
+    let create = format!("create database {name} template template0 {options}");
+    client.batch_execute(&create).await.unwrap();
+    let mut url = url::Url::parse(server).unwrap();
+    url.set_path(&name);
+    url.into()
+}
+
+/// Defines the tests `sqlite::case` and `postgres::case` for every case. A case gets what the function
+/// `start` makes of a new database.
+#[macro_export]
+macro_rules! on_both_engines {
+    ($start:path: $($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let database = $crate::test_support::TestDatabase::sqlite();
+                    super::$case($start(database).await).await;
+                }
+            )*
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    if let Some(database) = $crate::test_support::TestDatabase::postgres().await {
+                        super::$case($start(database).await).await;
+                    }
+                }
+            )*
+        }
+    };
+}

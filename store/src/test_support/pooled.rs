@@ -1,0 +1,34 @@
+//! A database behind PgBouncer.
+
+#![expect(clippy::doc_markdown, reason = "PgBouncer is a name")]
+
+use test_engines::shared::report_skipped;
+use test_engines::{EngineError, PgBouncer};
+
+use super::TestDatabase;
+
+/// A database behind a PgBouncer, and the direct way to it.
+pub struct PooledDatabase {
+    /// The database without PgBouncer.
+    pub direct: TestDatabase,
+    /// The URL of the database through PgBouncer.
+    pub url: String,
+    _pooler: PgBouncer,
+}
+
+impl PooledDatabase {
+    /// Starts a PgBouncer with this pool mode. `None` where it is not installed.
+    pub async fn start(pool_mode: &str) -> Option<Self> {
+        let direct = TestDatabase::postgres().await?;
+        let mut url = url::Url::parse(direct.url().unwrap()).unwrap();
+        let pooler = match PgBouncer::start(url.port().unwrap(), pool_mode) {
+            Err(EngineError::Missing(_)) => {
+                report_skipped("PgBouncer", "run `cargo xtask test`, which installs it");
+                return None;
+            }
+            started => started.unwrap(),
+        };
+        url.set_port(Some(pooler.port)).unwrap();
+        Some(Self { direct, url: url.into(), _pooler: pooler })
+    }
+}

@@ -1,0 +1,93 @@
+//! A PostgreSQL with TLS and a private certificate authority.
+
+use std::fs;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
+};
+use tempfile::TempDir;
+use test_engines::Postgres;
+use test_engines::shared::postgres_url;
+
+/// A certificate and its key, in PEM.
+type Pair = (String, String);
+
+/// A certificate authority.
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    /// A new authority with this name.
+    pub fn new(name: &str) -> Self {
+        let mut params = params(name, Vec::new());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// Its certificate.
+    pub fn pem(&self) -> String {
+        self.0.as_ref().pem()
+    }
+
+    /// A certificate for a host name.
+    pub fn issue(&self, name: &str) -> Pair {
+        let key = KeyPair::generate().unwrap();
+        let params = params(name, vec![name.to_owned()]);
+        (params.signed_by(&key, &self.0).unwrap().pem(), key.serialize_pem())
+    }
+}
+
+fn params(subject: &str, names: Vec<String>) -> CertificateParams {
+    let mut params = CertificateParams::new(names).unwrap();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, subject);
+    params
+}
+
+/// A PostgreSQL with a certificate for localhost, and a directory with files for its clients.
+pub struct TlsPostgres {
+    /// The server.
+    pub postgres: Postgres,
+    /// It issued the certificate of the server.
+    pub authority: Authority,
+    /// The files of its clients.
+    pub files: TempDir,
+}
+
+/// All users must use TLS; `certified` must also show a certificate.
+const ACCESS: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
+                      hostssl all belfry 127.0.0.1/32 trust\n\
+                      host all postgres 127.0.0.1/32 trust\n";
+
+impl TlsPostgres {
+    /// Starts it. `None` where tests of PostgreSQL are not run.
+    pub async fn start() -> Option<Self> {
+        postgres_url()?;
+        let authority = Authority::new("Belfry");
+        let (certificate, key) = authority.issue("localhost");
+        let files = [
+            ("server.crt", certificate.as_str()),
+            ("server.key", &key),
+            ("root.crt", &authority.pem()),
+            ("pg_hba.conf", ACCESS),
+        ];
+        let options = ["ssl=on", "ssl_ca_file=root.crt"];
+        let postgres = Postgres::start_with(&files, &options).unwrap();
+        let (client, connection) =
+            tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let users = "create role belfry superuser login; create role certified superuser login";
+        client.batch_execute(users).await.unwrap();
+        let files = tempfile::tempdir().unwrap();
+        fs::write(files.path().join("ca.pem"), authority.pem()).unwrap();
+        fs::write(files.path().join("other.pem"), Authority::new("Other").pem()).unwrap();
+        fs::write(files.path().join("same-name.pem"), Authority::new("Belfry").pem()).unwrap();
+        Some(Self { postgres, authority, files })
+    }
+
+    /// A URL with these parameters, in which `FILES` is the directory of the client's files.
+    pub fn url(&self, user: &str, host: &str, parameters: &str) -> String {
+        let url = self.postgres.url().replace("postgres@127.0.0.1", &format!("{user}@{host}"));
+        let parameters = parameters.replace("FILES", self.files.path().to_str().unwrap());
+        format!("{url}?{parameters}")
+    }
+}

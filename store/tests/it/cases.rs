@@ -1,0 +1,178 @@
+//! The cases of the conformance list by area, and their test data.
+
+pub(super) mod access;
+pub(super) mod account_import;
+pub(super) mod account_security;
+pub(super) mod accounts;
+pub(super) mod admins;
+pub(super) mod apps;
+pub(super) mod audit;
+pub(super) mod codes;
+pub(super) mod deletion;
+pub(super) mod last_use;
+pub(super) mod requests;
+pub(super) mod retention;
+pub(super) mod rule_writes;
+pub(super) mod rulesets;
+pub(super) mod sessions;
+pub(super) mod timed_rules;
+pub(super) mod tokens;
+pub(super) mod whole;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::grant::{Binding, Grant};
+use belfry_core::oauth::redirect::RedirectUri;
+use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
+use belfry_core::user_agent::UserAgent;
+use belfry_store::{
+    Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
+    Store, StoredApp,
+};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+/// Number of tasks in a concurrent case.
+pub(super) const MANY: i64 = 64;
+
+pub(super) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// The stored form of a secret that is derived from a name.
+pub(super) fn hashed(name: &str) -> HashedSecret {
+    let digest = Sha256Digest::of(name).to_text();
+    let mut random = [0; SplitToken::RANDOM_BYTES];
+    random.copy_from_slice(&digest.as_bytes()[..SplitToken::RANDOM_BYTES]);
+    SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed()
+}
+
+/// The password hash of every test account.
+pub(super) const PASSWORD: &str = "$argon2id$…";
+
+pub(super) fn account(id: i64, name: &str) -> Account {
+    Account {
+        id,
+        name: name.to_owned(),
+        email: Some(format!("{name}@example.org")),
+        unverified_email: None,
+        password: PASSWORD.to_owned(),
+        role: Role::User,
+        created_at: at(1_700_000_000),
+        signed_in_at: None,
+        disabled_at: None,
+        delete_at: None,
+    }
+}
+
+pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
+    let uris = ["tusky://oauth", "https://tusky.app/cb"];
+    let details = AppDetails {
+        name: "Tusky".to_owned(),
+        website: Some("https://tusky.app".to_owned()),
+        redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
+        scopes: "read write push".parse().unwrap(),
+    };
+    StoredApp {
+        app: App { id, client_id: client_id.to_owned(), details },
+        secrets: hashed("client secret").into(),
+        created_at: at(1_700_000_000),
+        retained_at: None,
+        last_used_at: None,
+        disabled_at: None,
+    }
+}
+
+/// A grant by account 7 to app 1, which expires at second 600.
+pub(super) fn grant() -> Grant {
+    Grant {
+        app_id: 1,
+        account_id: 7,
+        scopes: "read push".parse().unwrap(),
+        binding: Binding { redirect_uri: "tusky://oauth".to_owned(), challenge: None },
+        expires_at: at(600),
+    }
+}
+
+/// A token of app 1, issued for an account or for the app itself.
+pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
+    NewToken {
+        secret: hashed(secret),
+        app_id: 1,
+        account_id: account,
+        scopes: "read push".parse().unwrap(),
+        created_at: at(1_700_000_000),
+        expires_at: None,
+    }
+}
+
+/// Adds app 1 and account 7, named alice.
+pub(super) async fn with_alice(store: &Store) {
+    add_app(store, &app(1, "client")).await;
+    store.add_account(&account(7, "alice")).await.unwrap();
+}
+
+/// A session that was last used at second 1 and expires at this second.
+pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
+    let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
+    Session {
+        account_id,
+        created_at,
+        seen_at,
+        expires_at,
+        lang: None,
+        browser: UserAgent::default(),
+    }
+}
+
+/// Adds a session with the password hash of every test account.
+pub(super) async fn add_session(store: &Store, secret: HashedSecret, session: &Session) {
+    let outcome = store.add_session(secret, session, PASSWORD).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::SignedIn);
+}
+
+/// Adds the app and asserts that its ids were free.
+pub(super) async fn add_app(store: &Store, app: &StoredApp) {
+    assert_eq!(store.add_app(app).await.unwrap(), AddAppOutcome::Added);
+}
+
+/// Returns a session of an account; adds the account and the session if they are missing.
+pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
+    let secret = hashed(&format!("session of {id}"));
+    // Fails if the account exists.
+    let _ = store.add_account(&account(id, &format!("person_{id}"))).await;
+    if store.session(secret, at(1)).await.unwrap().is_none() {
+        add_session(store, secret, &session(id, 1_800_000_000)).await;
+    }
+    secret
+}
+
+/// Redeems a code at second 20 and returns whether it was redeemable.
+pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
+    match store.redeem_code(hashed(code).lookup, hashed(token), at(20), None).await {
+        Ok(()) => true,
+        Err(RedeemError::Store(error)) => panic!("{error}"),
+        Err(RedeemError::AlreadyRedeemed(_) | RedeemError::NotRedeemable) => false,
+    }
+}
+
+/// Issues a code in a session of the grant's account.
+pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
+    let session = session_of(store, grant.account_id).await.lookup;
+    let consent = Consent { session, implied_at: None };
+    let outcome = store.add_code(hashed(secret), grant, consent).await.unwrap();
+    assert_eq!(outcome, CodeOutcome::Issued);
+}
+
+/// Runs [`MANY`] tasks concurrently and returns their results.
+pub(super) async fn run_concurrently<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    store: Store,
+    task: impl Fn(Arc<Store>, i64) -> F,
+) -> (Arc<Store>, Vec<T>) {
+    let store = Arc::new(store);
+    let tasks: JoinSet<T> = (0..MANY).map(|index| task(Arc::clone(&store), index)).collect();
+    (store, tasks.join_all().await)
+}

@@ -1,0 +1,153 @@
+//! Conformance cases for the apps with access to an account.
+
+use belfry_core::oauth::grant::Grant;
+use belfry_store::{AuthorizedApp, NewToken, Store};
+
+use super::{add_app, at, grant, hashed, issue_code, run_concurrently, token, with_alice};
+
+/// Adds the apps 1 and 2, and account 7.
+async fn with_two_apps(store: &Store) {
+    with_alice(store).await;
+    let mut two = super::app(2, "other");
+    "Other".clone_into(&mut two.app.details.name);
+    two.app.details.website = None;
+    add_app(store, &two).await;
+}
+
+async fn issue(store: &Store, secret: &str, app: i64, account: Option<i64>) {
+    store.add_token(&NewToken { app_id: app, ..token(secret, account) }).await.unwrap();
+}
+
+fn code(app: i64, account: i64) -> Grant {
+    Grant { app_id: app, account_id: account, ..grant() }
+}
+
+async fn apps(store: &Store, account: i64, now: i64) -> Vec<i64> {
+    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|it| it.app_id).collect()
+}
+
+pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
+    with_two_apps(&store).await;
+    assert!(apps(&store, 7, 1).await.is_empty());
+    issue(&store, "one", 1, Some(7)).await;
+    let expiring = NewToken { app_id: 2, expires_at: Some(at(100)), ..token("two", Some(7)) };
+    store.add_token(&expiring).await.unwrap();
+    issue(&store, "app only", 2, None).await;
+    issue(&store, "other account", 1, Some(8)).await;
+
+    assert_eq!(apps(&store, 7, 99).await, [1, 2]);
+    assert_eq!(apps(&store, 7, 100).await, [1]);
+    store.set_app_disabled_at(1, Some(at(1))).await.unwrap();
+    assert_eq!(apps(&store, 7, 99).await, [2]);
+    store.set_app_disabled_at(1, None).await.unwrap();
+    store.revoke_token(hashed("one").lookup, at(1)).await.unwrap();
+    assert_eq!(apps(&store, 7, 99).await, [2]);
+}
+
+pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_first_time(
+    store: Store,
+) {
+    with_two_apps(&store).await;
+    for (secret, scopes, created_at) in
+        [("a", "read", 30), ("b", "push", 20), ("c", "read", 10), ("d", "write", 5)]
+    {
+        let (scopes, created_at) = (scopes.parse().unwrap(), at(created_at));
+        let new = NewToken { scopes, created_at, ..token(secret, Some(7)) };
+        store.add_token(&new).await.unwrap();
+    }
+    store.revoke_token(hashed("d").lookup, at(40)).await.unwrap();
+    let expected = AuthorizedApp {
+        app_id: 1,
+        client_id: "client".to_owned(),
+        name: "Tusky".to_owned(),
+        website: Some("https://tusky.app".to_owned()),
+        scopes: "push read".parse().unwrap(),
+        since: at(10),
+        tokens: 3,
+    };
+    let apps = store.authorized_apps(7, at(50)).await.unwrap();
+    assert_eq!(apps[0].scopes.to_string(), "push read");
+    assert_eq!(apps, [expected]);
+}
+
+pub(crate) async fn revoking_access_revokes_the_tokens_at_once_and_nothing_else(store: Store) {
+    with_two_apps(&store).await;
+    store.add_account(&super::account(8, "bob")).await.unwrap();
+    let others = [("other app", 2, Some(7)), ("other", 1, Some(8)), ("app only", 1, None)];
+    for (secret, app, account) in others.into_iter().chain([("a", 1, Some(7)), ("b", 1, Some(7))]) {
+        issue(&store, secret, app, account).await;
+        // Fills the cache.
+        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+    }
+    let expired = NewToken { expires_at: Some(at(5)), ..token("expired", Some(7)) };
+    store.add_token(&expired).await.unwrap();
+    store.revoke_token(hashed("b").lookup, at(9)).await.unwrap();
+
+    assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), 1, "one was still valid");
+
+    let revoked = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
+    assert_eq!(revoked("a").await, Some(at(10)));
+    assert_eq!(revoked("b").await, Some(at(9)), "the time of the first revocation");
+    for (secret, ..) in others {
+        assert_eq!(revoked(secret).await, None, "{secret}");
+    }
+    assert_eq!((apps(&store, 7, 11).await, apps(&store, 8, 11).await), (vec![2], vec![1]));
+}
+
+pub(crate) async fn revoking_access_deletes_codes_that_are_not_redeemed(store: Store) {
+    with_two_apps(&store).await;
+    for (secret, app, account) in
+        [("a", 1, 7), ("redeemed", 1, 7), ("other app", 2, 7), ("b", 1, 8)]
+    {
+        issue_code(&store, secret, &code(app, account)).await;
+    }
+    let redeem =
+        async |secret: &str| super::redeem(&store, secret, &format!("token of {secret}")).await;
+    assert!(redeem("redeemed").await);
+
+    assert_eq!(store.revoke_access(7, 1, at(20)).await.unwrap(), 1);
+
+    assert!(!redeem("a").await);
+    assert!(redeem("other app").await && redeem("b").await);
+    // The token of a redeemed code remains, so that a replay can be detected.
+    let redeemed = store.code(hashed("redeemed")).await.unwrap().unwrap();
+    assert_eq!(redeemed.token, Some(hashed("token of redeemed").lookup));
+}
+
+pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Store) {
+    with_two_apps(&store).await;
+    issue(&store, "t", 1, Some(7)).await;
+    for (account, app) in [(8, 1), (7, 2), (7, 99), (0, 0), (i64::MIN, i64::MAX)] {
+        assert_eq!(store.revoke_access(account, app, at(10)).await.unwrap(), 0);
+    }
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
+    for revoked in [1, 0, 0] {
+        assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), revoked);
+    }
+}
+
+pub(crate) async fn no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token(
+    store: Store,
+) {
+    with_two_apps(&store).await;
+    for index in 0..super::MANY {
+        issue_code(&store, &format!("c{index}"), &code(1, 7)).await;
+    }
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        if index == super::MANY / 2 {
+            store.revoke_access(7, 1, at(20)).await.unwrap();
+            return;
+        }
+        let token = format!("t{index}");
+        if super::redeem(&store, &format!("c{index}"), &token).await {
+            // Fills the cache concurrently with the invalidation.
+            store.token(hashed(&token)).await.unwrap();
+        }
+    })
+    .await;
+    assert!(apps(&store, 7, 21).await.is_empty());
+    for index in 0..super::MANY {
+        let token = store.token(hashed(&format!("t{index}"))).await.unwrap();
+        assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");
+    }
+}

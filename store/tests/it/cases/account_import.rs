@@ -1,0 +1,123 @@
+//! Importing many accounts.
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_store::{
+    Account, AccountImport, AccountListFilter, AddAccountError, AuditFilter, SerializedDocument,
+    Store, StoreError,
+};
+
+use super::{account, at, run_concurrently, with_alice};
+
+/// A time later than that of the test accounts.
+const NOW: i64 = 1_800_000_000;
+
+/// A document with one rule.
+fn document(scope: &str, id: &str) -> Document {
+    let mut document = Document::new(scope.parse::<RuleScope>().unwrap());
+    let rule = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    document.put(RuleKind::Room, id.parse().unwrap(), rule, Position::default()).unwrap();
+    document
+}
+
+/// An account with a global ruleset and one of a device.
+fn import(name: &str) -> AccountImport {
+    let documents = [document("global", name), document("device/phone", "other")];
+    let rulesets = documents.into_iter().map(SerializedDocument::new).collect();
+    AccountImport { account: account(0, name), rulesets }
+}
+
+async fn rules_of(store: &Store, account: i64) -> Vec<Document> {
+    store.rulesets(account, at(5)).await.unwrap().documents().cloned().collect()
+}
+
+/// More accounts than a transaction of the command has.
+pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Store) {
+    let names: Vec<String> = (0..600).map(|number| format!("n{number:03}")).collect();
+    let imports = names.iter().map(|name| import(name)).collect();
+    let outcomes = store.import_accounts(at(NOW), imports).await.unwrap();
+    assert_eq!(outcomes.len(), 600);
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    let added = store.accounts(&AccountListFilter::default(), "", 1000).await.unwrap();
+    assert!(added.is_sorted_by_key(|account| account.id), "ids are in the order of the list");
+    assert_eq!(
+        added.iter().map(|account| &account.name).collect::<Vec<_>>(),
+        names.iter().collect::<Vec<_>>()
+    );
+    for added in [&added[0], &added[599]] {
+        assert_eq!(*added, account(added.id, &added.name));
+        let documents = [document("device/phone", "other"), document("global", &added.name)];
+        assert_eq!(rules_of(&store, added.id).await, documents);
+    }
+    assert!(store.import_accounts(at(NOW), Vec::new()).await.unwrap().is_empty());
+}
+
+pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store) {
+    with_alice(&store).await;
+    store.add_account(&account(8, "gone")).await.unwrap();
+    store.delete_account(8, at(50)).await.unwrap();
+    let same_name = AccountImport {
+        account: Account { email: None, password: "other".to_owned(), ..account(0, "alice") },
+        ..import("alice")
+    };
+    let same_email = AccountImport {
+        account: Account { email: Some("alice@example.org".to_owned()), ..account(0, "bob") },
+        ..import("bob")
+    };
+    let imports = vec![import("carol"), same_name, same_email, import("gone"), import("dave")];
+    let outcomes = store.import_accounts(at(NOW), imports).await.unwrap();
+    let [carol, same_name, same_email, reserved, dave] = &outcomes[..] else { panic!() };
+    assert!(carol.is_ok() && dave.is_ok());
+    assert!(matches!(same_name, Err(AddAccountError::NameTaken)));
+    assert!(matches!(same_email, Err(AddAccountError::EmailTaken)));
+    assert!(matches!(reserved, Err(AddAccountError::NameReserved)));
+    assert_eq!(store.account(7).await.unwrap(), Some(account(7, "alice")));
+    assert_eq!(rules_of(&store, 7).await, []);
+    let names: Vec<String> = store
+        .accounts(&AccountListFilter::default(), "", 10)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|account| account.name)
+        .collect();
+    assert_eq!(names, ["alice", "carol", "dave"]);
+}
+
+pub(crate) async fn every_imported_account_has_its_event(store: Store) {
+    with_alice(&store).await;
+    let detail = Some("import".to_owned());
+    let event = AuditEntry { detail, ..AuditEntry::of_command(at(NOW), AuditKind::AccountAdd) };
+    let imports = ["alice", "bob", "carol"].map(import).into();
+    store.audited([event]).import_accounts(at(NOW), imports).await.unwrap();
+    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    let mut events: Vec<_> = events
+        .into_iter()
+        .map(|event| (event.account.unwrap(), event.kind, event.detail.unwrap()))
+        .collect();
+    events.sort();
+    let expected = ["bob", "carol"].map(|name| [name, "account_add", "import"].map(str::to_owned));
+    assert_eq!(events, expected.map(|[name, kind, detail]| (name, kind, detail)));
+}
+
+pub(crate) async fn of_concurrent_imports_of_an_account_one_adds_it(store: Store) {
+    let (store, outcomes) = run_concurrently(store, |store, _| async move {
+        let imports = ["alice", "bob"].map(import).into();
+        store.import_accounts(at(NOW), imports).await.unwrap()
+    })
+    .await;
+    let added = |index: usize| outcomes.iter().filter(|outcome| outcome[index].is_ok()).count();
+    assert_eq!((added(0), added(1)), (1, 1));
+    for account in store.accounts(&AccountListFilter::default(), "", 10).await.unwrap() {
+        assert_eq!(rules_of(&store, account.id).await.len(), 2);
+    }
+}
+
+pub(crate) async fn an_import_with_text_that_cannot_be_stored_adds_nothing(store: Store) {
+    let nul = AccountImport {
+        account: Account { password: "a\0".to_owned(), ..account(0, "bob") },
+        ..import("bob")
+    };
+    let failed = store.import_accounts(at(NOW), vec![import("alice"), nul]).await;
+    assert_eq!(failed.unwrap_err(), StoreError::Nul);
+    assert_eq!(store.accounts(&AccountListFilter::default(), "", 10).await.unwrap(), []);
+}

@@ -1,0 +1,301 @@
+//! Conformance cases for the security of an account: its password, sessions and tokens, and its
+//! deletion by its owner.
+
+use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::grant::Grant;
+use belfry_core::user_agent::UserAgent;
+use belfry_store::{
+    Account, AccountSession, AccountToken, AccountUpdate, AuditFilter, NewToken, RetentionSettings,
+    Session, Store, SweepOutcome, UpdateOutcome,
+};
+
+use super::last_use::use_token;
+use super::{
+    PASSWORD, account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently,
+    session, token, with_alice,
+};
+
+const NOW: i64 = 1_800_000_000;
+const DAY: i64 = 86_400;
+
+async fn with_alice_and_bob(store: &Store) -> [Account; 2] {
+    with_alice(store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    [account(7, "alice"), account(8, "bob")]
+}
+
+fn audited(store: &Store, kind: AuditKind) -> Store {
+    store.audited([AuditEntry::of_command(at(NOW), kind)])
+}
+
+/// The kinds and counts of the events of an account.
+async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
+    let filter = AuditFilter { account: Some(account), ..AuditFilter::default() };
+    let events = store.audit_events(filter, 100).await.unwrap();
+    events.into_iter().map(|event| (event.kind, event.count)).collect()
+}
+
+pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_session(
+    store: Store,
+) {
+    let [alice, _] = with_alice_and_bob(&store).await;
+    for (name, id) in [("this", 7), ("other", 7), ("bob", 8)] {
+        add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
+        store.add_token(&token(name, Some(id))).await.unwrap();
+        assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
+        let expires_at = at(NOW + DAY);
+        issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
+    }
+    let changing = audited(&store, AuditKind::PasswordChange);
+    let change = async |verified: &Account, new: &str| {
+        changing.change_password(verified, new, hashed("this").lookup, at(NOW)).await.unwrap()
+    };
+    // Whoever verified another password changes nothing.
+    let stale = Account { password: "stale".to_owned(), ..alice.clone() };
+    assert_eq!(change(&stale, "new").await, UpdateOutcome::NotFound);
+    for name in ["this", "other", "bob"] {
+        assert!(store.session(hashed(name), at(NOW)).await.unwrap().is_some(), "{name}");
+        assert!(store.code(hashed(name)).await.unwrap().is_some(), "{name}");
+        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        assert_eq!(token.revoked_at, None, "{name}");
+    }
+    assert_eq!(events(&store, 7).await, []);
+
+    assert_eq!(change(&alice, "new").await, UpdateOutcome::Updated);
+    assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
+    for (name, session, access) in
+        [("this", true, false), ("other", false, false), ("bob", true, true)]
+    {
+        let found = store.session(hashed(name), at(NOW)).await.unwrap();
+        assert_eq!(found.is_some(), session, "{name}");
+        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), access, "{name}");
+        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        assert_eq!(token.revoked_at.is_none(), access, "{name}");
+    }
+    assert_eq!(events(&store, 7).await, [("password_change".to_owned(), 1)]);
+}
+
+pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Store) {
+    let [alice, _] = with_alice_and_bob(&store).await;
+    let (store, changed) = run_concurrently(store, move |store, index| {
+        let alice = alice.clone();
+        async move {
+            let new = format!("new {index}");
+            let outcome = store.change_password(&alice, &new, hashed("s").lookup, at(NOW)).await;
+            (outcome.unwrap() == UpdateOutcome::Updated).then_some(new)
+        }
+    })
+    .await;
+    let changed: Vec<String> = changed.into_iter().flatten().collect();
+    assert_eq!(changed, [store.account(7).await.unwrap().unwrap().password]);
+}
+
+pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(store: Store) {
+    with_alice_and_bob(&store).await;
+    let browser = UserAgent::from_text("Firefox/Linux");
+    for (name, id, seen_at, expires_at) in [
+        ("a", 7, 10, 100),
+        ("b", 7, 30, 100),
+        ("c", 7, 20, 100),
+        ("old", 7, 5, 50),
+        ("d", 8, 9, 100),
+    ] {
+        let new = Session { seen_at: at(seen_at), browser, ..session(id, expires_at) };
+        add_session(&store, hashed(name), &new).await;
+    }
+    assert_eq!(store.session(hashed("a"), at(60)).await.unwrap().unwrap().browser, browser);
+    let expected = |name: &str, seen_at| AccountSession {
+        lookup: hashed(name).lookup,
+        created_at: at(1),
+        seen_at: at(seen_at),
+        expires_at: at(100),
+        browser,
+    };
+    let all = [expected("b", 30), expected("c", 20), expected("a", 10)];
+    assert_eq!(store.sessions_of(7, at(60), 10).await.unwrap(), all);
+    assert_eq!(store.sessions_of(7, at(60), 2).await.unwrap(), all[..2]);
+    assert_eq!(store.sessions_of(7, at(100), 10).await.unwrap(), []);
+}
+
+pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
+    with_alice_and_bob(&store).await;
+    for (name, id) in [("this", 7), ("other", 7), ("third", 7), ("bob", 8)] {
+        add_session(&store, hashed(name), &session(id, 100)).await;
+    }
+    add_session(&store, hashed("expired"), &session(7, 40)).await;
+    let ending = audited(&store, AuditKind::SignOut);
+    let end = async |name: &str| ending.end_session_of(7, hashed(name).lookup).await.unwrap();
+    assert_eq!(end("bob").await, UpdateOutcome::NotFound);
+    assert_eq!(end("nobody").await, UpdateOutcome::NotFound);
+    assert_eq!(events(&store, 7).await, []);
+    assert_eq!(end("other").await, UpdateOutcome::Updated);
+    assert_eq!(end("other").await, UpdateOutcome::NotFound);
+    assert_eq!(events(&store, 7).await, [("sign_out".to_owned(), 1)]);
+
+    add_session(&store, hashed("fourth"), &session(7, 100)).await;
+    let this = hashed("this").lookup;
+    assert_eq!(ending.end_other_sessions(7, this, at(50)).await.unwrap(), 2);
+    assert_eq!(ending.end_other_sessions(7, this, at(50)).await.unwrap(), 0);
+    for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
+        let found = store.session(hashed(name), at(50)).await.unwrap();
+        assert_eq!(found.is_some(), remains, "{name}");
+    }
+    let expected = [("sign_out".to_owned(), 1), ("sign_out".to_owned(), 2)];
+    let mut recorded = events(&store, 7).await;
+    recorded.sort();
+    assert_eq!(recorded, expected);
+    assert_eq!(events(&store, 8).await, []);
+}
+
+pub(crate) async fn tokens_are_listed_by_app_the_last_used_first(store: Store) {
+    with_alice_and_bob(&store).await;
+    for (id, name) in [(2, "second"), (3, "disabled")] {
+        add_app(&store, &app(id, name)).await;
+    }
+    for (name, app_id, id, created_at, expires_at) in [
+        ("a", 1, 7, 10, None),
+        ("b", 1, 7, 20, None),
+        ("c", 1, 7, 30, Some(NOW + DAY)),
+        ("d", 2, 7, 40, None),
+        ("of bob", 1, 8, 10, None),
+        ("of a disabled app", 3, 7, 10, None),
+        ("revoked", 1, 7, 10, None),
+        ("expired", 1, 7, 10, Some(NOW)),
+    ] {
+        let (created_at, expires_at) = (at(created_at), expires_at.map(at));
+        let new = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
+        store.add_token(&new).await.unwrap();
+    }
+    store.set_app_disabled_at(3, Some(at(NOW))).await.unwrap();
+    store.revoke_token(hashed("revoked").lookup, at(NOW)).await.unwrap();
+    use_token(&store, "a", NOW - 50).await;
+    store.flush_uses().await.unwrap();
+    let expected =
+        |name: &str, app_id, created_at, expires_at: Option<i64>, used: Option<i64>| AccountToken {
+            lookup: hashed(name).lookup,
+            app_id,
+            scopes: "read push".parse().unwrap(),
+            created_at: at(created_at),
+            expires_at: expires_at.map(at),
+            last_used_at: used.map(at),
+        };
+    let [a, c] =
+        [expected("a", 1, 10, None, Some(NOW - 50)), expected("c", 1, 30, Some(NOW + DAY), None)];
+    let [b, d] = [expected("b", 1, 20, None, None), expected("d", 2, 40, None, None)];
+    let all = [a.clone(), c.clone(), b, d.clone()];
+    assert_eq!(store.tokens_of(7, at(NOW), 10).await.unwrap(), all);
+    assert_eq!(store.tokens_of(7, at(NOW), 2).await.unwrap(), [a, c, d]);
+}
+
+pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
+    with_alice_and_bob(&store).await;
+    for (name, id) in [("a", 7), ("b", 7), ("of bob", 8)] {
+        store.add_token(&token(name, Some(id))).await.unwrap();
+        assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
+    }
+    let revoking = audited(&store, AuditKind::TokenRevoke);
+    let revoke =
+        async |name: &str| revoking.revoke_token_of(7, hashed(name).lookup, at(NOW)).await.unwrap();
+    assert_eq!(revoke("of bob").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke("a").await, UpdateOutcome::Updated);
+    assert_eq!(revoke("a").await, UpdateOutcome::NotFound);
+    for (name, revoked_at) in [("a", Some(at(NOW))), ("b", None), ("of bob", None)] {
+        let token = store.token(hashed(name)).await.unwrap().unwrap();
+        assert_eq!(token.revoked_at, revoked_at, "{name}");
+    }
+    assert_eq!(events(&store, 7).await, [("token_revoke".to_owned(), 1)]);
+}
+
+/// Sweeps every five minutes until this time, when the clock is trusted.
+async fn sweep(store: &Store, now: i64) {
+    let sweep = async |now| store.sweep(&RetentionSettings::default(), at(now)).await.unwrap();
+    for minutes in (5..=65).rev().step_by(5) {
+        sweep(now - 60 * minutes).await;
+    }
+    assert!(matches!(sweep(now).await, SweepOutcome::Swept(_)));
+}
+
+pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
+    let [alice, bob] = with_alice_and_bob(&store).await;
+    let requesting = audited(&store, AuditKind::AccountDeleteRequest);
+    let request = async |account: &Account, time| {
+        requesting.request_account_deletion(account, at(time)).await.unwrap()
+    };
+    let stale = Account { password: "stale".to_owned(), ..alice.clone() };
+    assert_eq!(request(&stale, NOW).await, AccountUpdate::NotFound);
+    assert_eq!(request(&alice, NOW).await, AccountUpdate::Updated);
+    // The time of the first request remains.
+    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdate::Updated);
+    assert_eq!(request(&bob, NOW).await, AccountUpdate::Updated);
+    let found = store.account(7).await.unwrap().unwrap();
+    assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
+    assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
+
+    let cancelling = audited(&store, AuditKind::AccountDeleteCancel);
+    for outcome in [UpdateOutcome::Updated, UpdateOutcome::NotFound] {
+        assert_eq!(cancelling.cancel_account_deletion(8).await.unwrap(), outcome);
+    }
+    assert_eq!(store.account(8).await.unwrap(), Some(bob));
+    assert_eq!(events(&store, 8).await.len(), 2);
+
+    add_session(&store, hashed("s"), &session(7, NOW + DAY)).await;
+    sweep(&store, NOW).await;
+    assert!(store.account(7).await.unwrap().is_some(), "nodes' clocks may differ by two minutes");
+    sweep(&store, NOW + 180).await;
+    assert_eq!(store.account(7).await.unwrap(), None);
+    assert!(store.session(hashed("s"), at(NOW)).await.unwrap().is_none());
+    assert!(store.account(8).await.unwrap().is_some());
+    let filter = AuditFilter { account: Some(7), ..AuditFilter::default() };
+    let last = store.audit_events(filter, 1).await.unwrap().remove(0);
+    assert_eq!((&*last.kind, &*last.origin, last.count), ("account_delete", "server", 1));
+}
+
+pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(store: Store) {
+    let [alice, bob] = with_alice_and_bob(&store).await;
+    store.set_account_role(7, Role::Admin).await.unwrap();
+    let request = async |account: &Account| {
+        audited(&store, AuditKind::AccountDeleteRequest)
+            .request_account_deletion(account, at(NOW))
+            .await
+            .unwrap()
+    };
+    assert_eq!(request(&alice).await, AccountUpdate::LastAdmin);
+    assert_eq!(events(&store, 7).await, []);
+    store.set_account_role(8, Role::Admin).await.unwrap();
+    for account in [&alice, &bob] {
+        assert_eq!(request(account).await, AccountUpdate::Updated);
+    }
+    sweep(&store, NOW + 180).await;
+    assert_eq!(store.account(7).await.unwrap(), None);
+    assert!(store.account(8).await.unwrap().is_some(), "one admin remains");
+    store.add_account(&account(9, "carol")).await.unwrap();
+    store.set_account_role(9, Role::Admin).await.unwrap();
+    sweep(&store, NOW + 2 * DAY).await;
+    assert_eq!(store.account(8).await.unwrap(), None);
+}
+
+/// Whoever cancels in time keeps the account and everything that belongs to it.
+pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
+    with_alice(&store).await;
+    let alice = account(7, "alice");
+    store.request_account_deletion(&alice, at(NOW)).await.unwrap();
+    sweep(&store, NOW).await;
+    let (store, outcomes) = run_concurrently(store, |store, index| async move {
+        if index == 0 {
+            store.sweep(&RetentionSettings::default(), at(NOW + 180)).await.unwrap();
+            return false;
+        }
+        store.cancel_account_deletion(7).await.unwrap() == UpdateOutcome::Updated
+    })
+    .await;
+    let is_cancelled = outcomes.contains(&true);
+    let found = store.account(7).await.unwrap();
+    assert_eq!(found.is_some(), is_cancelled);
+    assert!(
+        found.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none())
+    );
+    let events = events(&store, 7).await;
+    assert_eq!(events.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);
+}

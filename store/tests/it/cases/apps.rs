@@ -1,0 +1,167 @@
+//! Conformance cases for apps.
+
+use belfry_core::oauth::client_secret::PreviousSecret;
+use belfry_core::oauth::grant::Grant;
+use belfry_store::{
+    AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,
+};
+
+use super::{add_app, app, at, grant, hashed, issue_code, token, with_alice};
+
+pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
+    let mut full = app(1, "client");
+    let mut bare = app(2, "bare");
+    bare.app.details.website = None;
+    bare.app.details.redirect_uris.clear();
+    let previous = PreviousSecret { secret: hashed("previous secret"), until: at(50) };
+    full.secrets.previous = Some(previous);
+    full.retained_at = Some(at(40));
+    full.last_used_at = Some(at(50));
+    full.disabled_at = Some(at(45));
+    add_app(&store, &full).await;
+    add_app(&store, &bare).await;
+
+    assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
+    for source in ["from the database", "from the cache"] {
+        let app = async |client_id| store.app_by_client_id(client_id).await.unwrap();
+        assert_eq!(app("client").await.as_deref(), Some(&full), "{source}");
+        assert_eq!(app("bare").await.as_deref(), Some(&bare), "{source}");
+    }
+    assert_eq!(store.app_by_client_id("other").await.unwrap(), None);
+    assert_eq!(store.app(3).await.unwrap(), None);
+}
+
+pub(crate) async fn a_client_id_can_only_be_used_once(store: Store) {
+    add_app(&store, &app(1, "client")).await;
+    assert_eq!(store.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.apps(&AppListFilter::default(), 0, 10).await.unwrap().len(), 1);
+}
+
+pub(crate) async fn apps_are_listed_in_pages(store: Store) {
+    for id in 1..=3 {
+        add_app(&store, &app(id, &format!("client{id}"))).await;
+    }
+    let ids = async |after| {
+        let page = store.apps(&AppListFilter::default(), after, 2).await.unwrap();
+        page.into_iter().map(|stored| stored.app.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(0).await, [1, 2]);
+    assert_eq!(ids(2).await, [3]);
+}
+
+pub(crate) async fn a_disabled_app_is_reported_at_once_also_by_its_tokens(store: Store) {
+    let disabled_at = async || {
+        let app = store.app_by_client_id("client").await.unwrap();
+        app.unwrap().disabled_at
+    };
+    with_alice(&store).await;
+    assert_eq!(disabled_at().await, None);
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
+
+    assert_eq!(store.set_app_disabled_at(1, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
+
+    assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
+    assert_eq!(disabled_at().await, Some(at(50)));
+    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
+    assert_eq!(store.set_app_disabled_at(2, Some(at(50))).await.unwrap(), UpdateOutcome::NotFound);
+}
+
+pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
+    with_alice(&store).await;
+    for (id, client_id, name) in [
+        (2, "two", "Ice Cubes"),
+        (3, "three", "Tusky 100%"),
+        (4, "cli:Bot", "Bot"),
+        (5, "five", "With a code"),
+        (6, "six", "With a token"),
+        (7, "seven", "Operator's"),
+    ] {
+        let mut new = app(id, client_id);
+        name.clone_into(&mut new.app.details.name);
+        new.retained_at = (id == 7).then_some(at(1));
+        add_app(&store, &new).await;
+    }
+    store.set_app_disabled_at(2, Some(at(50))).await.unwrap();
+    issue_code(&store, "c", &Grant { app_id: 5, ..grant() }).await;
+    store.add_token(&NewToken { app_id: 6, ..token("t", None) }).await.unwrap();
+
+    let all = AppListFilter::default;
+    let name = |text: &str| AppListFilter { name: Some(text.to_owned()), ..all() };
+    let state = |state| AppListFilter { state: Some(state), ..all() };
+    let unused = AppListFilter { unused: true, ..all() };
+    for (filter, expected) in [
+        (all(), &[1, 2, 3, 4, 5, 6, 7][..]),
+        (state(State::Active), &[1, 3, 4, 5, 6, 7]),
+        (state(State::Disabled), &[2]),
+        (name("tusky"), &[1, 3]),
+        (name("CUBES"), &[2]),
+        (name("100%"), &[3]),
+        (name("%"), &[3]),
+        (name("_"), &[]),
+        (name(""), &[1, 2, 3, 4, 5, 6, 7]),
+        (unused.clone(), &[1, 2, 3]),
+        (AppListFilter { name: Some("tusky".to_owned()), ..unused }, &[1, 3]),
+    ] {
+        // In pages of one row.
+        let mut found = Vec::new();
+        let mut after = 0;
+        while let [stored] = &store.apps(&filter, after, 1).await.unwrap()[..] {
+            after = stored.app.id;
+            found.push(after);
+        }
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
+
+pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time(
+    store: Store,
+) {
+    add_app(&store, &app(1, "client")).await;
+    add_app(&store, &app(2, "other")).await;
+    let secrets = async || {
+        let cached = store.app_by_client_id("client").await.unwrap().unwrap().secrets;
+        assert_eq!(store.app(1).await.unwrap().unwrap().secrets, cached);
+        cached
+    };
+    assert_eq!(secrets().await, hashed("client secret").into());
+    for (new, until, previous) in [
+        ("second", Some(at(100)), Some("client secret")),
+        ("third", Some(at(50)), Some("second")),
+        ("fourth", None, None),
+        ("fifth", Some(at(70)), Some("fourth")),
+    ] {
+        let outcome = store.rotate_app_secret(1, hashed(new), until).await.unwrap();
+        assert_eq!(outcome, UpdateOutcome::Updated);
+        let found = secrets().await;
+        assert_eq!(found.current, hashed(new));
+        let expected = previous.zip(until);
+        let expected =
+            expected.map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
+        assert_eq!(found.previous, expected, "{new}");
+    }
+    let other = store.app(2).await.unwrap().unwrap();
+    assert_eq!(other, app(2, "other"), "other apps are unchanged");
+    let missing = store.rotate_app_secret(3, hashed("new"), None).await.unwrap();
+    assert_eq!(missing, UpdateOutcome::NotFound);
+}
+
+pub(crate) async fn the_valid_tokens_of_an_app_are_counted(store: Store) {
+    with_alice(&store).await;
+    let tokens = async |now| store.app_tokens(1, at(now)).await.unwrap();
+    assert_eq!(tokens(1).await, AppTokens { valid: 0, last_issued_at: None });
+    for (secret, account, created_at, expires_at) in [
+        ("of alice", Some(7), 10, None),
+        ("of the app", None, 30, None),
+        ("expiring", Some(7), 20, Some(at(100))),
+        ("revoked", Some(7), 40, None),
+    ] {
+        let created_at = at(created_at);
+        let new = NewToken { created_at, expires_at, ..token(secret, account) };
+        store.add_token(&new).await.unwrap();
+    }
+    store.revoke_token(hashed("revoked").lookup, at(50)).await.unwrap();
+    assert_eq!(tokens(99).await, AppTokens { valid: 3, last_issued_at: Some(at(40)) });
+    assert_eq!(tokens(100).await, AppTokens { valid: 2, last_issued_at: Some(at(40)) });
+}

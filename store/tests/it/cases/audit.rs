@@ -1,0 +1,249 @@
+//! Conformance cases for the audit trail: events that are stored in the transaction of their
+//! change, and counted events.
+
+use belfry_core::audit::{
+    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject,
+};
+use belfry_core::request::RequestId;
+use belfry_store::{
+    AddAccountError, AddAppOutcome, AuditEvent, AuditFilter, CodeOutcome, Consent, ExistingAccess,
+    SignInOutcome, Store, StoreError, StoredRequest,
+};
+use jiff::Timestamp;
+
+use super::{
+    MANY, PASSWORD, account, app, at, grant, hashed, issue_code, run_concurrently, session, token,
+    with_alice,
+};
+
+/// The time of every event.
+const NOW: i64 = 1_700_000_000;
+
+fn entry(kind: AuditKind) -> AuditEntry {
+    let request_id = RequestId::parse(b"request-1").unwrap();
+    AuditEntry {
+        at: at(NOW),
+        kind,
+        outcome: AuditOutcome::Success,
+        origin: AuditOrigin::Client { address: Some("192.0.2.1".to_owned()), request_id },
+        detail: None,
+    }
+}
+
+async fn events(store: &Store) -> Vec<AuditEvent> {
+    store.audit_events(AuditFilter::default(), 1000).await.unwrap()
+}
+
+/// Kind, account, app and count of each event. Events of one second are in any order.
+async fn summary(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
+    let events = events(store).await.into_iter();
+    let mut all: Vec<_> =
+        events.map(|event| (event.kind, event.account_id, event.app_id, event.count)).collect();
+    all.sort();
+    all
+}
+
+fn request(account: i64) -> StoredRequest {
+    StoredRequest {
+        app_id: 1,
+        browser: hashed("cookie"),
+        account_id: Some(account),
+        parameters: vec![("client_id".to_owned(), "client".to_owned())],
+        expires_at: at(NOW + 60),
+    }
+}
+
+pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
+    let audited = |kind| store.audited([entry(kind)]);
+    let now = at(NOW);
+    audited(AuditKind::AppRegister).add_app(&app(1, "client")).await.unwrap();
+    audited(AuditKind::AccountAdd).add_account(&account(7, "alice")).await.unwrap();
+    let alice = session(7, NOW + 60);
+    audited(AuditKind::SignIn).add_session(hashed("s"), &alice, PASSWORD).await.unwrap();
+    let consent = Consent { session: hashed("s").lookup, implied_at: None };
+    let mut late = grant();
+    late.expires_at = at(NOW + 60);
+    audited(AuditKind::Consent).add_code(hashed("c"), &late, consent).await.unwrap();
+    let (code, secret) = (hashed("c").lookup, hashed("redeemed"));
+    audited(AuditKind::TokenIssue).redeem_code(code, secret, now, None).await.unwrap();
+    audited(AuditKind::TokenIssue).add_token(&token("t", Some(7))).await.unwrap();
+    audited(AuditKind::TokenIssue)
+        .add_token_for_password(&token("u", Some(7)), PASSWORD)
+        .await
+        .unwrap();
+    audited(AuditKind::TokenRevoke).revoke_token(hashed("t").lookup, now).await.unwrap();
+    audited(AuditKind::TokenRevoke).revoke_access(7, 1, now).await.unwrap();
+    store.add_request(hashed("r"), &request(7)).await.unwrap();
+    let denial = AuditEntry { outcome: AuditOutcome::Denied, ..entry(AuditKind::Consent) };
+    let denied = store.audited([denial]).consume_request(hashed("r"), hashed("cookie"), now).await;
+    assert!(denied.unwrap().is_some());
+    audited(AuditKind::SignOut).end_session(hashed("s").lookup).await.unwrap();
+    audited(AuditKind::PasswordChange).set_password(7, "x", ExistingAccess::Keep).await.unwrap();
+    audited(AuditKind::AccountDisable).set_account_disabled_at(7, Some(now)).await.unwrap();
+    audited(AuditKind::AppDisable).set_app_disabled_at(1, Some(now)).await.unwrap();
+
+    let mut expected = vec![
+        ("app_register", None, Some(1), 1),
+        ("account_add", Some(7), None, 1),
+        ("sign_in", Some(7), None, 1),
+        ("consent", Some(7), Some(1), 1),
+        ("consent", Some(7), Some(1), 1),
+        ("token_issue", Some(7), Some(1), 1),
+        ("token_issue", Some(7), Some(1), 1),
+        ("token_issue", Some(7), Some(1), 1),
+        ("token_revoke", Some(7), Some(1), 1),
+        ("token_revoke", Some(7), Some(1), 2),
+        ("sign_out", Some(7), None, 1),
+        ("password_change", Some(7), None, 1),
+        ("account_disable", Some(7), None, 1),
+        ("app_disable", None, Some(1), 1),
+    ];
+    expected.sort_unstable();
+    let expected: Vec<_> =
+        expected.into_iter().map(|(kind, a, p, n)| (kind.to_owned(), a, p, n)).collect();
+    assert_eq!(summary(&store).await, expected);
+
+    let all = events(&store).await;
+    let denied = all.iter().find(|event| event.outcome == "denied").unwrap();
+    let expected = AuditEvent {
+        at: now,
+        last_at: now,
+        kind: "consent".to_owned(),
+        outcome: "denied".to_owned(),
+        origin: "client".to_owned(),
+        address: Some("192.0.2.1".to_owned()),
+        request_id: Some("request-1".to_owned()),
+        detail: None,
+        account_id: Some(7),
+        account: Some("alice".to_owned()),
+        app_id: Some(1),
+        app: Some("Tusky".to_owned()),
+        count: 1,
+    };
+    assert_eq!(*denied, expected);
+}
+
+pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
+    with_alice(&store).await;
+    let (audited, now) = (store.audited([entry(AuditKind::SignIn)]), at(NOW));
+    let taken = audited.add_account(&account(8, "alice")).await.unwrap_err();
+    assert!(matches!(taken, AddAccountError::NameTaken));
+    let taken = audited.add_account(&account(7, "bob")).await.unwrap_err();
+    assert!(matches!(taken, AddAccountError::IdTaken));
+    assert_eq!(audited.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(audited.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    let outcome = audited.add_session(hashed("s"), &session(7, NOW), "changed").await.unwrap();
+    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    let outcome = audited.add_token_for_password(&token("t", Some(7)), "changed").await.unwrap();
+    assert_eq!(outcome, SignInOutcome::PasswordChanged);
+    let consent = Consent { session: hashed("none").lookup, implied_at: None };
+    let outcome = audited.add_code(hashed("c"), &grant(), consent).await.unwrap();
+    assert_eq!(outcome, CodeOutcome::ConsentEnded);
+    issue_code(&store, "used", &grant()).await;
+    store.redeem_code(hashed("used").lookup, hashed("first"), at(20), None).await.unwrap();
+    let again = audited.redeem_code(hashed("used").lookup, hashed("second"), at(21), None).await;
+    assert!(again.is_err());
+    assert_eq!(audited.consume_request(hashed("r"), hashed("cookie"), now).await.unwrap(), None);
+    store.revoke_token(hashed("first").lookup, now).await.unwrap();
+    audited.revoke_token(hashed("first").lookup, now).await.unwrap();
+    audited.revoke_token(hashed("unknown").lookup, now).await.unwrap();
+    assert_eq!(audited.revoke_access(7, 1, now).await.unwrap(), 0);
+    audited.end_session(hashed("none").lookup).await.unwrap();
+    audited.set_password(9, "x", ExistingAccess::Keep).await.unwrap();
+    audited.set_account_disabled_at(9, Some(now)).await.unwrap();
+    audited.set_app_disabled_at(9, Some(now)).await.unwrap();
+    // Tokens of apps are counted instead.
+    audited.add_token(&token("app", None)).await.unwrap();
+    audited.revoke_token(hashed("app").lookup, now).await.unwrap();
+    assert_eq!(summary(&store).await, []);
+}
+
+pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    let audited = store.audited([entry(AuditKind::TokenIssue)]);
+    // The token exists already.
+    assert!(audited.add_token(&token("t", Some(7))).await.is_err());
+    assert_eq!(summary(&store).await, []);
+    // The event cannot be stored.
+    let detail = Some("\0".to_owned());
+    let audited = store.audited([AuditEntry { detail, ..entry(AuditKind::TokenIssue) }]);
+    assert_eq!(audited.add_token(&token("u", Some(7))).await, Err(StoreError::Nul));
+    assert_eq!(store.token(hashed("u")).await.unwrap(), None);
+    assert_eq!(summary(&store).await, []);
+}
+
+fn failed_sign_in(address: &str, hour: i64, count: i64) -> AggregatedEvent {
+    let subject = Subject {
+        address: Some(address.to_owned()),
+        ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
+    };
+    let (first, last) = (at(hour * 3600 + 1), at(hour * 3600 + count));
+    AggregatedEvent { hour, subject, count, first, last }
+}
+
+pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Store) {
+    let (store, _) = run_concurrently(store, |store, _| async move {
+        store.add_audit_counts(&[failed_sign_in("192.0.2.1", 10, 5)]).await.unwrap();
+    })
+    .await;
+    let others = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
+    store.add_audit_counts(&others).await.unwrap();
+    let rows = events(&store).await.into_iter();
+    let mut rows: Vec<_> =
+        rows.map(|event| (event.at, event.last_at, event.address.unwrap(), event.count)).collect();
+    let address = |last: u8| format!("192.0.2.{last}");
+    let expected = [
+        (at(36_001), at(36_005), address(1), 5 * MANY),
+        (at(36_001), at(36_007), address(2), 7),
+        (at(39_601), at(39_603), address(1), 3),
+    ];
+    rows.sort();
+    assert_eq!(rows, expected);
+}
+
+pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    for (second, person) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
+        let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
+        let new = token(&format!("t{second}"), Some(person));
+        store.audited([event]).add_token(&new).await.unwrap();
+    }
+    let times = async |filter, limit| -> Vec<i64> {
+        let events = store.audit_events(filter, limit).await.unwrap();
+        events.into_iter().map(|event| event.at.as_second()).collect()
+    };
+    let all = AuditFilter::default();
+    assert_eq!(times(all, 10).await, [100, 200, 300, 400]);
+    assert_eq!(times(all, 2).await, [300, 400], "the newest");
+    assert_eq!(times(AuditFilter { account: Some(7), ..all }, 10).await, [100, 300]);
+    assert_eq!(times(AuditFilter { account: Some(9), ..all }, 10).await, [0; 0]);
+    assert_eq!(times(AuditFilter { app: Some(1), ..all }, 1).await, [400]);
+    assert_eq!(times(AuditFilter { app: Some(2), ..all }, 10).await, [0; 0]);
+    let time = |second: i64| Timestamp::from_second(second).ok();
+    assert_eq!(times(AuditFilter { since: time(300), ..all }, 10).await, [300, 400]);
+    assert_eq!(times(AuditFilter { before: time(300), ..all }, 10).await, [100, 200]);
+    assert_eq!(times(AuditFilter { before: time(301), ..all }, 1).await, [300], "the newest");
+    let kind = |kind| AuditFilter { kind: Some(kind), ..all };
+    assert_eq!(times(kind(AuditKind::TokenIssue), 10).await.len(), 4);
+    assert_eq!(times(kind(AuditKind::TokenRevoke), 10).await, [0; 0]);
+    let outcome = |outcome| AuditFilter { outcome: Some(outcome), ..all };
+    assert_eq!(times(outcome(AuditOutcome::Success), 10).await.len(), 4);
+    assert_eq!(times(outcome(AuditOutcome::Failure), 10).await, [0; 0]);
+}
+
+pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {
+    with_alice(&store).await;
+    for second in 1..=10 {
+        let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
+        let new = token(&format!("t{second}"), Some(7));
+        store.audited([event]).add_token(&new).await.unwrap();
+    }
+    assert_eq!(store.delete_audit_events_before(at(8), 3).await.unwrap(), 3);
+    assert_eq!(events(&store).await[0].at, at(4), "the oldest are deleted first");
+    assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 4);
+    assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 0);
+    let times: Vec<i64> = events(&store).await.iter().map(|event| event.at.as_second()).collect();
+    assert_eq!(times, [8, 9, 10]);
+}

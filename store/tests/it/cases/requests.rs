@@ -1,0 +1,100 @@
+//! Conformance cases for authorization requests.
+
+use belfry_store::{Store, StoredRequest, UpdateOutcome};
+
+use super::{at, hashed, run_concurrently};
+
+fn request() -> StoredRequest {
+    StoredRequest {
+        app_id: 1,
+        browser: hashed("b"),
+        account_id: None,
+        parameters: vec![("client_id".to_owned(), "client".to_owned())],
+        expires_at: at(100),
+    }
+}
+
+pub(crate) async fn a_request_is_found_only_in_its_browser_until_it_expires(store: Store) {
+    store.add_request(hashed("h"), &request()).await.unwrap();
+    let find = async |handle, browser, now| {
+        store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
+    };
+    assert_eq!(find("h", "b", 99).await, Some(request()));
+    assert_eq!(find("h", "b", 100).await, None);
+    assert_eq!(find("h", "other", 1).await, None);
+    assert_eq!(find("other", "b", 1).await, None);
+}
+
+pub(crate) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Store) {
+    for second in 0..5 {
+        let request = StoredRequest { expires_at: at(100 + second / 2), ..request() };
+        store.add_request(hashed(&format!("h{second}")), &request).await.unwrap();
+    }
+    let remaining = async || {
+        let mut count = 0;
+        for second in 0..5 {
+            let handle = hashed(&format!("h{second}"));
+            let stored = store.request(handle, hashed("b"), at(1)).await.unwrap();
+            count += usize::from(stored.is_some());
+        }
+        (count, store.request(hashed("h4"), hashed("b"), at(1)).await.unwrap().is_some())
+    };
+    for (max, expected) in [(9, 5), (5, 5), (4, 4), (3, 3), (1, 1)] {
+        store.trim_requests(max).await.unwrap();
+        assert_eq!(remaining().await, (expected, true), "{max}");
+    }
+}
+
+pub(crate) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
+    store.add_request(hashed("h"), &request()).await.unwrap();
+    let rebind = async |from, to, account| {
+        store.rebind_request(hashed("h"), hashed(from), hashed(to), account).await.unwrap()
+            == UpdateOutcome::Updated
+    };
+    assert!(!rebind("other", "c", Some(7)).await);
+    assert!(rebind("b", "c", Some(7)).await);
+    assert!(!rebind("other", "d", Some(8)).await);
+    let stored = store.request(hashed("h"), hashed("c"), at(1)).await.unwrap();
+    assert_eq!(
+        stored,
+        Some(StoredRequest { browser: hashed("c"), account_id: Some(7), ..request() })
+    );
+}
+
+pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(store: Store) {
+    store.add_request(hashed("h"), &request()).await.unwrap();
+    let rebind = async |from, to| {
+        store.rebind_request(hashed("h"), hashed(from), hashed(to), Some(7)).await.unwrap()
+            == UpdateOutcome::Updated
+    };
+    assert!(rebind("b", "c").await);
+    assert!(store.request(hashed("h"), hashed("b"), at(1)).await.unwrap().is_some());
+    assert!(rebind("b", "d").await);
+    assert!(!rebind("c", "e").await, "this cookie was replaced before its browser used it");
+    assert!(rebind("d", "e").await);
+    assert!(!rebind("b", "f").await, "only the last cookie is accepted");
+    // The previous cookie finds the request but cannot consume it.
+    assert_eq!(store.consume_request(hashed("h"), hashed("d"), at(1)).await.unwrap(), None);
+    assert!(store.consume_request(hashed("h"), hashed("e"), at(1)).await.unwrap().is_some());
+    assert!(!rebind("d", "f").await);
+}
+
+pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: Store) {
+    store.add_request(hashed("h"), &request()).await.unwrap();
+    let consume = async |browser, now| {
+        store.consume_request(hashed("h"), hashed(browser), at(now)).await.unwrap()
+    };
+    assert_eq!(consume("other", 1).await, None);
+    assert_eq!(consume("b", 100).await, None);
+    assert_eq!(consume("b", 99).await, Some(request()));
+    assert_eq!(consume("b", 99).await, None);
+}
+
+pub(crate) async fn of_concurrent_attempts_to_consume_a_request_one_succeeds(store: Store) {
+    store.add_request(hashed("h"), &request()).await.unwrap();
+    let (_, consumed) = run_concurrently(store, |store, _| async move {
+        store.consume_request(hashed("h"), hashed("b"), at(1)).await.unwrap()
+    })
+    .await;
+    assert_eq!(consumed.into_iter().flatten().collect::<Vec<_>>(), [request()]);
+}

@@ -1,0 +1,299 @@
+//! Conformance cases for sweeps, which run at times that the cases choose.
+
+use std::time::Duration;
+
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome};
+use belfry_core::oauth::grant::Grant;
+use belfry_store::{
+    AppListFilter, AuditFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest,
+    SweepOutcome,
+};
+use jiff::Timestamp;
+
+use super::last_use::use_token;
+use super::{
+    account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently, session,
+    token, with_alice,
+};
+
+const START: i64 = 1_800_000_000;
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+async fn sweep(store: &Store, now: i64) -> SweepOutcome {
+    store.sweep(&RetentionSettings::default(), at(now)).await.unwrap()
+}
+
+/// Sweeps every five minutes until the clock is trusted, and returns the time of the last sweep.
+async fn settle(store: &Store, from: i64) -> i64 {
+    let mut now = from;
+    while let SweepOutcome::ClockUntrusted(until) = sweep(store, now).await {
+        assert!(until <= at(from + HOUR));
+        now += 5 * MINUTE;
+    }
+    now
+}
+
+/// Sweeps once at this time, after the clock is trusted.
+async fn sweep_trusted_at(store: &Store, now: i64) -> Vec<(&'static str, usize)> {
+    settle(store, now - HOUR - MINUTE).await;
+    match sweep(store, now).await {
+        SweepOutcome::Swept(deleted) => deleted,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn request(expires_at: Timestamp) -> StoredRequest {
+    let (browser, parameters) = (hashed("b"), Vec::new());
+    StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
+}
+
+pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minutes(store: Store) {
+    with_alice(&store).await;
+    for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
+        store.add_request(hashed(name), &request(at(expires_at))).await.unwrap();
+        issue_code(&store, name, &Grant { expires_at: at(expires_at), ..grant() }).await;
+        add_session(&store, hashed(name), &session(7, expires_at)).await;
+    }
+
+    sweep_trusted_at(&store, START).await;
+
+    for (name, remains) in [("old", false), ("young", true)] {
+        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), remains, "code {name}");
+        let session = store.session(hashed(name), at(5)).await.unwrap();
+        assert_eq!(session.is_some(), remains, "session {name}");
+        let request = store.request(hashed(name), hashed("b"), at(5)).await.unwrap();
+        assert_eq!(request.is_some(), remains, "request {name}");
+    }
+}
+
+pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: Store) {
+    with_alice(&store).await;
+    let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
+    for (name, time) in [("old", old), ("young", young)] {
+        let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
+        store.add_token(&expired).await.unwrap();
+        let revoked = format!("{name} revoked");
+        store.add_token(&token(&revoked, Some(7))).await.unwrap();
+        store.revoke_token(hashed(&revoked).lookup, at(time)).await.unwrap();
+    }
+    store.add_token(&token("endless", None)).await.unwrap();
+
+    let deleted = sweep_trusted_at(&store, START).await;
+
+    let tokens = deleted.iter().filter(|(table, _)| *table == "tokens").map(|(_, rows)| rows);
+    assert_eq!(tokens.sum::<usize>(), 2);
+    for (name, remains) in [
+        ("old", false),
+        ("old revoked", false),
+        ("young", true),
+        ("young revoked", true),
+        ("endless", true),
+    ] {
+        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), remains, "{name}");
+    }
+}
+
+/// Adds an app that was registered at this time.
+async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
+    let new = StoredApp { created_at: at(created_at), ..app(id, client_id) };
+    add_app(store, &new).await;
+}
+
+/// Issues a token to an app itself.
+async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
+    let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
+    store.add_token(&new).await.unwrap();
+}
+
+async fn remaining_apps(store: &Store) -> Vec<i64> {
+    let apps = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
+    apps.iter().map(|stored| stored.app.id).collect()
+}
+
+pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use(
+    store: Store,
+) {
+    with_alice(&store).await;
+    let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
+    for (id, client_id) in [
+        (2, "unused"),
+        (3, "with a token of a user"),
+        (4, "with a code"),
+        (5, "with a deleted token of a user"),
+        (6, "with a deleted code"),
+        (7, "matrix"),
+        (8, "cli:Command line"),
+        (10, "with tokens that were not used"),
+        (11, "with a token that was used"),
+        (12, "with a token that was issued lately"),
+        (13, "with a deleted token"),
+    ] {
+        add_app_at(&store, id, client_id, old).await;
+    }
+    add_app_at(&store, 9, "young", young).await;
+    store.add_token(&NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
+    let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
+    issue_code(&store, "c", &code).await;
+    let expired = Some(at(START - 31 * DAY));
+    for (app_id, secret, account) in [(5, "deleted", Some(7)), (13, "deleted too", None)] {
+        let new = NewToken { app_id, expires_at: expired, ..token(secret, account) };
+        store.add_token(&new).await.unwrap();
+    }
+    let code = Grant { app_id: 6, expires_at: at(START - 31 * DAY), ..grant() };
+    issue_code(&store, "deleted", &code).await;
+    for (app_id, secret, created_at) in
+        [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]
+    {
+        issue_to_app(&store, app_id, secret, created_at).await;
+    }
+    assert!(store.token(hashed("cached")).await.unwrap().is_some());
+    use_token(&store, "used", young).await;
+    store.flush_uses().await.unwrap();
+    assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "it is cached now");
+
+    sweep_trusted_at(&store, START).await;
+    // The rows that proved the use of some apps are deleted now.
+    assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
+
+    // Not the app of alice, which was not used either.
+    assert_eq!(remaining_apps(&store).await, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
+    assert!(store.app_by_client_id("unused").await.unwrap().is_none());
+    for (secret, remains) in
+        [("cached", false), ("not cached", false), ("used", true), ("new", true), ("t", true)]
+    {
+        assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
+    }
+}
+
+pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_many(store: Store) {
+    with_alice(&store).await;
+    for id in 2..9 {
+        add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
+    }
+    store.add_token(&NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
+    issue_to_app(&store, 3, "app 3", START - DAY).await;
+    issue_to_app(&store, 4, "app 4", START - DAY).await;
+    use_token(&store, "app 3", START).await;
+    store.flush_uses().await.unwrap();
+    let now = settle(&store, START).await + MINUTE;
+
+    let settings = RetentionSettings { max_unauthorized_apps: 3, ..RetentionSettings::default() };
+    let SweepOutcome::Swept(deleted) = store.sweep(&settings, at(now)).await.unwrap() else {
+        panic!("the clock is trusted")
+    };
+
+    assert_eq!(deleted.last(), Some(&("apps", 2)));
+    // The app of a user's token, those used last, and the app at the cutoff. App 4 was issued a
+    // token a day ago, and may have been used until an hour later.
+    assert_eq!(remaining_apps(&store).await, [2, 3, 4, 7, 8]);
+}
+
+pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap();
+    let event = AuditEntry {
+        at: at(START - 40 * DAY),
+        kind: AuditKind::AppRegister,
+        outcome: AuditOutcome::Success,
+        origin: AuditOrigin::CommandLine,
+        detail: None,
+    };
+    let audited = store.audited([event]);
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let details = app(1, "client").app.details;
+        let (app, _) = audited.create_app(at(START - 40 * DAY), details, None).await.unwrap();
+        ids.push(app.id);
+    }
+    store.add_token(&NewToken { app_id: ids[0], ..token("t", Some(7)) }).await.unwrap();
+
+    sweep_trusted_at(&store, START).await;
+
+    assert_eq!(remaining_apps(&store).await, [ids[0]]);
+    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    let apps: Vec<_> = events.iter().map(|event| event.app_id).collect();
+    assert_eq!(apps, [Some(ids[0])]);
+}
+
+pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(store: Store) {
+    let old = at(START - 90 * DAY);
+    let details = app(1, "client").app.details;
+    let (kept, _) = store.create_app(old, details.clone(), Some(old)).await.unwrap();
+    let (unused, _) = store.create_app(old, details, None).await.unwrap();
+    sweep_trusted_at(&store, START).await;
+    assert!(store.app(kept.id).await.unwrap().is_some());
+    assert!(store.app(unused.id).await.unwrap().is_none());
+}
+
+pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
+    let add = |store: std::sync::Arc<Store>, task: i64| async move {
+        for index in 0..40 {
+            let handle = hashed(&format!("{task} {index}"));
+            store.add_request(handle, &request(at(START - 150))).await.unwrap();
+        }
+    };
+    let (store, _) = run_concurrently(store, add).await;
+    let deleted = sweep_trusted_at(&store, START).await;
+    assert_eq!(deleted[0], ("requests", 64 * 40));
+}
+
+/// A clock that is wrong for less than an hour deletes nothing.
+pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
+    with_alice(&store).await;
+    add_session(&store, hashed("s"), &session(7, START + DAY)).await;
+    for name in ["t", "u"] {
+        let expiring = NewToken { expires_at: Some(at(START + DAY)), ..token(name, Some(7)) };
+        store.add_token(&expiring).await.unwrap();
+    }
+    let mut now = settle(&store, START).await;
+
+    now += 60 * DAY;
+    for minute in 0..59 {
+        let outcome = sweep(&store, now + minute * MINUTE).await;
+        assert_eq!(outcome, SweepOutcome::ClockUntrusted(at(now + HOUR)), "{minute}");
+    }
+    // The clock is corrected.
+    now = START + 2 * HOUR;
+    assert!(matches!(sweep(&store, now).await, SweepOutcome::Swept(_)));
+    assert!(store.session(hashed("s"), at(now)).await.unwrap().is_some());
+    assert!(store.token(hashed("t")).await.unwrap().is_some());
+
+    // The server was stopped for 60 days: an hour after its start the rows are deleted.
+    now += 60 * DAY;
+    assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(at(now + HOUR)));
+    settle(&store, now + 5 * MINUTE).await;
+    assert!(store.session(hashed("s"), at(START)).await.unwrap().is_none());
+    // Not `t`, which is still cached, as an expired token.
+    assert!(store.token(hashed("u")).await.unwrap().is_none());
+}
+
+pub(crate) async fn of_concurrent_sweeps_one_runs(store: Store) {
+    let now = settle(&store, START).await + MINUTE;
+    let (_, outcomes) = run_concurrently(store, |store, _| async move {
+        matches!(sweep(&store, now).await, SweepOutcome::Swept(_))
+    })
+    .await;
+    assert_eq!(outcomes.into_iter().filter(|swept| *swept).count(), 1);
+}
+
+pub(crate) async fn the_retention_is_a_setting(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.revoke_token(hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
+    add_app_at(&store, 2, "unused", START - 2 * HOUR).await;
+    let now = settle(&store, START).await + MINUTE;
+    assert!(store.app(2).await.unwrap().is_some());
+
+    let hour = Duration::from_hours(1);
+    let settings = RetentionSettings {
+        tokens: hour,
+        unused_apps: hour,
+        audit_events: hour,
+        ..RetentionSettings::default()
+    };
+    store.sweep(&settings, at(now)).await.unwrap();
+
+    assert!(store.token(hashed("t")).await.unwrap().is_none());
+    assert!(store.app(2).await.unwrap().is_none());
+}

@@ -1,0 +1,246 @@
+//! Conformance cases for changes of several rulesets at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use belfry_core::rules::{
+    Document, Documents, NewRule, Position, RuleError, RuleKind, RuleLimits, RuleScope,
+};
+use belfry_runtime::clock::FakeClock;
+use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
+use tokio::runtime::Handle;
+use tokio::task::{JoinSet, block_in_place};
+
+use super::rulesets::{save, with_rule};
+use super::{MANY, at, run_concurrently};
+
+const SCOPES: [&str; 3] = ["device/a", "device/b", "global"];
+
+fn scope(text: &str) -> RuleScope {
+    text.parse().unwrap()
+}
+
+/// The ids of the room rules of each scope, in order.
+async fn rules(store: &Store) -> Vec<(String, Vec<String>)> {
+    let rulesets = store.rulesets(7, at(5)).await.unwrap();
+    let ids = |document: &Document| {
+        let rules = document.user_rules()[RuleKind::Room].iter();
+        (document.scope().to_string(), rules.map(|rule| rule.rule_id.clone()).collect())
+    };
+    let mut all: Vec<_> = rulesets.documents().map(ids).collect();
+    all.sort();
+    all
+}
+
+/// The expected result of [`rules`].
+fn expected<const N: usize>(scopes: [(&str, &[&str]); N]) -> Vec<(String, Vec<String>)> {
+    let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+    scopes.into_iter().map(|(scope, ids)| (scope.to_owned(), owned(ids))).collect()
+}
+
+fn deleted(scope_text: &str) -> SerializedDocument {
+    SerializedDocument::new(Document::new(scope(scope_text)))
+}
+
+pub(crate) async fn several_documents_are_saved_together(store: Store) {
+    assert!(save(&store, "device/a", Some("one")).await);
+    assert!(save(&store, "global", Some("two")).await);
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let documents = vec![
+        with_rule(&read, "global", "three"),
+        with_rule(&read, "device/b", "four"),
+        deleted("device/a"),
+        deleted("device/unknown"),
+    ];
+    assert_eq!(store.save_rulesets(&read, documents).await.unwrap(), SaveOutcome::Saved);
+    let saved = expected([("device/b", &["four"]), ("global", &["three", "two"])]);
+    assert_eq!(rules(&store).await, saved, "from the cache");
+    let cached = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let read = store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+    assert_eq!(rules(&store).await, saved, "from the database");
+    assert_eq!(cached.rulesets.bytes(), read.rulesets.bytes());
+    // The cached versions are those of the database.
+    let document = with_rule(&cached, "device/b", "five");
+    assert_eq!(store.save_ruleset(&cached, document).await.unwrap(), SaveOutcome::Saved);
+}
+
+pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Store) {
+    for conflicting in SCOPES {
+        for exists in [true, false] {
+            for scope in SCOPES {
+                if exists || scope != conflicting {
+                    assert!(save(&store, scope, Some("old")).await);
+                }
+            }
+            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+            assert!(save(&store, conflicting, Some("other")).await);
+            let before = rules(&store).await;
+            let mut documents = SCOPES.map(|scope| with_rule(&read, scope, "new")).to_vec();
+            documents.push(with_rule(&read, "device/c", "new"));
+            let outcome = store.save_rulesets(&read, documents).await.unwrap();
+            assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting} {exists}");
+            assert_eq!(rules(&store).await, before, "{conflicting} {exists}");
+            store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+            assert_eq!(rules(&store).await, before, "in the database: {conflicting} {exists}");
+
+            if exists {
+                let all = SCOPES.map(deleted).to_vec();
+                let outcome = store.save_rulesets(&read, all).await.unwrap();
+                assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting}");
+            }
+            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+            let outcome = store.save_rulesets(&read, SCOPES.map(deleted).to_vec()).await.unwrap();
+            assert_eq!(outcome, SaveOutcome::Saved, "{conflicting} {exists}");
+            assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+        }
+    }
+}
+
+/// Writers add a rule to three scopes at once, in different orders. Readers never see it in only
+/// some of them.
+pub(crate) async fn no_concurrent_change_of_several_documents_is_lost_or_partial(store: Store) {
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        if index % 4 == 0 {
+            loop {
+                let counts = rules(&store).await;
+                let counts: Vec<usize> = counts.iter().map(|(_, ids)| ids.len()).collect();
+                assert!(counts.is_empty() || counts == [counts[0]; 3], "{counts:?}");
+                if counts.first() == Some(&48) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        loop {
+            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+            let mut documents = SCOPES.map(|scope| with_rule(&read, scope, &format!("r{index}")));
+            documents.rotate_left(usize::try_from(index).unwrap() % 3);
+            if store.save_rulesets(&read, documents.into()).await.unwrap() == SaveOutcome::Saved {
+                return;
+            }
+        }
+    })
+    .await;
+    store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+    for (_, ids) in rules(&store).await {
+        assert_eq!(ids.len(), 48);
+    }
+}
+
+const LIMITS: RuleLimits = RuleLimits { rules: 1000, bytes: 1 << 20 };
+
+fn writer(store: &Store) -> RuleWriter {
+    RuleWriter::new(store.clone(), LIMITS, Arc::new(FakeClock::at(5)))
+}
+
+fn add(document: &mut Document, id: &str) -> Result<(), RuleError> {
+    let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+    document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default())
+}
+
+/// Calls a function when a change is applied for the first time, which is between its read and its
+/// save. Returns the number of times that it was applied.
+fn interleaved(
+    between: impl Future<Output = ()> + Send + 'static,
+    change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
+) -> (Arc<AtomicUsize>, impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync) {
+    let (count, between) =
+        (Arc::<AtomicUsize>::default(), std::sync::Mutex::new(Some(Box::pin(between))));
+    let counted = Arc::clone(&count);
+    let change = move |documents: &mut Documents<'_>| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        if let Some(between) = between.lock().unwrap().take() {
+            block_in_place(|| Handle::current().block_on(between));
+        }
+        change(documents)
+    };
+    (count, change)
+}
+
+/// Another node changes one of the documents between the read and the save of a change.
+pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(store: Store) {
+    for scope in SCOPES {
+        assert!(save(&store, scope, Some("old")).await);
+    }
+    let (one, other) = (writer(&store), writer(&store));
+    let put = async move { other.change(7, scope("device/b"), |it| add(it, "put")).await.unwrap() };
+    let (applied, change) = interleaved(put, |documents| {
+        SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), "bulk"))
+    });
+    one.change_all(7, change).await.unwrap();
+    assert_eq!(applied.load(Ordering::SeqCst), 2);
+    assert_eq!(
+        rules(&store).await,
+        expected([
+            ("device/a", &["bulk", "old"]),
+            ("device/b", &["bulk", "put", "old"]),
+            ("global", &["bulk", "old"]),
+        ])
+    );
+
+    // A reset deletes what was written before its save.
+    let other = writer(&store);
+    let put =
+        async move { other.change(7, scope("device/b"), |it| add(it, "late")).await.unwrap() };
+    let (applied, reset) = interleaved(put, |documents| {
+        documents.reset_all();
+        Ok(())
+    });
+    one.change_all(7, reset).await.unwrap();
+    assert_eq!(applied.load(Ordering::SeqCst), 2);
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+}
+
+pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
+    let writer = writer(&store);
+    let mut changes = JoinSet::new();
+    for number in 0..MANY {
+        let writer = writer.clone();
+        changes.spawn(async move {
+            let id = format!("r{number}");
+            if number % 2 == 0 {
+                return writer.change(7, RuleScope::Global, move |it| add(it, &id)).await.unwrap();
+            }
+            let result = writer.change_all(7, move |documents| {
+                SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))?;
+                documents.get_mut(&scope("device/b")).remove(RuleKind::Room, "none")
+            });
+            let error = result.await.unwrap_err();
+            assert!(matches!(error, RuleWriteError::Rejected(RuleError::NoSuchRule { .. })));
+        });
+    }
+    changes.join_all().await;
+    store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+    let stored = rules(&store).await;
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].1.len(), 32);
+    assert!(stored[0].1.iter().all(|id| id[1..].parse::<i64>().unwrap() % 2 == 0));
+}
+
+/// Two writers are like two nodes: each has a queue of its own.
+pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
+    let writers = [writer(&store), writer(&store)];
+    let mut changes = JoinSet::new();
+    for number in 0..MANY {
+        let writer = writers[usize::try_from(number).unwrap() % 2].clone();
+        changes.spawn(async move {
+            let id = format!("r{number}");
+            if number % 4 < 2 {
+                let scope = scope(SCOPES[usize::try_from(number).unwrap() % 3]);
+                return writer.change(7, scope, move |it| add(it, &id)).await.unwrap();
+            }
+            let change = writer.change_all(7, move |documents| {
+                SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))
+            });
+            change.await.unwrap();
+        });
+    }
+    changes.join_all().await;
+    store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+    let stored = rules(&store).await;
+    for number in 0..MANY {
+        let id = format!("r{number}");
+        let count = stored.iter().filter(|(_, ids)| ids.contains(&id)).count();
+        assert_eq!(count, if number % 4 < 2 { 1 } else { 3 }, "{id}");
+    }
+}

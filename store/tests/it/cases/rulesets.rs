@@ -1,0 +1,250 @@
+//! Conformance cases for rulesets.
+
+use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
+
+use super::{MANY, account, at, run_concurrently};
+
+pub(crate) async fn an_account_without_rules_has_no_documents(store: Store) {
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+}
+
+pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
+    for (account, scope, rule) in
+        [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
+    {
+        let read = store.rulesets_for_update(account, at(5)).await.unwrap();
+        assert_eq!(
+            store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap(),
+            SaveOutcome::Saved
+        );
+    }
+    for reading in ["from the cache", "from the cache again"] {
+        let rulesets = store.rulesets(7, at(5)).await.unwrap();
+        assert_eq!(rulesets.documents().count(), 2, "{reading}");
+        assert_eq!(rulesets.len(), 2, "{reading}");
+        assert_eq!(ids(&rulesets, "global"), ["one"], "{reading}");
+        assert_eq!(ids(&rulesets, "device/phone"), ["two"], "{reading}");
+        assert!(rulesets.document(&scope("device/tablet")).is_none(), "{reading}");
+        assert!(rulesets.bytes() > rulesets.bytes_of(&RuleScope::Global), "{reading}");
+    }
+}
+
+pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store) {
+    for rule in ["one", "two"] {
+        let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+        assert_eq!(
+            store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap(),
+            SaveOutcome::Saved
+        );
+    }
+    let saved = store.rulesets(7, at(5)).await.unwrap();
+    // Clears the cache.
+    store.set_account_disabled_at(1, None).await.unwrap();
+    let read = store.rulesets(7, at(5)).await.unwrap();
+    let first =
+        |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
+    assert_ne!(first(&saved), first(&read));
+    assert!(saved.documents().eq(read.documents()));
+    assert_eq!(saved.bytes(), read.bytes());
+}
+
+pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
+    assert!(save(&store, "global", Some("one")).await);
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
+    assert_eq!(
+        store
+            .save_ruleset(&read, SerializedDocument::new(Document::new(RuleScope::Global)))
+            .await
+            .unwrap(),
+        SaveOutcome::Conflict
+    );
+
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["two", "one"]);
+}
+
+pub(crate) async fn a_first_write_after_another_first_write_is_a_conflict(store: Store) {
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["one"]);
+}
+
+pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Store) {
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap(),
+        SaveOutcome::Saved
+    );
+    let rulesets = store.rulesets(7, at(5)).await.unwrap();
+    assert_eq!(ids(&rulesets, "global"), ["one"]);
+    assert_eq!(ids(&rulesets, "device/a"), ["two"]);
+}
+
+pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reused(store: Store) {
+    assert!(save(&store, "device/a", Some("one")).await);
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    assert!(save(&store, "device/a", None).await);
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+
+    assert!(save(&store, "device/a", Some("two")).await);
+    assert_eq!(
+        store.save_ruleset(&read, with_rule(&read, "device/a", "stale")).await.unwrap(),
+        SaveOutcome::Conflict
+    );
+    assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "device/a"), ["two"]);
+}
+
+pub(crate) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        while !save(&store, "global", Some(&index.to_string())).await {}
+    })
+    .await;
+
+    let rulesets = store.rulesets(7, at(5)).await.unwrap();
+    let mut numbers: Vec<i64> =
+        ids(&rulesets, "global").into_iter().map(|number| number.parse().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..MANY).collect::<Vec<_>>());
+}
+
+/// Readers fill the cache concurrently with a writer. After an acknowledged write, every read must
+/// return it.
+pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(store: Store) {
+    let (_, counts) = run_concurrently(store, |store, index| async move {
+        if index > 0 {
+            let mut last = 0;
+            while last < 100 {
+                let current = store.rulesets(7, at(5)).await.unwrap().len();
+                assert!(current >= last, "{current} after {last}");
+                last = current;
+                tokio::task::yield_now().await;
+            }
+            return last;
+        }
+        for count in 1..=100_usize {
+            assert!(save(&store, "global", Some(&count.to_string())).await);
+            assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), count);
+        }
+        100
+    })
+    .await;
+    assert_eq!(counts, [100; 64]);
+}
+
+/// Adds a rule to a scope of the account 7, or removes the document.
+pub(crate) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let draft = match rule {
+        Some(rule) => with_rule(&read, scope_text, rule),
+        None => SerializedDocument::new(Document::new(scope(scope_text))),
+    };
+    store.save_ruleset(&read, draft).await.unwrap() == SaveOutcome::Saved
+}
+
+pub(crate) fn with_rule(
+    read: &RulesetsForUpdate,
+    scope_text: &str,
+    rule: &str,
+) -> SerializedDocument {
+    let scope = scope(scope_text);
+    let mut document = match read.rulesets.document(&scope) {
+        Some(document) => document.clone(),
+        None => Document::new(scope),
+    };
+    let new = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    document.put(RuleKind::Room, rule.parse().unwrap(), new, Position::default()).unwrap();
+    SerializedDocument::new(document)
+}
+
+fn ids<'a>(rulesets: &'a StoredRulesets, scope_text: &str) -> Vec<&'a str> {
+    let document = rulesets.document(&scope(scope_text)).unwrap();
+    document.user_rules()[RuleKind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
+}
+
+fn scope(text: &str) -> RuleScope {
+    text.parse().unwrap()
+}
+
+/// The ids of the global rules of accounts by name; `None` for an unknown name.
+async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
+    let ids = store.account_ids(names).await.unwrap();
+    let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
+    let mut read = store.rulesets_for_accounts(&accounts, at(5)).await.unwrap().into_iter();
+    let owned = |rulesets: StoredRulesets| {
+        let documents =
+            rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
+        let rules = documents.flat_map(|document| &document.user_rules()[RuleKind::Room]);
+        rules.map(|rule| rule.rule_id.clone()).collect()
+    };
+    ids.iter().map(|id| id.map(|_| owned(read.next().unwrap().rulesets))).collect()
+}
+
+pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
+    // More than fit into one statement, with and without rules, mixed with unknown names.
+    let names: Vec<String> = (0..120).map(|number| format!("person_{number}")).collect();
+    for (id, name) in (0..).zip(&names) {
+        store.add_account(&account(id, name)).await.unwrap();
+        if id % 3 == 0 {
+            for scope in ["global", "device/phone"] {
+                let read = store.rulesets_for_update(id, at(5)).await.unwrap();
+                assert_eq!(
+                    store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap(),
+                    SaveOutcome::Saved
+                );
+            }
+        }
+    }
+    store.set_account_disabled_at(6, Some(at(1))).await.unwrap();
+    let mut requested: Vec<&str> = names.iter().rev().map(String::as_str).collect();
+    requested.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
+    for reading in ["from the database", "from the cache"] {
+        let rule_ids = rule_ids_by_name(&store, &requested).await;
+        assert_eq!(rule_ids.len(), requested.len(), "{reading}");
+        for (id, rule_ids) in (0..120).rev().zip(&rule_ids) {
+            let expected = match id {
+                6 => None,
+                id if id % 3 == 0 => Some(vec![format!("person_{id}")]),
+                _ => Some(Vec::new()),
+            };
+            assert_eq!(*rule_ids, expected, "{reading}: {id}");
+        }
+        let third = Some(vec!["person_3".to_owned()]);
+        assert_eq!(rule_ids[120..], [None, third.clone(), None, third, None, None], "{reading}");
+    }
+    assert!(rule_ids_by_name(&store, &[]).await.is_empty());
+}
+
+pub(crate) async fn rulesets_of_many_accounts_include_the_last_write(store: Store) {
+    store.add_account(&account(7, "alice")).await.unwrap();
+    let names = ["alice", "bob"];
+    assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), None]);
+    store.add_account(&account(8, "bob")).await.unwrap();
+    assert!(save(&store, "global", Some("one")).await);
+    let one = Some(vec!["one".to_owned()]);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), Some(vec![])]);
+    store.set_account_disabled_at(8, Some(at(1))).await.unwrap();
+    assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), None]);
+    store.set_account_disabled_at(8, None).await.unwrap();
+    assert!(save(&store, "global", None).await);
+    assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), Some(vec![])]);
+}

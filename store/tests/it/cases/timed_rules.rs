@@ -1,0 +1,189 @@
+//! Conformance cases for timed rules.
+
+use belfry_core::rules::builtin::MASTER;
+use belfry_core::rules::{
+    Document, EnabledChange, NewRule, Position, RuleExpiry, RuleKind, RuleScope,
+};
+use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, SweepOutcome};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::rulesets::save;
+use super::{MANY, account, at, run_concurrently};
+
+const START: i64 = 1_800_000_000;
+const MINUTE: i64 = 60;
+
+/// Room rules with the second at which they end.
+type Rules<'a> = &'a [(&'a str, Option<i64>)];
+
+fn document(rules: Rules<'_>) -> Document {
+    let mut document = Document::new(RuleScope::Global);
+    for (id, until) in rules.iter().rev() {
+        let mut body = json!({"actions": ["notify"]});
+        if let Some(until) = until {
+            body["until"] = json!(until * 1000);
+        }
+        let new = NewRule::from_json(RuleKind::Room, body).unwrap();
+        document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default()).unwrap();
+    }
+    document
+}
+
+async fn save_document(store: &Store, account: i64, document: Document) {
+    let read = store.rulesets_for_update(account, at(5)).await.unwrap();
+    let saved = store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+    assert_eq!(saved, SaveOutcome::Saved);
+}
+
+/// The rules of an account at a time; `None` if it has no document.
+async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String> {
+    let rulesets = store.rulesets(account, now).await.unwrap();
+    let document = rulesets.documents().next()?;
+    Some(document.user_rules()[RuleKind::Room].iter().map(|rule| &*rule.rule_id).collect())
+}
+
+/// The rules of an account in the database, also those that have ended.
+async fn stored_rules(store: &Store, account: i64) -> Option<String> {
+    // Clears the cache.
+    store.set_account_disabled_at(1, None).await.unwrap();
+    rules_at(store, account, Timestamp::UNIX_EPOCH).await
+}
+
+/// Sweeps once at this time, after the clock is trusted. Returns the number of changed rulesets.
+async fn sweep_at(store: &Store, now: i64) -> usize {
+    let settings = RetentionSettings::default();
+    for count in (1..=12).rev() {
+        store.sweep(&settings, at(now - 5 * count * MINUTE)).await.unwrap();
+    }
+    match store.sweep(&settings, at(now)).await.unwrap() {
+        SweepOutcome::Swept(deleted) => {
+            deleted.iter().filter(|(table, _)| *table == "rulesets").map(|(_, rows)| rows).sum()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
+    let timed = document(&[("a", Some(10)), ("b", None), ("c", Some(20))]);
+    save_document(&store, 7, timed).await;
+    for reading in ["from the database", "from the cache"] {
+        for (millis, rules) in
+            [(9_999, "abc"), (10_000, "bc"), (19_999, "bc"), (20_000, "b"), (i64::MAX / 1000, "b")]
+        {
+            let now = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
+            if reading == "from the database" {
+                store.set_account_disabled_at(1, None).await.unwrap();
+            }
+            let expected = Some(rules.to_owned());
+            assert_eq!(rules_at(&store, 7, now).await, expected, "{reading} at {millis}");
+            let for_update = store.rulesets_for_update(7, now).await.unwrap().rulesets;
+            assert_eq!(for_update.len(), rules.len(), "{reading} at {millis}");
+            let snapshots = store.rulesets_for_accounts(&[7, 8], now).await.unwrap();
+            assert_eq!(snapshots[0].rulesets.len(), rules.len(), "{reading} at {millis}");
+            let user = belfry_core::rules::User::new("@alice:x");
+            let response = String::from_utf8(for_update.response(user).into()).unwrap();
+            assert_eq!(response.matches("\"until\"").count(), rules.len() - 1, "{response}");
+        }
+        assert_eq!(stored_rules(&store, 7).await.as_deref(), Some("abc"), "{reading}");
+    }
+}
+
+pub(crate) async fn the_next_save_deletes_rules_that_have_ended(store: Store) {
+    save_document(&store, 7, document(&[("a", Some(10)), ("b", None), ("c", Some(20))])).await;
+    let read = store.rulesets_for_update(7, at(10)).await.unwrap();
+    let same = read.rulesets.documents().next().unwrap().clone();
+    assert_eq!(same, document(&[("b", None), ("c", Some(20))]));
+    let saved = store.save_ruleset(&read, SerializedDocument::new(same)).await.unwrap();
+    assert_eq!(saved, SaveOutcome::Saved);
+    assert_eq!(stored_rules(&store, 7).await.as_deref(), Some("bc"));
+
+    // All rules of the document have ended: it is deleted.
+    save_document(&store, 8, document(&[("a", Some(10))])).await;
+    let read = store.rulesets_for_update(8, at(10)).await.unwrap();
+    let empty = read.rulesets.documents().next().unwrap().clone();
+    assert!(empty.is_empty());
+    let saved = store.save_ruleset(&read, SerializedDocument::new(empty)).await.unwrap();
+    assert_eq!(saved, SaveOutcome::Saved);
+    assert_eq!(stored_rules(&store, 8).await, None);
+}
+
+pub(crate) async fn a_sweep_deletes_rules_that_ended_minutes_ago(store: Store) {
+    let [old, young] = [START - 3 * MINUTE, START - MINUTE];
+    for (account, rules) in [
+        (1, &[("a", Some(old))][..]),
+        (2, &[("a", Some(young))]),
+        (3, &[("a", Some(old)), ("b", None), ("c", Some(young)), ("d", Some(START + 60))]),
+        (4, &[("a", None)]),
+        (5, &[("a", Some(START + 60))]),
+    ] {
+        save_document(&store, account, document(rules)).await;
+    }
+    let mut paused = document(&[("a", None)]);
+    let change =
+        EnabledChange { enabled: true, until: Some(RuleExpiry::at(at(START - 4 * MINUTE))) };
+    paused.change_enabled(RuleKind::Override, MASTER, change).unwrap();
+    save_document(&store, 6, paused.clone()).await;
+
+    assert_eq!(sweep_at(&store, START).await, 3);
+
+    for (account, rules) in
+        [(1, None), (2, Some("a")), (3, Some("bcd")), (4, Some("a")), (5, Some("a"))]
+    {
+        assert_eq!(stored_rules(&store, account).await.as_deref(), rules, "{account}");
+    }
+    let stored = store.rulesets(6, Timestamp::UNIX_EPOCH).await.unwrap();
+    assert_eq!(stored.documents().next().unwrap(), &document(&[("a", None)]));
+
+    // The other rules end later.
+    assert_eq!(sweep_at(&store, START + 5 * MINUTE).await, 3);
+    for (account, rules) in [(2, None), (3, Some("b")), (4, Some("a")), (5, None)] {
+        assert_eq!(stored_rules(&store, account).await.as_deref(), rules, "{account}");
+    }
+    assert_eq!(sweep_at(&store, START + 90 * MINUTE).await, 0);
+}
+
+pub(crate) async fn a_sweep_changes_more_rulesets_than_a_batch(store: Store) {
+    const ACCOUNTS: i64 = 50;
+    for account in 10..10 + ACCOUNTS {
+        save_document(&store, account, document(&[("a", Some(account)), ("b", None)])).await;
+    }
+    assert_eq!(sweep_at(&store, START).await, 50);
+    for account in 10..10 + ACCOUNTS {
+        assert_eq!(stored_rules(&store, account).await.as_deref(), Some("b"), "{account}");
+    }
+}
+
+pub(crate) async fn imported_timed_rules_are_deleted_by_a_sweep(store: Store) {
+    let rulesets = vec![SerializedDocument::new(document(&[("a", Some(10)), ("b", None)]))];
+    let import = belfry_store::AccountImport { account: account(0, "alice"), rulesets };
+    assert!(store.import_accounts(at(1), vec![import]).await.unwrap()[0].is_ok());
+    let id = store.account_by_name("alice").await.unwrap().unwrap().id;
+    assert_eq!(sweep_at(&store, START).await, 1);
+    assert_eq!(stored_rules(&store, id).await.as_deref(), Some("b"));
+}
+
+/// Every fourth task sweeps, while the others add rules.
+pub(crate) async fn no_change_concurrent_with_a_sweep_is_lost(store: Store) {
+    sweep_at(&store, START).await;
+    save_document(&store, 7, document(&[("a", Some(10)), ("b", Some(11))])).await;
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        if index % 4 == 0 {
+            // Half a minute after each other.
+            let now = at(START + 30 + 8 * index);
+            store.sweep(&RetentionSettings::default(), now).await.unwrap();
+        } else {
+            while !save(&store, "global", Some(&format!("r{index},"))).await {}
+        }
+    })
+    .await;
+    // The writers may have won each time, so a sweep follows.
+    store.sweep(&RetentionSettings::default(), at(START + 10 * MINUTE)).await.unwrap();
+    let rules = stored_rules(&store, 7).await.unwrap();
+    let mut ids: Vec<&str> = rules.split_terminator(',').collect();
+    ids.sort_unstable();
+    let mut expected: Vec<String> =
+        (0..MANY).filter(|index| index % 4 != 0).map(|index| format!("r{index}")).collect();
+    expected.sort_unstable();
+    assert_eq!(ids, expected);
+}

@@ -1,0 +1,63 @@
+//! Conformance cases that concern the whole store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry_store::{Account, AddAccountError, Store, StoreError};
+
+use super::rulesets::with_rule;
+use super::{account, at, with_alice};
+
+pub(crate) async fn a_ping_succeeds(store: Store) {
+    store.ping().await.unwrap();
+}
+
+pub(crate) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {
+    for (id, text) in [
+        (1, "Zürich 東京 🔔 العربية"),
+        (2, "'); drop table accounts; --"),
+        (3, "\" \\ ` $1 ? % _ \u{202e}"),
+        (4, ""),
+    ] {
+        let account =
+            Account { email: None, password: text.to_owned(), ..account(id, &format!("n{id}")) };
+        store.add_account(&account).await.unwrap();
+        assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
+    }
+}
+
+/// PostgreSQL cannot store it, so SQLite must reject it too.
+pub(crate) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
+    with_alice(&store).await;
+    for text in ["alice\0", "\0", "a\0lice@example.org"] {
+        assert_eq!(store.account_by_name(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");
+        assert_eq!(store.app_by_client_id(text).await.unwrap(), None, "{text:?}");
+        let error = store.add_account(&account(8, text)).await.unwrap_err();
+        assert!(matches!(error, AddAccountError::Store(StoreError::Nul)), "{error}");
+        assert_eq!(store.account(8).await.unwrap(), None);
+    }
+    let many = store.account_ids(&["al\0ice", "alice", "\0"]).await.unwrap();
+    assert_eq!(many, [None, Some(7), None]);
+}
+
+pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
+    let store = Arc::new(store);
+    // Fills the cache, which must not return the old value after the write.
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
+    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let draft = with_rule(&read, "global", "one");
+    let writer = Arc::clone(&store);
+    let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });
+    // Polled once, then dropped.
+    let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
+    drop(write);
+    drop(polled);
+    for _ in 0..500 {
+        if store.rulesets(7, at(5)).await.unwrap().len() == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the write was lost, or the cache still returns the old value");
+}

@@ -1,0 +1,91 @@
+//! A process that is killed during many writes loses no acknowledged write.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry_store::Database;
+use belfry_store::test_support::options;
+use belfry_store::{Account, AccountListFilter, Store};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use super::cases::account;
+
+/// The environment variable with the data directory of the writer process, which is this test
+/// binary again.
+const FOLDER: &str = "BELFRY_TEST_CRASH_FOLDER";
+
+async fn open(folder: &Path) -> Store {
+    let database = Database::Sqlite(folder.join("belfry.db"));
+    Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_acknowledged_write_survives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut acknowledged = Vec::new();
+    for round in 0..20 {
+        // A different number of writes each time, to hit different phases of the commit.
+        acknowledged.extend(write_until_killed(folder.path(), 40 + 7 * round));
+    }
+    assert!(acknowledged.len() > 20 * 64, "only {} writes", acknowledged.len());
+
+    let store = open(folder.path()).await;
+    let mut stored = Vec::new();
+    loop {
+        let after = stored.last().map_or("", |account: &Account| &account.name).to_owned();
+        let page = store.accounts(&AccountListFilter::default(), &after, 1000).await.unwrap();
+        if page.is_empty() {
+            break;
+        }
+        stored.extend(page);
+    }
+    let stored: std::collections::HashSet<i64> = stored.iter().map(|account| account.id).collect();
+    let lost: Vec<&i64> = acknowledged.iter().filter(|id| !stored.contains(id)).collect();
+    assert!(lost.is_empty(), "{} of {} are lost", lost.len(), acknowledged.len());
+}
+
+/// Runs the writer process until it has acknowledged this many writes, kills it, and returns the
+/// ids of all acknowledged accounts.
+fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
+    let mut writer = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::crash::writer_process", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
+    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(count).collect();
+    writer.kill().unwrap();
+    // Includes lines written before the kill, but not an incomplete one.
+    acknowledged.extend(lines.filter_map(id));
+    writer.wait().unwrap();
+    acknowledged
+}
+
+/// The writer process: 64 tasks add accounts and print a line for each acknowledged one. Does
+/// nothing unless `write_until_killed` started it.
+#[tokio::test(flavor = "multi_thread")]
+async fn writer_process() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let store = Arc::new(open(Path::new(&folder)).await);
+    let mut tasks = JoinSet::new();
+    for _ in 0..64 {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move {
+            loop {
+                let id = i64::from_be_bytes(belfry_runtime::random::bytes()) & i64::MAX;
+                let account = account(id, &format!("n{id}"));
+                store.add_account(&account).await.unwrap();
+                let line = format!("acknowledged {id}\n");
+                std::io::stdout().write_all(line.as_bytes()).unwrap();
+            }
+        });
+    }
+    // Bounded, in case it is not killed.
+    drop(tokio::time::timeout(Duration::from_mins(1), tasks.join_all()).await);
+}

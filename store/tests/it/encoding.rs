@@ -1,0 +1,28 @@
+//! PostgreSQL databases with an encoding that cannot store every text.
+
+use belfry_store::Database;
+use belfry_store::Store;
+use jiff::Timestamp;
+
+use belfry_store::test_support::{TestDatabase, new_database, options};
+
+#[tokio::test]
+async fn a_database_with_another_encoding_is_rejected_with_advice() {
+    let Some(TestDatabase { database: Database::Postgres(server), .. }) =
+        TestDatabase::postgres().await
+    else {
+        return;
+    };
+    for (encoding, opens) in [("LATIN1", false), ("SQL_ASCII", true)] {
+        let url = new_database(server.reveal(), &format!("encoding '{encoding}' locale 'C'")).await;
+        let database = Database::Postgres(url.parse().unwrap());
+        match Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await {
+            Ok(_) => assert!(opens, "{encoding}"),
+            Err(error) => {
+                let message = error.to_string();
+                assert!(!opens && message.contains("LATIN1"), "{message}");
+                assert!(message.contains("create database … encoding 'UTF8'"), "{message}");
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Failover of PostgreSQL from its primary to a synchronous standby.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use belfry_store::test_support::TestDatabase;
+use belfry_store::test_support::options;
+use belfry_store::{Database, Options, Store, StoreError};
+use test_engines::Postgres;
+use test_engines::shared::engine_url;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::cases::{MANY, at, hashed, token, with_alice};
+use super::nodes::wait_until;
+
+const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
+
+/// Counts the sessions of Belfry.
+const SESSIONS: &str = "select count(*) from pg_stat_activity where application_name = 'belfry'";
+
+/// A primary and its synchronous standby.
+struct Pair {
+    primary: Postgres,
+    standby: Postgres,
+}
+
+impl Pair {
+    fn start() -> Option<Self> {
+        engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")?;
+        let primary = Postgres::start().unwrap();
+        let standby = primary.start_standby().unwrap();
+        primary.replicate_synchronously().unwrap();
+        Some(Self { primary, standby })
+    }
+
+    async fn open(&self, timeout: Duration) -> Store {
+        let ports = (self.primary.port(), self.standby.port());
+        let url =
+            format!("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", ports.0, ports.1);
+        open(&url, &Options { timeout, ..options() }).await
+    }
+}
+
+async fn open(url: &str, options: &Options) -> Store {
+    Store::open(&Database::Postgres(url.parse().unwrap()), options, at(0)).await.unwrap()
+}
+
+/// The acknowledged state of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Acknowledged {
+    Added,
+    Revoked,
+}
+
+/// Writers that record what was acknowledged.
+#[derive(Default)]
+struct Load {
+    stop: AtomicBool,
+    acknowledged: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Load {
+    /// Adds tokens and revokes every other one. Failures must be temporary.
+    async fn write(self: Arc<Self>, store: Store, writer: i64) -> Vec<(String, Acknowledged)> {
+        let mut written = Vec::new();
+        for number in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let name = format!("{writer} {number}");
+            let added = store.add_token(&token(&name, Some(7))).await.map(drop);
+            if !self.count(added).await {
+                continue;
+            }
+            let state = if number % 2 == 0 {
+                Acknowledged::Added
+            } else {
+                let revoked = store.revoke_token(hashed(&name).lookup, at(1)).await.map(drop);
+                if !self.count(revoked).await {
+                    continue;
+                }
+                Acknowledged::Revoked
+            };
+            written.push((name, state));
+        }
+        written
+    }
+
+    async fn count(&self, outcome: Result<(), StoreError>) -> bool {
+        match outcome {
+            Ok(()) => self.acknowledged.fetch_add(1, Ordering::Relaxed),
+            Err(StoreError::Unavailable(_)) => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                return false;
+            }
+            Err(other) => panic!("{other}"),
+        };
+        true
+    }
+
+    async fn wait_for(&self, count: &AtomicU64, more: u64) {
+        let before = count.load(Ordering::Relaxed);
+        wait_until("progress of the load", async || count.load(Ordering::Relaxed) >= before + more)
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() {
+    let Some(mut pair) = Pair::start() else { return };
+    let timeout = Options::default().timeout;
+    let nodes = [pair.open(timeout).await, pair.open(timeout).await, pair.open(timeout).await];
+    with_alice(&nodes[0]).await;
+    nodes[0].add_token(&token("cached", Some(7))).await.unwrap();
+    let is_revoked = async |node: &Store, name: &str| {
+        let found = node.token(hashed(name)).await.unwrap();
+        found.unwrap_or_else(|| panic!("{name} is lost")).revoked_at.is_some()
+    };
+    for node in &nodes {
+        wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
+        assert!(!is_revoked(node, "cached").await, "and it is cached now");
+    }
+    let load = Arc::new(Load::default());
+    let mut writers = JoinSet::new();
+    for writer in 0..MANY {
+        let node = nodes[usize::try_from(writer).unwrap() % nodes.len()].clone();
+        writers.spawn(Arc::clone(&load).write(node, writer));
+    }
+    load.wait_for(&load.acknowledged, 200).await;
+
+    nodes[0].revoke_token(hashed("cached").lookup, at(1)).await.unwrap();
+    pair.primary.kill().unwrap();
+    load.wait_for(&load.failed, 100).await;
+    pair.standby.promote().unwrap();
+    let promoted = Instant::now();
+    for (number, node) in nodes.iter().enumerate() {
+        let name = format!("after {number}");
+        while node.add_token(&token(&name, Some(7))).await.is_err() {
+            assert!(promoted.elapsed() < Duration::from_mins(1), "node {number} does not write");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    load.wait_for(&load.acknowledged, 200).await;
+    load.stop.store(true, Ordering::Relaxed);
+
+    for node in &nodes {
+        assert!(is_revoked(node, "cached").await, "although it was cached");
+    }
+    let written = writers.join_all().await;
+    for (writer, tokens) in written.iter().enumerate() {
+        let other_node = &nodes[(writer + 1) % nodes.len()];
+        for (name, state) in tokens {
+            assert_eq!(
+                is_revoked(other_node, name).await,
+                *state == Acknowledged::Revoked,
+                "{name}"
+            );
+        }
+    }
+    for node in &nodes {
+        wait_until("the cache is enabled again", async || node.is_cache_enabled()).await;
+    }
+
+    // The old primary returns read-only.
+    pair.primary.restart_read_only().unwrap();
+    let late = pair.open(timeout).await;
+    late.add_token(&token("late", Some(7))).await.unwrap();
+    for node in &nodes {
+        assert!(!is_revoked(node, "late").await, "it is on the new primary");
+    }
+    pair.primary.wait_for(SESSIONS, "0").unwrap();
+
+    // Nor is it used when no other server runs: its data is old.
+    pair.standby.kill().unwrap();
+    wait_until("the state is reported", async || {
+        matches!(late.ping().await, Err(StoreError::Unavailable(why)) if why.contains(READ_ONLY))
+    })
+    .await;
+    assert!(late.token(hashed("late")).await.is_err());
+}
+
+/// After a cancel request PostgreSQL reports a commit as successful that only the primary has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
+    let Some(mut pair) = Pair::start() else { return };
+    // Hides the warning from clients that do not enable it.
+    pair.primary.set("client_min_messages", "error").unwrap();
+    let store = pair.open(Duration::from_secs(1)).await;
+    wait_until("the store is set up", async || store.ping().await.is_ok()).await;
+    with_alice(&store).await;
+    store.add_token(&token("before", Some(7))).await.unwrap();
+
+    pair.standby.pause().unwrap();
+    let is_unconfirmed = |outcome: Result<(), StoreError>| matches!(outcome, Err(StoreError::Unavailable(why)) if why.contains("synchronous standby"));
+    // One statement, and a transaction with a notification.
+    assert!(is_unconfirmed(store.add_token(&token("during", Some(7))).await.map(drop)));
+    assert!(is_unconfirmed(store.revoke_token(hashed("before").lookup, at(1)).await.map(drop)));
+
+    pair.standby.resume().unwrap();
+    wait_until("writes succeed again", async || {
+        store.revoke_token(hashed("before").lookup, at(1)).await.is_ok()
+    })
+    .await;
+}
+
+/// It may have been demoted, so that another server has newer data.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_becomes_read_only_is_left() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    let postgres = Postgres::start().unwrap();
+    let store = open(&postgres.url(), &options()).await;
+    wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
+    let sessions = SESSIONS.replace("count(*)", "pid");
+    let pids = postgres.execute(&sessions).unwrap().replace('\n', ",");
+
+    postgres.set("default_transaction_read_only", "on").unwrap();
+    wait_until("the cache is disabled", async || !store.is_cache_enabled()).await;
+    postgres.wait_for(&format!("{SESSIONS} and pid in ({pids})"), "0").unwrap();
+    let read = store.token(hashed("t")).await.unwrap_err();
+    assert!(matches!(&read, StoreError::Unavailable(why) if why.contains(READ_ONLY)), "{read}");
+
+    postgres.set("default_transaction_read_only", "off").unwrap();
+    wait_until("it is used again", async || store.ping().await.is_ok()).await;
+    wait_until("the cache is enabled again", async || store.is_cache_enabled()).await;
+}
+
+/// As if packets to it were dropped.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_does_not_respond_does_not_block_the_next() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let url = url::Url::parse(database.url().unwrap()).unwrap();
+    // Accepted by the operating system only.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = silent.local_addr().unwrap();
+    let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
+    let url = url.as_str().replace(&server, &format!("{silent},{server}"));
+
+    let store = open(&url, &options()).await;
+
+    store.ping().await.unwrap();
+    wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
+}

@@ -1,0 +1,193 @@
+//! Opening databases: schema versions, other processes, invalid files and directories.
+
+use std::time::{Duration, Instant};
+
+use belfry_store::test_support::TestDatabase;
+use belfry_store::test_support::options;
+use belfry_store::{Database, Store, StoreError, StoredRequest};
+use jiff::Timestamp;
+
+use super::cases::{account, at, hashed, token, with_alice};
+
+async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
+    Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
+}
+
+fn connect(database: &Database) -> rusqlite::Connection {
+    let Database::Sqlite(path) = database else { panic!("not SQLite") };
+    rusqlite::Connection::open(path).unwrap()
+}
+
+#[tokio::test]
+async fn a_newer_sqlite_database_is_rejected() {
+    let database = TestDatabase::sqlite();
+    drop(open(&database).await.unwrap());
+    connect(&database.database).execute("insert into migrations values (999, 0)", []).unwrap();
+
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
+
+    let text = error.to_string();
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{text}");
+    assert!(text.contains("belfry.db was written by a newer belfry with schema version 999"));
+    let advice = "upgrade this binary to the newer version, or restore a backup from before";
+    assert!(text.contains(env!("CARGO_PKG_VERSION")) && text.contains(advice), "{text}");
+}
+
+#[tokio::test]
+async fn a_newer_postgres_database_is_rejected() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    drop(open(&database).await.unwrap());
+    let (client, connection) =
+        tokio_postgres::connect(database.url().unwrap(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("insert into migrations values (999, 0)").await.unwrap();
+
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
+
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
+}
+
+/// Development snapshots used the schema versions 1 to 3 for other tables.
+#[tokio::test]
+async fn a_database_of_a_development_snapshot_is_rejected() {
+    let database = TestDatabase::sqlite();
+    drop(open(&database).await.unwrap());
+    let snapshot = "delete from migrations; insert into migrations values (3, 0)";
+    connect(&database.database).execute_batch(snapshot).unwrap();
+
+    let Err(error) = open(&database).await else { panic!("the database was opened") };
+
+    let text = error.to_string();
+    assert!(text.contains("belfry.db") && text.contains("development snapshot"), "{text}");
+}
+
+#[tokio::test]
+async fn data_is_read_back_after_reopening_the_database() {
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    store.add_account(&account(7, "alice")).await.unwrap();
+    drop(store);
+    assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
+}
+
+/// For example a command next to a running server.
+#[tokio::test]
+async fn writes_of_another_process_are_noticed() {
+    let database = TestDatabase::sqlite();
+    let server = open(&database).await.unwrap();
+    with_alice(&server).await;
+    server.add_token(&token("t", Some(7))).await.unwrap();
+    assert!(server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok());
+
+    let command = open(&database).await.unwrap();
+    command.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+
+    for _ in 0..1000 {
+        if server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_err() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the cache still returns the token");
+}
+
+#[tokio::test]
+async fn the_error_names_a_file_that_is_not_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("belfry.db");
+    std::fs::write(&path, "this is not a database, but it is long enough to look like one")
+        .unwrap();
+    let database = Database::Sqlite(path.clone());
+
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+
+    let Err(error) = outcome else { panic!("the database was opened") };
+    assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("this is not"));
+}
+
+#[tokio::test]
+async fn the_error_names_a_directory_that_cannot_be_created() {
+    let database = Database::Sqlite("/proc/nowhere/belfry.db".into());
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+    let Err(error) = outcome else { panic!("the database was opened") };
+    assert!(error.to_string().contains("/proc/nowhere/belfry.db"), "{error}");
+}
+
+#[tokio::test]
+async fn the_error_names_an_unreachable_postgres_without_its_password() {
+    let url = "postgres://me:hunter2@127.0.0.1:1/belfry".parse().unwrap();
+    let database = Database::Postgres(url);
+    let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
+    let Err(error) = outcome else { panic!("the database was opened") };
+    let text = error.to_string();
+    assert!(text.contains("postgres://me:***@127.0.0.1:1/belfry"), "{text}");
+    assert!(text.contains("refused") && !text.contains("hunter2"), "{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_database_and_its_directory_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    with_alice(&store).await;
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    assert_eq!(mode(path), 0o600);
+    assert_eq!(mode(&path.with_extension("db-wal")), 0o600);
+}
+
+#[tokio::test]
+async fn every_failed_read_and_write_is_counted() {
+    let database = TestDatabase::sqlite();
+    let store = open(&database).await.unwrap();
+    with_alice(&store).await;
+    assert_eq!(store.failures(), 0);
+    connect(&database.database).execute_batch("drop table tokens").unwrap();
+
+    assert!(matches!(store.token(hashed("t")).await, Err(StoreError::Failed(_))));
+    assert_eq!(store.failures(), 1);
+    assert!(store.add_token(&token("t", Some(7))).await.is_err());
+    assert_eq!(store.failures(), 2);
+}
+
+/// A long read, such as a backup, prevents the WAL from being emptied. Afterwards it shrinks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_wal_shrinks_after_a_long_read() {
+    const MIB: u64 = 1024 * 1024;
+    let database = TestDatabase::sqlite();
+    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
+    let wal = path.with_file_name("belfry.db-wal");
+    let bytes = || wal.metadata().unwrap().len();
+    let store = database.open().await;
+    let reader = rusqlite::Connection::open(path).unwrap();
+    reader.execute_batch("begin").unwrap();
+    let count = || reader.query_row("select count(*) from requests", [], |row| row.get(0));
+    assert_eq!(count(), Ok(0));
+    let write = async |number: u32| {
+        let parameters = vec![("state".to_owned(), "s".repeat(1024 * 1024))];
+        let request = StoredRequest {
+            app_id: 1,
+            browser: hashed("b"),
+            account_id: None,
+            parameters,
+            expires_at: at(100),
+        };
+        store.add_request(hashed(&number.to_string()), &request).await.unwrap();
+    };
+    for number in 0..40 {
+        write(number).await;
+    }
+    assert!(bytes() > 40 * MIB, "the read needs the whole WAL: {}", bytes());
+
+    reader.execute_batch("commit").unwrap();
+
+    let start = Instant::now();
+    while bytes() > 16 * MIB {
+        assert!(start.elapsed() < Duration::from_mins(1), "{} bytes remain", bytes());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(count(), Ok(40));
+}

@@ -1,0 +1,306 @@
+//! Group commit on PostgreSQL: several callers' writes in one transaction.
+
+use std::time::Duration;
+
+use belfry_store::test_support::PostgresProxy;
+use belfry_store::test_support::TestDatabase;
+use belfry_store::test_support::options;
+use belfry_store::{
+    Database, Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError,
+};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
+use test_engines::Postgres;
+use test_engines::shared::engine_url;
+use tokio_postgres::Client;
+
+use super::cases::rulesets::with_rule;
+use super::cases::{account, at, grant, hashed, issue_code, token, with_alice};
+use super::nodes::{connect, connect_to, wait_until};
+
+/// Number of groups that a node writes at the same time.
+const CONCURRENT_GROUPS: i64 = 4;
+
+/// Sessions of this database that wait for a lock.
+const WAITING: &str = "select count(*) from pg_stat_activity \
+                       where datname = current_database() and wait_event_type = 'Lock'";
+
+/// A store whose writes wait for locks longer than any test takes.
+async fn open(database: &TestDatabase) -> Store {
+    let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
+    Store::open(&database.database, &long_timeout, at(0)).await.unwrap()
+}
+
+type Write<'a, T> = BoxFuture<'a, T>;
+
+/// A write of a test: what it did, or why it failed.
+fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
+    write: impl Future<Output = Result<T, E>> + Send + 'a,
+) -> Write<'a, Result<String, String>> {
+    write
+        .map(|outcome| outcome.map(|ok| format!("{ok:?}")).map_err(|error| error.to_string()))
+        .boxed()
+}
+
+/// Queues these writes in this order while the node writes as many groups as it can at a time, so
+/// that they are the next group. Returns when they are queued; they continue when the transaction
+/// of `blocker` ends. (`monitor` is another client, because a transaction sees the activity as of
+/// its first look.)
+async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut [Write<'_, T>]) {
+    blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
+    for number in 1..=CONCURRENT_GROUPS {
+        let store = store.clone();
+        let (code, token) = (hashed("unknown").lookup, hashed(&format!("unknown {number}")));
+        tokio::spawn(async move { store.redeem_code(code, token, at(1), None).await });
+        // One after the other, because two of them could form a group.
+        wait_until("a group waits", async || waiting(monitor).await == number).await;
+    }
+    for write in writes {
+        assert!(write.now_or_never().is_none(), "the write is queued");
+    }
+}
+
+async fn waiting(client: &Client) -> i64 {
+    client.query_one(WAITING, &[]).await.unwrap().get(0)
+}
+
+/// The number of transactions that wrote the rows of a table.
+async fn transactions(client: &Client, table: &str) -> i64 {
+    let count = format!("select count(distinct xmin::text) from {table}");
+    client.query_one(&count, &[]).await.unwrap().get(0)
+}
+
+async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
+    store.rulesets_for_update(account, at(5)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_wait_are_committed_together() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (client, other) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), Some(7))).collect();
+    let read = read_for_update(&store, 7).await;
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
+    queue(&store, [&client, &other], &mut writes).await;
+
+    client.batch_execute("rollback").await.unwrap();
+
+    assert!(join_all(writes).await.iter().all(Result::is_ok));
+    assert_eq!(transactions(&client, "tokens").await, 1);
+    let both = "(select xmin from tokens union all select xmin from rulesets) as both_tables";
+    assert_eq!(transactions(&client, both).await, 1, "of different kinds, too");
+    assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_fails_does_not_fail_others_of_its_group() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (client, other) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    store.add_token(&token("taken", None)).await.unwrap();
+    let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
+    let read = read_for_update(&store, 7).await;
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
+    queue(&store, [&client, &other], &mut writes).await;
+
+    client.batch_execute("rollback").await.unwrap();
+
+    let outcomes = join_all(writes).await;
+    let succeeded: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+    assert_eq!(succeeded, [true, false, true, true], "{outcomes:?}");
+    for secret in ["a", "b"] {
+        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+    }
+    assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), 1, "and the cache is current");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (client, other) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    issue_code(&store, "c", &grant()).await;
+    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let save = |read, rule| write(store.save_ruleset(read, with_rule(read, "global", rule)));
+    let redeem = |token| write(store.redeem_code(hashed("c").lookup, hashed(token), at(1), None));
+    let mut writes = vec![
+        save(&bob, "first"),
+        redeem("first"),
+        save(&alice, "first"),
+        save(&bob, "second"),
+        redeem("second"),
+        save(&alice, "second"),
+    ];
+    queue(&store, [&client, &other], &mut writes).await;
+
+    client.batch_execute("rollback").await.unwrap();
+
+    let redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup).to_string();
+    let saved = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
+    let (first, second) = (saved(SaveOutcome::Saved), saved(SaveOutcome::Conflict));
+    let expected = [first.clone(), Ok("()".into()), first, second.clone(), Err(redeemed), second];
+    assert_eq!(join_all(writes).await, expected);
+    for account in [7, 8] {
+        let rulesets = store.rulesets(account, at(5)).await.unwrap();
+        let text = format!("{rulesets:?}");
+        assert!(text.contains("first") && !text.contains("second"), "{text}");
+    }
+    assert_eq!(transactions(&client, "rulesets").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (client, other) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    let tokens = ["dropped", "other"].map(|secret| token(secret, None));
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    queue(&store, [&client, &other], &mut writes).await;
+
+    drop(writes.remove(0));
+    client.batch_execute("rollback").await.unwrap();
+
+    assert!(join_all(writes).await[0].is_ok());
+    assert!(store.token(hashed("dropped")).await.unwrap().is_some());
+    assert_eq!(transactions(&client, "tokens").await, 1);
+}
+
+/// For example one that a person has locked in `psql`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (blocker, locker) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    let read = read_for_update(&store, 7).await;
+    store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap();
+    let read = read_for_update(&store, 7).await;
+    let token = token("t", None);
+    let mut writes = vec![
+        write(store.add_token(&token)),
+        write(store.save_ruleset(&read, with_rule(&read, "global", "two"))),
+    ];
+    queue(&store, [&blocker, &locker], &mut writes).await;
+    locker.batch_execute("begin; select from rulesets for update").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
+
+    let mut save = writes.pop().unwrap();
+    assert!(writes.pop().unwrap().await.is_ok());
+    assert!((&mut save).now_or_never().is_none(), "the row is locked");
+    locker.batch_execute("rollback").await.unwrap();
+    assert_eq!(save.await, Ok("Saved".to_owned()));
+}
+
+/// PostgreSQL commits transactions with notifications one after the other, so that a commit that
+/// takes long delays all others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_waits_for_a_slow_commit_with_notifications() {
+    if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
+        return;
+    }
+    // A server of its own, because the lock of notifications is one for all databases.
+    let postgres = Postgres::start().unwrap();
+    let local = format!("{}?options=-c%20synchronous_commit%3Dlocal", postgres.url());
+    let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
+    let database = Database::Postgres(local.parse().unwrap());
+    let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    let slow = connect_to(&postgres.url()).await;
+    let (blocker, monitor) = (connect_to(&local).await, connect_to(&local).await);
+    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let mut writes = [&alice, &bob]
+        .map(|read| write(store.save_ruleset(read, with_rule(read, "global", "one"))));
+    queue(&store, [&blocker, &monitor], &mut writes).await;
+    // This commit waits for a standby that does not exist. The waiting depends on the checkpointer.
+    let set_standby = |name: &str| {
+        postgres.set("synchronous_standby_names", name).unwrap();
+        postgres.execute("checkpoint").unwrap();
+    };
+    set_standby("nobody");
+    let commit = "create table slow (); notify slow";
+    let slow = tokio::spawn(async move { slow.batch_execute(commit).await });
+    let count = async |query: &str| -> i64 { monitor.query_one(query, &[]).await.unwrap().get(0) };
+    let slow_commits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    wait_until("a commit is slow", async || count(slow_commits).await == 1).await;
+
+    blocker.batch_execute("rollback").await.unwrap();
+    wait_until("the group waits", async || count(WAITING).await > 0).await;
+    // Longer than a group waits for the lock of a row.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    set_standby("");
+
+    slow.await.unwrap().unwrap();
+    assert_eq!(join_all(writes).await, [Ok("Saved".to_owned()), Ok("Saved".to_owned())]);
+    assert_eq!(transactions(&monitor, "rulesets").await, 1);
+}
+
+/// The connection is lost, so nobody knows whether the transaction was committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_writes_of_a_group_fail_with_its_connection() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = open(&database).await;
+    let (blocker, locker) = (connect(&database).await, connect(&database).await);
+    with_alice(&store).await;
+    let read = read_for_update(&store, 7).await;
+    let token = token("t", None);
+    let mut writes = vec![
+        write(store.add_token(&token)),
+        write(store.save_ruleset(&read, with_rule(&read, "global", "one"))),
+    ];
+    queue(&store, [&blocker, &locker], &mut writes).await;
+    locker.batch_execute("begin; lock table rulesets in access exclusive mode").await.unwrap();
+    blocker.batch_execute("rollback").await.unwrap();
+    wait_until("the group waits", async || waiting(&blocker).await == 1).await;
+
+    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+                     where datname = current_database() and wait_event_type = 'Lock'";
+    blocker.batch_execute(terminate).await.unwrap();
+
+    let outcomes = join_all(writes).await;
+    assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
+    locker.batch_execute("rollback").await.unwrap();
+    assert_eq!(store.token(hashed("t")).await, Ok(None));
+    wait_until("the node writes again", async || store.add_token(&token).await.is_ok()).await;
+}
+
+/// The group times out, the node reads the old values into its cache, and then the request arrives
+/// at the server and is committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let proxy = PostgresProxy::start(&database, false).await;
+    // Long enough for the other writes on a busy machine.
+    let short_timeout = Options { timeout: Duration::from_secs(6), ..options() };
+    let store = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
+    let (blocker, other) = (connect(&database).await, connect(&database).await);
+    wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
+    with_alice(&store).await;
+    store.add_account(&account(8, "bob")).await.unwrap();
+    let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
+    let mut writes = [&alice, &bob]
+        .map(|read| store.save_ruleset(read, with_rule(read, "global", "late")).boxed());
+    queue(&store, [&blocker, &other], &mut writes).await;
+    proxy.faults.delayed.send_replace("begin; set local lock_timeout");
+    blocker.batch_execute("rollback").await.unwrap();
+    for outcome in join_all(writes).await {
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "the group timed out");
+    }
+    let rules = async || {
+        let (alice, bob) = (store.rulesets(7, at(5)), store.rulesets(8, at(5)));
+        (alice.await.unwrap().len(), bob.await.unwrap().len())
+    };
+    wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
+    assert_eq!(rules().await, (0, 0), "and that is cached now");
+    proxy.faults.delayed.send_replace("");
+
+    wait_until("the late writes invalidated the cache", async || rules().await == (1, 1)).await;
+}

@@ -1,0 +1,216 @@
+//! The conformance list: cases that every database engine must pass.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod cases;
+mod crash;
+mod encoding;
+mod failover;
+mod files;
+mod group_commit;
+mod nodes;
+mod plans;
+mod pooler;
+mod stalled;
+mod tls;
+mod upgrade;
+
+use self::cases::{
+    access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
+    last_use, requests, retention, rule_writes, rulesets, sessions, timed_rules, tokens, whole,
+};
+
+/// Defines the tests `sqlite::case` and `postgres::case` for every case.
+macro_rules! conformance {
+    ($($area:ident::{$($case:ident),* $(,)?})*) => {
+        mod sqlite {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let database = belfry_store::test_support::TestDatabase::sqlite();
+                    super::$area::$case(database.open().await).await;
+                }
+            )*)*
+        }
+        mod postgres {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let database = belfry_store::test_support::TestDatabase::postgres().await;
+                    if let Some(database) = database {
+                        super::$area::$case(database.open().await).await;
+                    }
+                }
+            )*)*
+        }
+    };
+}
+
+conformance! {
+    accounts::{
+        an_account_is_read_back_as_it_was_added,
+        an_account_is_found_by_its_email_in_any_case,
+        a_name_or_email_can_only_be_used_once,
+        of_concurrent_registrations_of_a_name_one_succeeds,
+        accounts_are_listed_by_name_in_pages,
+        accounts_are_listed_by_state_role_name_and_email,
+        disabling_an_account_is_stored_and_ends_its_sessions,
+        the_account_of_an_application_service_request_is_current,
+        a_new_password_ends_the_sessions,
+        a_new_password_revokes_tokens_and_codes_if_requested,
+        no_sign_in_concurrent_with_a_password_change_survives_it,
+        rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
+    }
+    account_import::{
+        imported_accounts_are_read_back_with_their_rules,
+        an_import_changes_nothing_of_existing_accounts,
+        every_imported_account_has_its_event,
+        of_concurrent_imports_of_an_account_one_adds_it,
+        an_import_with_text_that_cannot_be_stored_adds_nothing,
+    }
+    admins::{
+        a_role_is_stored_and_reported_by_tokens_at_once,
+        the_last_enabled_admin_is_not_removed,
+        of_concurrent_removals_of_all_admins_one_fails,
+        two_admins_who_remove_each_other_do_not_both_succeed,
+    }
+    account_security::{
+        a_changed_password_ends_what_the_old_one_opened_except_one_session,
+        of_concurrent_changes_of_a_password_one_succeeds,
+        sessions_are_listed_with_their_browser_the_last_used_first,
+        a_session_is_ended_only_by_its_account,
+        tokens_are_listed_by_app_the_last_used_first,
+        a_token_is_revoked_only_by_its_account,
+        an_account_is_deleted_when_its_waiting_period_is_over,
+        the_last_admin_cannot_request_deletion_and_is_not_deleted,
+        no_cancelled_deletion_is_carried_out,
+    }
+    apps::{
+        an_app_is_read_back_as_it_was_added,
+        a_client_id_can_only_be_used_once,
+        apps_are_listed_in_pages,
+        apps_are_listed_by_state_name_and_use,
+        a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time,
+        the_valid_tokens_of_an_app_are_counted,
+        a_disabled_app_is_reported_at_once_also_by_its_tokens,
+    }
+    tokens::{
+        a_token_is_read_back_with_its_account,
+        a_token_of_an_app_has_no_account,
+        an_unknown_token_is_not_found,
+        a_token_with_the_right_lookup_key_and_another_secret_is_unknown,
+        a_revoked_token_is_reported_at_once,
+        a_second_revocation_does_not_change_the_time,
+        concurrent_revocations_of_a_token_all_succeed,
+        a_token_of_a_disabled_account_is_reported_at_once,
+        a_token_is_issued_only_for_the_current_password,
+        a_sign_in_is_recorded_with_its_token,
+        active_grants_are_those_of_valid_tokens,
+        no_session_code_or_token_is_stored_while_an_account_or_app_is_disabled,
+    }
+    access::{
+        authorized_apps_are_those_with_valid_tokens,
+        an_authorized_app_lists_the_scopes_of_its_tokens_and_the_first_time,
+        revoking_access_revokes_the_tokens_at_once_and_nothing_else,
+        revoking_access_deletes_codes_that_are_not_redeemed,
+        revoking_access_that_does_not_exist_has_no_effect,
+        no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
+    }
+    audit::{
+        an_event_is_stored_with_every_change,
+        a_change_without_effect_leaves_no_event,
+        a_failed_write_leaves_neither_change_nor_event,
+        counted_events_of_an_hour_and_subject_are_one_row,
+        events_are_listed_by_account_app_and_time,
+        old_events_are_deleted_in_small_batches,
+    }
+    requests::{
+        a_request_is_found_only_in_its_browser_until_it_expires,
+        the_oldest_requests_are_deleted_beyond_a_maximum,
+        a_request_is_rebound_only_by_its_browser,
+        a_request_can_be_rebound_again_from_the_previous_cookie,
+        a_request_is_consumed_once_and_only_by_its_browser,
+        of_concurrent_attempts_to_consume_a_request_one_succeeds,
+    }
+    codes::{
+        a_code_is_read_back_as_it_was_added,
+        a_code_is_redeemed_once,
+        a_redeemed_code_names_its_token,
+        an_expired_code_is_not_redeemed,
+        an_unknown_code_is_not_redeemed,
+        of_concurrent_redemptions_of_a_code_one_succeeds,
+        a_code_is_issued_only_in_a_session_of_its_account,
+        a_code_is_issued_without_consent_only_while_the_app_has_access,
+        no_code_issued_without_consent_survives_a_concurrent_revocation,
+    }
+    sessions::{
+        a_session_is_read_back_until_it_expires,
+        using_a_session_extends_it,
+        an_ended_session_is_not_found,
+        a_session_is_added_only_for_the_current_password,
+        a_sign_in_is_recorded_with_its_session,
+        the_sessions_of_an_account_are_counted_until_they_expire,
+    }
+    rule_writes::{
+        several_documents_are_saved_together,
+        a_conflict_in_one_of_several_documents_saves_none,
+        no_concurrent_change_of_several_documents_is_lost_or_partial,
+        a_change_of_all_documents_is_applied_again_after_a_conflict,
+        a_rejected_change_of_all_documents_is_undone,
+        changes_of_two_writers_are_all_made,
+    }
+    rulesets::{
+        an_account_without_rules_has_no_documents,
+        documents_are_read_back_by_scope,
+        a_saved_document_equals_the_one_in_the_database,
+        a_write_over_a_newer_version_is_a_conflict,
+        a_first_write_after_another_first_write_is_a_conflict,
+        a_write_to_one_scope_does_not_affect_other_scopes,
+        a_deleted_document_is_not_found_and_its_version_is_not_reused,
+        no_concurrent_change_of_a_ruleset_is_lost,
+        a_reader_never_sees_an_older_ruleset_than_the_last_write,
+        rulesets_of_many_accounts_are_read_by_name,
+        rulesets_of_many_accounts_include_the_last_write,
+    }
+    retention::{
+        expired_requests_codes_and_sessions_are_deleted_within_minutes,
+        revoked_and_expired_tokens_are_deleted_after_30_days,
+        apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use,
+        the_least_recently_used_apps_are_deleted_when_there_are_too_many,
+        an_app_added_by_the_operator_is_never_deleted_as_unused,
+        the_registration_of_an_unused_app_is_deleted_with_it,
+        a_sweep_deletes_more_rows_than_a_batch,
+        nothing_is_deleted_after_a_clock_jump,
+        of_concurrent_sweeps_one_runs,
+        the_retention_is_a_setting,
+    }
+    timed_rules::{
+        a_timed_rule_is_read_until_its_end,
+        the_next_save_deletes_rules_that_have_ended,
+        a_sweep_deletes_rules_that_ended_minutes_ago,
+        a_sweep_changes_more_rulesets_than_a_batch,
+        imported_timed_rules_are_deleted_by_a_sweep,
+        no_change_concurrent_with_a_sweep_is_lost,
+    }
+    last_use::{
+        the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
+        issuing_a_token_without_a_user_is_a_use_of_the_app,
+        uses_recorded_during_a_flush_are_not_lost,
+        the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
+        tokens_issued_during_a_deletion_are_counted_by_the_next,
+    }
+    deletion::{
+        a_deleted_account_leaves_nothing_behind,
+        the_event_of_a_deletion_has_the_name,
+        the_name_of_a_deleted_account_is_reserved_until_it_is_released,
+        a_deleted_app_leaves_nothing_behind,
+        a_token_of_a_deleted_account_is_not_one_of_its_app,
+        no_sign_in_concurrent_with_the_deletion_survives_it,
+    }
+    whole::{
+        a_ping_succeeds,
+        text_of_any_script_and_quotes_are_read_back,
+        text_with_a_nul_is_not_found_and_not_stored,
+        dropping_the_future_does_not_cancel_a_write,
+    }
+}

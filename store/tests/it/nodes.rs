@@ -1,0 +1,352 @@
+//! Cache invalidation between two nodes on one PostgreSQL.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use belfry_core::oauth::account::Role;
+use belfry_store::test_support::PostgresProxy;
+use belfry_store::test_support::TestDatabase;
+use belfry_store::test_support::options;
+use belfry_store::{Account, NewToken, Options, Store, StoreError};
+
+use super::cases::rulesets::{save, with_rule};
+use super::cases::{account, at, hashed, token, with_alice};
+
+/// Waits until a condition holds. The timeout is far above the promised second, because the machine
+/// may be busy.
+pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let start = Instant::now();
+    while !condition().await {
+        assert!(start.elapsed() < Duration::from_mins(1), "timeout: {expected}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
+    let database = TestDatabase::postgres().await?;
+    let (one, other) = tokio::join!(database.open(), database.open());
+    wait_until("both caches are enabled", async || {
+        one.is_cache_enabled() && other.is_cache_enabled()
+    })
+    .await;
+    Some((database, one, other))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked =
+        async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked(&other).await, "and it is cached now");
+
+    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+
+    assert!(revoked(&one).await, "at once on the node that revoked it");
+    wait_until("the other node invalidated its cache", async || revoked(&other).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("a", None)).await.unwrap();
+    let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
+    assert!(is_known(&one).await && is_known(&other).await, "and it is cached now");
+
+    other.add_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) }).await.unwrap();
+    assert_eq!(one.delete_excess_app_tokens(1).await.unwrap(), 1);
+
+    assert!(!is_known(&one).await, "at once on the node that deleted it");
+    wait_until("the other node invalidated its cache", async || !is_known(&other).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn access_revoked_on_one_node_ends_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_account(&account(8, "bob")).await.unwrap();
+    for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("other account", Some(8))] {
+        one.add_token(&token(secret, account)).await.unwrap();
+    }
+    let is_valid = async |secret| {
+        let token = other.token(hashed(secret)).await.unwrap().unwrap();
+        token.revoked_at.is_none()
+    };
+    assert!(is_valid("a").await && is_valid("b").await && is_valid("other account").await);
+
+    one.revoke_access(7, 1, at(1)).await.unwrap();
+
+    wait_until("the other node invalidated its cache", async || {
+        !is_valid("a").await && !is_valid("b").await
+    })
+    .await;
+    assert!(is_valid("other account").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    let accepts = async |secret| {
+        let app = other.app_by_client_id("client").await.unwrap().unwrap();
+        app.secrets.accepts(hashed(secret), at(1))
+    };
+    assert!(accepts("client secret").await, "and it is cached now");
+    one.rotate_app_secret(1, hashed("new"), Some(at(2))).await.unwrap();
+    wait_until("the other node invalidated its cache", async || accepts("new").await).await;
+    assert!(accepts("client secret").await, "until its time");
+    one.rotate_app_secret(1, hashed("newer"), None).await.unwrap();
+    wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
+    assert!(!accepts("client secret").await && !accepts("new").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_written_on_one_node_are_read_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    assert!(other.rulesets(7, at(5)).await.unwrap().is_empty());
+    assert!(save(&one, "global", Some("rule")).await);
+    wait_until("the other node invalidated its cache", async || {
+        !other.rulesets(7, at(5)).await.unwrap().is_empty()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let is_valid = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
+    assert!(is_valid().await);
+    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
+    wait_until("the other node invalidated its cache", async || !is_valid().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
+    let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    for (id, name) in [(8, "root"), (9, "spare")] {
+        let admin = Account { role: Role::Admin, ..account(id, name) };
+        one.add_account(&admin).await.unwrap();
+    }
+    one.add_token(&token("t", Some(8))).await.unwrap();
+    let role = async || {
+        let found = other.token(hashed("t")).await.unwrap().unwrap();
+        found.account.as_ref().unwrap().role
+    };
+    assert_eq!(role().await, Role::Admin);
+    one.set_account_role(8, Role::User).await.unwrap();
+    wait_until("the other node invalidated its cache", async || role().await == Role::User).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_of_an_application_service_request_is_cached() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    let is_enabled = async || {
+        let alice = other.token_account("alice").await.unwrap().unwrap();
+        alice.disabled_at.is_none()
+    };
+    assert!(is_enabled().await, "and it is cached now");
+
+    let mut client = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table accounts in access exclusive mode").await.unwrap();
+    assert!(is_enabled().await, "although the table is locked");
+    lock.rollback().await.unwrap();
+
+    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
+    wait_until("the other node invalidated its cache", async || !is_enabled().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked().await);
+    assert!(save(&one, "global", Some("rule")).await);
+    // Notifications arrive in the order of commits, so this one arrives after the node's own.
+    other.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    wait_until("the node received the other's notification", revoked).await;
+
+    let mut client = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
+    assert!(!one.rulesets(7, at(5)).await.unwrap().is_empty(), "although the table is locked");
+    lock.rollback().await.unwrap();
+}
+
+/// The write times out, the node reads the old value into its cache, and then the request arrives
+/// at the server and is committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let proxy = PostgresProxy::start(&database, false).await;
+    // Long enough for the other writes on a busy machine.
+    let short_timeout = Options { timeout: Duration::from_secs(3), ..options() };
+    let one = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
+    wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
+    with_alice(&one).await;
+    assert!(save(&one, "global", Some("first")).await);
+
+    let read = one.rulesets_for_update(7, at(5)).await.unwrap();
+    // The whole transaction, because the server would end one that waits for its statements.
+    proxy.faults.delayed.send_replace("begin");
+    let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
+    assert!(outcome.is_err(), "the write timed out");
+    let rules = async || one.rulesets(7, at(5)).await.unwrap().len();
+    wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
+    assert_eq!(rules().await, 1, "and that is cached now");
+    proxy.faults.delayed.send_replace("");
+
+    wait_until("the late write invalidated the cache", async || rules().await == 2).await;
+}
+
+/// A pooler may respond to queries and drop notifications.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
+    let Some((database, one, _other)) = two_nodes().await else { return };
+    let proxy = PostgresProxy::start(&database, false).await;
+    let third = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
+    wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked().await, "and it is cached now");
+
+    proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
+    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
+    assert!(revoked().await, "at once when the cache is disabled");
+
+    proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
+    wait_until("the cache is enabled again", async || third.is_cache_enabled()).await;
+    assert!(revoked().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_does_not_use_its_cache_before_its_first_notification_returns() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let proxy = PostgresProxy::start(&database, true).await;
+    let node = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
+    wait_until("several probes were dropped", async || {
+        assert!(!node.is_cache_enabled());
+        proxy.faults.dropped.load(Ordering::SeqCst) >= 3
+    })
+    .await;
+    proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
+    wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
+}
+
+/// A statement that timed out must not continue on the server while the node opens another
+/// connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_connections() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let short_timeout = Options { timeout: Duration::from_millis(300), ..options() };
+    let store = Store::open(&database.database, &short_timeout, at(0)).await.unwrap();
+    let mut client = connect(&database).await;
+    let monitor = connect(&database).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table tokens in access exclusive mode").await.unwrap();
+
+    let requests = futures_util::future::join_all((0..100).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move { store.token(hashed(&number.to_string())).await })
+    }));
+    let mut requests = std::pin::pin!(requests);
+    // One connection listens, and one is reserved for probes.
+    let max_processes = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
+    let count = "select count(*) from pg_stat_activity \
+                 where application_name = 'belfry' and datname = current_database()";
+    let outcomes = loop {
+        let processes: i64 = monitor.query_one(count, &[]).await.unwrap().get(0);
+        assert!(processes <= max_processes, "{processes} processes");
+        if let Some(outcomes) = futures_util::FutureExt::now_or_never(&mut requests) {
+            break outcomes;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    for outcome in outcomes {
+        assert!(matches!(outcome.unwrap(), Err(StoreError::Unavailable(_))));
+    }
+    lock.rollback().await.unwrap();
+    assert_eq!(store.token(hashed("1")).await, Ok(None), "the connections work");
+}
+
+/// A server that became a standby, or an operator who stops all writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_postgres_is_not_ready() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let client = connect(&database).await;
+    let store = database.open().await;
+    store.ping().await.unwrap();
+    drop(store);
+    let name = client.query_one("select current_database()", &[]).await.unwrap();
+    let name: &str = name.get(0);
+    let set = async |value: &str| {
+        let set = format!("alter database {name} set default_transaction_read_only = {value}");
+        client.batch_execute(&format!("set default_transaction_read_only = off; {set}")).await
+    };
+    let store = database.open().await;
+    set("on").await.unwrap();
+    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+               where pid <> pg_backend_pid() and datname = current_database()";
+    client.batch_execute(terminate).await.unwrap();
+    wait_until("it cannot write", async || {
+        matches!(store.ping().await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
+    })
+    .await;
+    assert!(store.failures() > 0);
+    set("off").await.unwrap();
+    client.batch_execute(terminate).await.unwrap();
+    wait_until("it can write again", async || store.ping().await.is_ok()).await;
+}
+
+pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
+    connect_to(database.url().unwrap()).await
+}
+
+pub(super) async fn connect_to(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Without notifications a node reads from the database, so that it never returns stale data.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_without_notifications_bypasses_its_cache() {
+    let Some((database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    assert!(other.token(hashed("t")).await.unwrap().is_some());
+
+    // Terminates the listening connections repeatedly, so that no node receives notifications.
+    let client = connect(&database).await;
+    let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
+               where pid <> pg_backend_pid() and datname = current_database() \
+               and query like 'listen%'";
+    wait_until("the cache is disabled", async || {
+        client.batch_execute(terminate).await.unwrap();
+        !other.is_cache_enabled()
+    })
+    .await;
+    wait_until("the cache is enabled again", async || other.is_cache_enabled()).await;
+    assert!(other.token(hashed("t")).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrently_started_nodes_migrate_an_empty_database_once() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let (a, b, c, d) =
+        tokio::join!(database.open(), database.open(), database.open(), database.open());
+    with_alice(&a).await;
+    for node in [b, c, d] {
+        assert!(node.account(7).await.unwrap().is_some());
+    }
+}

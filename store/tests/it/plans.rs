@@ -1,0 +1,65 @@
+//! Plans of PostgreSQL for statements that are executed often.
+
+use belfry_store::test_support::TestDatabase;
+
+use super::cases::{hashed, token, with_alice};
+use super::nodes::connect;
+
+/// The statement that was executed last by another session and begins like this.
+const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
+                    and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
+
+/// As after an import or a restore.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_found_by_indexes_also_without_statistics() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = database.open().await;
+    with_alice(&store).await;
+    let client = connect(&database).await;
+    let fill = "insert into accounts (id, name, password, role, created_at) \
+                select number, 'user' || number, '', 'user', 0 from generate_series(100, 2000) number; \
+                insert into tokens (lookup, digest, app_id, account_id, scopes, created_at) \
+                select 'token' || number, '', 1, 7, 'read', 0 from generate_series(1, 50000) number";
+    client.batch_execute(fill).await.unwrap();
+    assert!(store.token(hashed("unknown")).await.unwrap().is_none());
+    let select: String = client.query_one(LAST, &[&"select t.digest%"]).await.unwrap().get(0);
+    client
+        .batch_execute(&format!(
+            "set plan_cache_mode = force_generic_plan; prepare token (text) as {select}"
+        ))
+        .await
+        .unwrap();
+    let plan = client.query("explain execute token('unknown')", &[]).await.unwrap();
+    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+    let plan = plan.join("\n");
+    assert!(plan.contains("tokens_by_lookup") && plan.contains("accounts_pkey"), "{plan}");
+    assert!(!plan.contains("Seq Scan on accounts"), "{plan}");
+}
+
+/// PostgreSQL plans a prepared statement at least five times, then keeps a plan for all values if
+/// that is not more expensive. Planning the insert takes longer than executing it.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_inserted_without_planning_each_time() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = database.open().await;
+    with_alice(&store).await;
+    let client = connect(&database).await;
+    for account in [None, Some(7)] {
+        let name = format!("token {account:?}");
+        store.add_token(&token(&name, account)).await.unwrap();
+        let insert: String =
+            client.query_one(LAST, &[&"insert into tokens%"]).await.unwrap().get(0);
+        let insert = client.prepare(&insert).await.unwrap();
+        for number in 0..10 {
+            let (lookup, none) = (format!("{name} {number}"), None::<i64>);
+            let added = client
+                .execute(&insert, &[&lookup, &"", &1_i64, &account, &"read", &1_i64, &none])
+                .await;
+            assert_eq!(added.unwrap(), 1, "{lookup}");
+        }
+        let plans = "select custom_plans from pg_prepared_statements where statement like $1 \
+                     order by prepare_time desc limit 1";
+        let plans: i64 = client.query_one(plans, &[&"insert into tokens%"]).await.unwrap().get(0);
+        assert_eq!(plans, 5, "{account:?}");
+    }
+}

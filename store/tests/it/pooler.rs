@@ -1,0 +1,78 @@
+//! PgBouncer between Belfry and PostgreSQL.
+
+use std::time::Duration;
+
+use belfry_store::test_support::{PooledDatabase, options};
+use belfry_store::{Database, Options, Store, StoreError};
+
+use super::cases::rulesets::save;
+use super::cases::{at, hashed, token, with_alice};
+use super::nodes::{connect, connect_to, wait_until};
+
+async fn open(pooled: &PooledDatabase, options: &Options) -> Result<Store, StoreError> {
+    Store::open(&Database::Postgres(pooled.url.parse().unwrap()), options, at(0)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_work_through_a_pooler_in_session_mode() {
+    let Some(pooled) = PooledDatabase::start("session").await else { return };
+    let one = open(&pooled, &options()).await.unwrap();
+    let other = open(&pooled, &options()).await.unwrap();
+    wait_until("both caches are enabled", async || {
+        one.is_cache_enabled() && other.is_cache_enabled()
+    })
+    .await;
+    with_alice(&one).await;
+    one.add_token(&token("t", Some(7))).await.unwrap();
+    let revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!revoked().await, "and it is cached now");
+    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    wait_until("the other node invalidated its cache", revoked).await;
+    assert!(save(&other, "global", Some("rule")).await);
+    wait_until("rules of the other node are read", async || {
+        !one.rulesets(7, at(5)).await.unwrap().is_empty()
+    })
+    .await;
+}
+
+/// Cancel requests pass the pooler, and so do the timeouts on the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
+    let Some(pooled) = PooledDatabase::start("session").await else { return };
+    let short_timeout = Options { timeout: Duration::from_secs(1), ..options() };
+    let store = open(&pooled, &short_timeout).await.unwrap();
+    let mut client = connect(&pooled.direct).await;
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("lock table tokens in access exclusive mode").await.unwrap();
+    for _ in 0..2 {
+        let read = store.token(hashed("t")).await.unwrap_err();
+        assert!(matches!(read, StoreError::Unavailable(_)), "{read}");
+    }
+    let waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
+                   and application_name = 'belfry' and datname = current_database()";
+    let waiting: i64 = lock.query_one(waiting, &[]).await.unwrap().get(0);
+    assert_eq!(waiting, 0);
+    lock.rollback().await.unwrap();
+    assert_eq!(store.token(hashed("t")).await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pooler_without_sessions_is_rejected() {
+    for pool_mode in ["transaction", "statement"] {
+        let Some(pooled) = PooledDatabase::start(pool_mode).await else { return };
+        let error = open(&pooled, &options()).await.err().unwrap();
+        let StoreError::Open { reason, .. } = &error else { panic!("{error}") };
+        assert!(reason.contains("pool_mode = session"), "{reason}");
+
+        // Another client of the pooler gets a server connection as it was.
+        let client = connect_to(&pooled.url).await;
+        for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
+            let rows = client.simple_query(&format!("show {setting}")).await.unwrap();
+            let value = rows.iter().find_map(|message| match message {
+                tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            assert_eq!(value.as_deref(), Some(default), "{setting}");
+        }
+    }
+}

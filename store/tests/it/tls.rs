@@ -1,0 +1,158 @@
+//! TLS to PostgreSQL with a private certificate authority.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use belfry_store::test_support::{TlsPostgres, options};
+use belfry_store::{Database, Options, Store, StoreError};
+use jiff::Timestamp;
+use test_engines::free_port;
+
+async fn open_as(
+    server: &TlsPostgres,
+    user: &str,
+    host: &str,
+    parameters: &str,
+) -> Result<Store, String> {
+    let opened = open(&server.url(user, host, parameters), &options()).await;
+    opened.map_err(|error| error.to_string())
+}
+
+/// Asserts that all connections of Belfry are encrypted, and returns their number.
+async fn encrypted_connections(server: &TlsPostgres) -> i64 {
+    let (client, connection) =
+        tokio_postgres::connect(&server.postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let sessions = "select count(*), count(*) filter (where ssl) from pg_stat_activity \
+                    join pg_stat_ssl using (pid) where application_name = 'belfry'";
+    let row = client.query_one(sessions, &[]).await.unwrap();
+    let (all, encrypted): (i64, i64) = (row.get(0), row.get(1));
+    assert_eq!(all, encrypted);
+    encrypted
+}
+
+async fn open(url: &str, options: &Options) -> Result<Store, StoreError> {
+    Store::open(&Database::Postgres(url.parse().unwrap()), options, Timestamp::UNIX_EPOCH).await
+}
+
+#[tokio::test]
+async fn the_certificate_of_postgres_is_verified() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    for (host, parameters, rejected) in [
+        ("localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem", None),
+        ("localhost", "sslmode=require&sslrootcert=FILES/ca.pem", None),
+        ("localhost", "sslmode=verify-ca&sslrootcert=FILES/ca.pem", None),
+        ("127.0.0.1", "sslmode=verify-ca&sslrootcert=FILES/ca.pem", None),
+        (
+            "127.0.0.1",
+            "sslmode=verify-full&sslrootcert=FILES/ca.pem",
+            Some("use a host name of the certificate in the URL, or sslmode=verify-ca"),
+        ),
+        (
+            "127.0.0.1",
+            "sslmode=require&sslrootcert=FILES/ca.pem",
+            Some("use a host name of the certificate in the URL, or sslmode=verify-ca"),
+        ),
+        (
+            "localhost",
+            "sslmode=verify-full&sslrootcert=FILES/other.pem",
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
+        ),
+        (
+            "localhost",
+            "sslmode=verify-full&sslrootcert=FILES/same-name.pem",
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
+        ),
+        (
+            "localhost",
+            "sslmode=verify-ca&sslrootcert=FILES/other.pem",
+            Some("name the certificate authority that issued it with sslrootcert=PATH"),
+        ),
+        (
+            "localhost",
+            "sslmode=verify-full&sslrootcert=FILES/no.pem",
+            Some("sslrootcert: cannot use "),
+        ),
+        ("localhost", "sslmode=disable", Some("no encryption")),
+        ("localhost", "", Some("no encryption")),
+    ] {
+        match (open_as(&server, "belfry", host, parameters).await, rejected) {
+            (Ok(_), None) => {}
+            (Err(error), Some(reason)) => {
+                assert!(error.contains(reason), "{host} {parameters}: {error}");
+            }
+            (Ok(_), Some(_)) => panic!("{host} {parameters}: accepted"),
+            (Err(error), None) => panic!("{host} {parameters}: {error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_certificate_of_each_host_is_verified() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    let url = server.url("belfry", "localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem");
+    let (dead, port) = (free_port().unwrap(), server.postgres.port());
+    let several = |host| {
+        url.replace(&format!("localhost:{port}"), &format!("localhost:{dead},{host}:{port}"))
+    };
+    open(&several("localhost"), &options()).await.unwrap();
+    let error = open(&several("127.0.0.1"), &options()).await.err().unwrap().to_string();
+    assert!(error.contains("use a host name of the certificate in the URL"), "{error}");
+}
+
+/// The connections of the pool and the one that receives notifications.
+#[tokio::test(flavor = "multi_thread")]
+async fn all_connections_to_postgres_are_encrypted() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    let parameters = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
+    let store = open_as(&server, "belfry", "localhost", parameters).await.unwrap();
+    let start = Instant::now();
+    while !store.is_cache_enabled() {
+        assert!(start.elapsed() < Duration::from_mins(1), "no notifications");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    store.ping().await.unwrap();
+    assert!(encrypted_connections(&server).await >= 2);
+}
+
+/// A cancel request has a connection of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_is_cancelled_over_tls() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    // Otherwise the server would cancel it earlier.
+    let no_timeouts = "options=-c%20statement_timeout%3D0%20-c%20lock_timeout%3D0";
+    let parameters = format!("sslmode=verify-full&sslrootcert=FILES/ca.pem&{no_timeouts}");
+    let url = server.url("belfry", "localhost", &parameters);
+    let options = Options { timeout: Duration::from_secs(1), ..options() };
+    let store = open(&url, &options).await.unwrap();
+    let (locker, connection) =
+        tokio_postgres::connect(&server.postgres.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    locker.batch_execute("begin; lock table accounts").await.unwrap();
+    let start = Instant::now();
+    loop {
+        // On a busy machine the cancel request itself may take too long.
+        let error = store.account_by_name("alice").await.unwrap_err().to_string();
+        if error.contains("canceling statement due to user request") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn postgres_can_require_a_certificate_of_the_client() {
+    let Some(server) = TlsPostgres::start().await else { return };
+    let (certificate, key) = server.authority.issue("client");
+    fs::write(server.files.path().join("client.pem"), certificate).unwrap();
+    fs::write(server.files.path().join("client.key"), &key).unwrap();
+    let verified = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
+    let with_key = |key: &str| format!("{verified}&sslcert=FILES/client.pem&sslkey=FILES/{key}");
+
+    let error = open_as(&server, "certified", "localhost", verified).await.err().unwrap();
+    assert!(error.contains("client certificate"), "{error}");
+    let error =
+        open_as(&server, "certified", "localhost", &with_key("ca.pem")).await.err().unwrap();
+    assert!(error.contains("sslkey: cannot use ") && error.contains("ca.pem: "), "{error}");
+    open_as(&server, "certified", "localhost", &with_key("client.key")).await.unwrap();
+}
