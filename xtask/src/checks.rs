@@ -18,7 +18,7 @@ use crate::packages;
 ///
 /// These checks are also part of `cargo xtask test`:
 ///
-///   import cycles   modules of core and server that import each other in a loop
+///   import cycles   modules of a crate that import each other in a loop
 ///   language        words that docs/glossary.md replaces
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries

@@ -1,50 +1,24 @@
 //! Cycles in a directed graph.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns a shortest cycle through the first node of each set of nodes that reach each other.
-pub(super) fn find_cycles<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>) -> Vec<Vec<N>> {
-    let mut cycles: Vec<Vec<N>> = vec![];
-    let mut reported: BTreeSet<N> = BTreeSet::new();
+/// Returns each set of two or more nodes that reach each other.
+pub(super) fn find_cycles<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>) -> Vec<BTreeSet<N>> {
+    let mut cycles: Vec<BTreeSet<N>> = vec![];
     for node in edges.keys() {
-        if reported.contains(node) {
+        if cycles.iter().any(|cycle| cycle.contains(node)) {
             continue;
         }
-        if let Some(cycle) = shortest_cycle(edges, node) {
-            let reached = reachable(edges, node);
-            let is_mutual = |other: &&N| reachable(edges, other).contains(node);
-            reported.extend(reached.iter().filter(is_mutual).cloned());
+        let mut cycle = reachable(edges, node);
+        cycle.retain(|other| reachable(edges, other).contains(node));
+        if cycle.len() > 1 {
             cycles.push(cycle);
         }
     }
     cycles
 }
 
-/// Returns the nodes of a shortest path from the node back to itself.
-fn shortest_cycle<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>, start: &N) -> Option<Vec<N>> {
-    let mut previous: BTreeMap<&N, &N> = BTreeMap::new();
-    let mut queue = VecDeque::from([start]);
-    while let Some(node) = queue.pop_front() {
-        for next in edges.get(node).into_iter().flatten() {
-            if next == start {
-                let mut path = vec![node.clone()];
-                let mut last = node;
-                while let Some(before) = previous.get(last) {
-                    last = before;
-                    path.push(last.clone());
-                }
-                path.reverse();
-                return Some(path);
-            }
-            if next != start && !previous.contains_key(next) {
-                previous.insert(next, node);
-                queue.push_back(next);
-            }
-        }
-    }
-    None
-}
-
+/// Returns the nodes that paths from this node lead to.
 fn reachable<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>, start: &N) -> BTreeSet<N> {
     let mut reached = BTreeSet::new();
     let mut pending = vec![start];
@@ -69,6 +43,7 @@ mod tests {
             .into_iter()
             .map(|(from, to)| (from.chars().next().unwrap(), to.chars().collect()))
             .collect();
-        assert_eq!(find_cycles(&edges), [vec!['a', 'c'], vec!['d', 'e']]);
+        let cycles = find_cycles(&edges);
+        assert_eq!(cycles, [BTreeSet::from(['a', 'b', 'c']), BTreeSet::from(['d', 'e'])]);
     }
 }

@@ -9,46 +9,60 @@ use super::super::sources::is_word;
 /// The paths in a source file, without its test code.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// Paths of `use` declarations, and other paths that begin with `crate`, `self` or `super`.
-    pub paths: Vec<Vec<String>>,
+    /// Paths of `use` declarations and of expressions and types, with their lines. A path of another
+    /// crate begins with `::` or with a name that is not declared here.
+    pub paths: Vec<(Vec<String>, usize)>,
     /// The names that `use` declarations introduce, with their paths.
     pub names: BTreeMap<String, Vec<String>>,
     /// The modules that are declared with `#[cfg(test)]`.
     pub test_modules: Vec<String>,
 }
 
-type Tokens = Peekable<IntoIter<String>>;
+/// A word, `::` or another character.
+#[derive(Debug)]
+struct Token {
+    text: String,
+    line: usize,
+}
+
+type Tokens = Peekable<IntoIter<Token>>;
+
+/// Reads the next token if it has this text; returns whether it did.
+fn read(tokens: &mut Tokens, text: &str) -> bool {
+    tokens.next_if(|token| token.text == text).is_some()
+}
 
 impl Source {
     pub(super) fn parse(text: &str) -> Self {
         let mut source = Self::default();
         let mut tokens = tokenize(text).into_iter().peekable();
-        let mut previous = String::new();
+        let mut follows_path = false;
         while let Some(token) = tokens.next() {
-            match token.as_str() {
+            let is_separator = token.text == "::";
+            match token.text.as_str() {
                 "#" => source.skip_test_item(&mut tokens),
                 "use" => source.read_use_tree(&mut tokens, &[]),
-                "crate" | "self" | "super" if previous != "::" => {
-                    source.read_path(&token, &mut tokens);
+                text if text.starts_with(is_word) && !follows_path => {
+                    source.read_path(token, &mut tokens);
                 }
                 _ => {}
             }
-            previous = token;
+            follows_path = is_separator;
         }
         source
     }
 
     /// Skips the item after `#[cfg(test)]`; other attributes have no effect.
     fn skip_test_item(&mut self, tokens: &mut Tokens) {
-        for expected in ["[", "cfg", "(", "test", ")", "]"] {
-            if tokens.next_if(|token| token == expected).is_none() {
-                return;
-            }
+        if !["[", "cfg", "(", "test", ")", "]"].iter().all(|text| read(tokens, text)) {
+            return;
         }
         let mut depth = 0;
         while let Some(token) = tokens.next() {
-            match token.as_str() {
-                "mod" if depth == 0 => self.test_modules.extend(tokens.peek().cloned()),
+            match token.text.as_str() {
+                "mod" if depth == 0 => {
+                    self.test_modules.extend(tokens.peek().map(|name| name.text.clone()));
+                }
                 "{" => depth += 1,
                 "}" if depth == 1 => return,
                 "}" => depth -= 1,
@@ -60,53 +74,60 @@ impl Source {
 
     /// Reads `a::b`, `a::{b, c as d}` or `a::*` after a prefix.
     fn read_use_tree(&mut self, tokens: &mut Tokens, prefix: &[String]) {
+        let line = tokens.peek().map_or(0, |token| token.line);
         let mut path = prefix.to_vec();
-        loop {
-            match tokens.next().as_deref() {
-                Some("{") => {
-                    while tokens.peek().is_some_and(|token| token != "}") {
+        if read(tokens, "::") {
+            path.push("::".to_owned());
+        }
+        while let Some(Token { text, .. }) = tokens.next() {
+            match text.as_str() {
+                "{" => {
+                    while tokens.peek().is_some_and(|token| token.text != "}") {
                         self.read_use_tree(tokens, &path);
-                        tokens.next_if(|token| token == ",");
+                        read(tokens, ",");
                     }
                     tokens.next();
                     return;
                 }
-                Some("*") | None => break,
-                Some("::") => {}
+                "*" => break,
                 // `a::{self}` names `a`.
-                Some("self") if !path.is_empty() => {}
-                Some(name) => path.push(name.to_owned()),
+                "self" if !path.is_empty() => {}
+                _ => path.push(text),
             }
-            if tokens.next_if(|token| token == "::").is_none() {
+            if !read(tokens, "::") {
                 break;
             }
         }
-        let alias = tokens.next_if(|token| token == "as").and_then(|_| tokens.next());
+        let alias = read(tokens, "as").then(|| tokens.next()).flatten().map(|token| token.text);
         if let Some(name) = alias.or_else(|| path.last().cloned()) {
-            self.names.insert(name, path.clone());
+            // `use name;` exports a macro that is defined in the same file.
+            if path != [name.clone()] {
+                self.names.insert(name, path.clone());
+            }
         }
-        self.paths.push(path);
+        self.paths.push((path, line));
     }
 
     /// Reads the rest of a path in an expression or type.
-    fn read_path(&mut self, first: &str, tokens: &mut Tokens) {
-        let mut path = vec![first.to_owned()];
-        while tokens.next_if(|token| token == "::").is_some() {
-            let is_name = |token: &String| token.starts_with(is_word);
+    fn read_path(&mut self, first: Token, tokens: &mut Tokens) {
+        let mut path = vec![first.text];
+        while read(tokens, "::") {
+            let is_name = |token: &Token| token.text.starts_with(is_word);
             let Some(name) = tokens.next_if(is_name) else { break };
-            path.push(name);
+            path.push(name.text);
         }
         if path.len() > 1 {
-            self.paths.push(path);
+            self.paths.push((path, first.line));
         }
     }
 }
 
 /// Splits source text into words, `::` and other characters, without comments and literals.
-fn tokenize(text: &str) -> Vec<String> {
+fn tokenize(text: &str) -> Vec<Token> {
     let mut tokens = vec![];
-    let mut rest = text;
+    let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
+        let mut is_token = false;
         let length = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
@@ -115,20 +136,22 @@ fn tokenize(text: &str) -> Vec<String> {
             length
         } else if first == '\'' {
             char_length(rest)
-        } else if is_word(first) {
-            let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            tokens.push(rest[..length].to_owned());
-            length
-        } else if rest.starts_with("::") {
-            tokens.push("::".to_owned());
-            2
         } else {
-            if !first.is_whitespace() {
-                tokens.push(first.to_string());
+            is_token = !first.is_whitespace();
+            if is_word(first) {
+                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+            } else if rest.starts_with("::") {
+                2
+            } else {
+                first.len_utf8()
             }
-            first.len_utf8()
         };
-        rest = &rest[length..];
+        let (token, tail) = rest.split_at(length);
+        if is_token {
+            tokens.push(Token { text: token.to_owned(), line });
+        }
+        line += token.matches('\n').count();
+        rest = tail;
     }
     tokens
 }
@@ -172,7 +195,7 @@ mod tests {
     use super::*;
 
     fn paths(text: &str) -> Vec<String> {
-        Source::parse(text).paths.iter().map(|path| path.join("::")).collect()
+        Source::parse(text).paths.iter().map(|(path, _)| path.join("::")).collect()
     }
 
     #[test]
@@ -192,8 +215,23 @@ mod tests {
 
     #[test]
     fn paths_in_code_are_read() {
-        let text = "fn f(&self) -> crate::a::B { super::c::d(self.x); self::e::<F>::g() }";
-        assert_eq!(paths(text), ["crate::a::B", "super::c::d", "self::e"]);
+        let text = "fn f(&self) -> crate::a::B { super::c::d(self.x); self::e::<F>::g(); h::i() }";
+        assert_eq!(paths(text), ["crate::a::B", "super::c::d", "self::e", "h::i"]);
+    }
+
+    #[test]
+    fn paths_have_the_line_of_their_name() {
+        let text =
+            "//! Doc.\nuse crate::{\n    a::B,\n    c,\n};\nconst X: &str = \"\n\";\nx(c::d)";
+        let paths = Source::parse(text).paths;
+        let lines: Vec<_> = paths.iter().map(|(path, line)| (path.join("::"), *line)).collect();
+        let expected = [("crate::a::B", 3), ("crate::c", 4), ("c::d", 8)];
+        assert_eq!(lines, expected.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn a_path_of_a_crate_is_not_a_path_of_a_module() {
+        assert_eq!(paths("use ::redis::{Client, cmd};"), ["::::redis::Client", "::::redis::cmd"]);
     }
 
     #[test]
