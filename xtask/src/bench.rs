@@ -2,6 +2,7 @@
 
 mod compare;
 mod engines;
+mod line;
 mod measure;
 mod nodes;
 mod overload;
@@ -112,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             }
         }
     }
-    println!("\n{}", table(measure::HEADER, &lines));
+    println!("\n{}", table(line::HEADER, &lines));
     println!("{}", if passed { "all targets met" } else { "FAILED: see the rows above" });
     Ok(passed)
 }

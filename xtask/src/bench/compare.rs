@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use super::Bench;
-use super::measure::{Line, Target, median};
+use super::line::{Line, Target, median};
 use super::setup::{Instance, Setup};
 use super::wrk;
 

@@ -1,4 +1,4 @@
-//! The kinds of rows, and the line of the table that each produces.
+//! The kinds of rows, and how each is measured.
 
 use std::error::Error;
 use std::io;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use test_engines::{Postgres, Server};
 
 use super::compare::Comparison;
+use super::line::{Line, Target, median};
 use super::nodes::Nodes;
 use super::pgbench::Pgbench;
 use super::setup::{Setup, belfry_command};
@@ -43,88 +44,6 @@ pub(super) enum Kind {
     Storage(Setup),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Part(&'static str),
-}
-
-/// A performance target.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Target {
-    AtLeast(f64),
-    AtMost(f64),
-}
-
-pub(super) const HEADER: &[&str] =
-    &["row", "measured", "reference", "result", "CPU ratio", "target", ""];
-
-/// A line of the table.
-pub(super) struct Line {
-    pub name: String,
-    /// The figures from which the value is computed.
-    pub measured: String,
-    pub reference: String,
-    pub value: f64,
-    pub unit: String,
-    /// CPU time per request relative to the reference; NaN if it was not measured.
-    pub cpu_ratio: f64,
-    pub target: Option<Target>,
-    /// Requests that failed or had an unexpected status.
-    pub errors: u64,
-}
-
-impl Line {
-    pub(super) fn figure(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
-        Self {
-            name: name.to_owned(),
-            measured: String::new(),
-            reference: String::new(),
-            value,
-            unit: unit.to_owned(),
-            cpu_ratio: f64::NAN,
-            target,
-            errors: 0,
-        }
-    }
-
-    pub(super) fn passed(&self) -> bool {
-        let within = match self.target {
-            Some(Target::AtLeast(target)) => self.value >= target,
-            Some(Target::AtMost(target)) => self.value <= target,
-            None => true,
-        };
-        within && self.errors == 0
-    }
-
-    pub(super) fn cells(&self) -> Vec<String> {
-        let with_unit = |number: String| format!("{number} {}", self.unit).trim_end().to_owned();
-        let decimals = if self.unit.is_empty() { 2 } else { 1 };
-        let target = match self.target {
-            Some(Target::AtLeast(target)) => with_unit(format!("at least {target}")),
-            Some(Target::AtMost(target)) => with_unit(format!("at most {target}")),
-            None => String::new(),
-        };
-        let outcome = match (self.errors, self.target) {
-            (1.., _) => format!("{} errors", self.errors),
-            (0, None) => String::new(),
-            (0, Some(_)) if self.passed() => "ok".to_owned(),
-            (0, Some(_)) => "FAILED".to_owned(),
-        };
-        let cpu_ratio = Some(self.cpu_ratio).filter(|ratio| !ratio.is_nan());
-        let cpu_ratio = cpu_ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
-        let value = with_unit(format!("{:.decimals$}", self.value));
-        vec![
-            self.name.clone(),
-            self.measured.clone(),
-            self.reference.clone(),
-            value,
-            cpu_ratio,
-            target,
-            outcome,
-        ]
-    }
-
-    /// The cells of the line separated by semicolons, printed as soon as it is measured.
-    pub(super) fn summary(&self) -> String {
-        self.cells().into_iter().filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("; ")
-    }
 }
 
 impl Row {
@@ -208,31 +127,9 @@ fn parse_line(line: &str) -> Option<Line> {
     Some(Line::figure(name, value, unit, target))
 }
 
-/// Returns the median, or NaN without values.
-pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
-    match (sorted.get(low), sorted.get(high)) {
-        (Some(low), Some(high)) => f64::midpoint(*low, *high),
-        _ => f64::NAN,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[expect(clippy::float_cmp, reason = "the values are exact")]
-    fn the_median_is_the_middle_value() {
-        for (values, expected) in
-            [(vec![7.0], 7.0), (vec![9.0, 1.0, 5.0], 5.0), (vec![4.0, 1.0, 2.0, 900.0], 3.0)]
-        {
-            assert_eq!(median(values.clone()), expected, "{values:?}");
-        }
-        assert!(median([]).is_nan());
-    }
 
     #[test]
     fn a_line_of_a_part_may_contain_a_target() {

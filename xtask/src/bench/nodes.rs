@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use test_engines::Server;
 
 use super::engines::{Engines, Operations};
-use super::measure::{Line, median};
+use super::line::{Line, median};
 use super::request::Request;
 use super::setup::{Setup, belfry_command};
 use super::{Bench, wrk};

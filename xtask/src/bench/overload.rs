@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use super::measure::{Line, Target};
+use super::line::{Line, Target};
 use super::request::Request;
 use super::setup::{Instance, Setup, belfry_command};
 

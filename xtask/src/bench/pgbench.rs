@@ -7,7 +7,7 @@ use std::process::Command;
 use test_engines::{Postgres, programs};
 
 use super::Bench;
-use super::measure::{Line, median};
+use super::line::{Line, median};
 use super::nodes::Installation;
 use super::setup::Setup;
 

@@ -7,7 +7,8 @@ use self::requests::{
     write_rule,
 };
 use super::compare::{Comparison, Reference};
-use super::measure::{Kind, Row, Target};
+use super::line::Target;
+use super::measure::{Kind, Row};
 use super::nodes::Nodes;
 use super::pgbench::{self, Pgbench};
 use super::request::Request;

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use super::Bench;
-use super::measure::Line;
+use super::line::Line;
 use super::nodes::Installation;
 use super::setup::Setup;
 

@@ -29,7 +29,6 @@ const KNOWN: &[&str] = &[
     "server: app, http, pages",
     "server::http: account, api, oauth",
     "server::http: error, extract, respond",
-    "xtask::bench: compare, measure, nodes, overload, pgbench, storage",
 ];
 
 /// Siblings that import each other, themselves or through their descendants.
