@@ -14,7 +14,6 @@ mod matrix;
 mod metrics;
 mod oauth;
 mod openapi;
-pub(crate) mod paths;
 mod push;
 mod respond;
 mod router;

@@ -18,5 +18,6 @@ pub mod limits;
 pub mod log;
 pub mod metrics;
 pub mod pages;
+mod paths;
 pub mod serve;
 pub mod tls;

@@ -10,7 +10,7 @@ use url::Url;
 use super::CliError;
 use super::http_client::{CertificateCheck, Response, get};
 use crate::config::Config;
-use crate::http::paths::{HEALTHZ, READYZ};
+use crate::paths::{HEALTHZ, READYZ};
 
 /// Maximum time of a check. A readiness check waits for the database for up to two seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use super::account::find;
 use super::{CliError, audited, read_secret};
 use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
 use crate::config::Config;
-use crate::http::paths::METADATA;
+use crate::paths::METADATA;
 
 const UNKNOWN_TOKEN: &str =
     "no such token: it is incomplete, or it was deleted with its app or account";

@@ -11,9 +11,9 @@ use crate::http::account::sign_in::sign_up_link;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::{accepts_html, page_language};
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 use crate::http::respond::page::{error_page, respond, show_page_without_cookie};
 use crate::pages::{FrontLinks, FrontPage};
+use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
 /// `GET /`: a page for people. Programs get the same response as at every unknown path.
 pub(super) async fn front_page(

@@ -22,7 +22,7 @@ use crate::http::error::LimitExceeded;
 use crate::http::error::gateway::GatewayError;
 use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, LimitedRequest};
-use crate::http::paths::GATEWAY_CHECK;
+use crate::paths::GATEWAY_CHECK;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
 pub(crate) async fn check(

@@ -22,8 +22,9 @@ use super::layer::cors::Cors;
 use super::matrix::{self, login, register};
 use super::oauth::{authorize, introspect, metadata, out_of_band, revoke, token, userinfo};
 use super::push::{bulk, evaluate, explain, path, read, write};
-use super::{assets, front, gateway, health, metrics, openapi, paths, well_known};
+use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
+use crate::paths;
 
 /// The area of all other paths: the API's error format, and no further policy.
 pub(crate) const DEFAULT_AREA: Area = Area {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::app::AppState;
 use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
-use crate::http::paths;
+use crate::paths;
 
 /// The route of the file that says where to report vulnerabilities (RFC 9116).
 pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {

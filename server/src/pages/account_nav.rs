@@ -7,8 +7,8 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::timed_text::{TimeFormat, TimedText};
 use super::{Form, Layout};
-use crate::http::paths;
 use crate::language::Language;
+use crate::paths;
 
 /// A page of the account, in the order of the navigation. Its name in a query is one of a fixed
 /// list, so that a link to the sign-in page cannot choose another target.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use crate::http::paths::STATIC;
+use crate::paths::STATIC;
 
 /// A static file.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use self::view::ListPage;
 pub use self::view::{NotificationsPart, NotificationsView, PreferenceList};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
-use crate::http::paths::{ACCOUNT_RULES, with_language};
 use crate::language::Argument;
+use crate::paths::{ACCOUNT_RULES, with_language};
 
 /// `templates/notifications.html`. Posts `change` and the fields of that change.
 #[derive(Template)]

@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, SignInError};
-use crate::http::paths::{
+use crate::language::Localize;
+use crate::paths::{
     CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
 };
-use crate::language::Localize;
 
 /// The maximum number of sessions on the page.
 pub const MAX_SESSIONS: usize = 50;

@@ -26,7 +26,6 @@ type Module = Vec<String>;
 
 /// Cycles that are still to be removed.
 const KNOWN: &[&str] = &[
-    "server: app, http, pages",
     "server::http: account, api, oauth",
     "server::http: error, extract, respond",
 ];

@@ -13,7 +13,7 @@ use crate::cli::http_client::{CertificateCheck, GetError, Response, get_with_hea
 use crate::cli::lock::lock_holder;
 use crate::config::Config;
 use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
-use crate::http::paths::{HEALTHZ, READYZ};
+use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::{file_limit, needed_files};
 
 /// Maximum time of a request.

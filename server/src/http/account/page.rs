@@ -8,11 +8,11 @@ use belfry_core::oauth::form::last_value;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 use crate::http::respond::page::{
     redirect_to_sign_in, redirect_with_notice, respond, show_large_page,
 };
 use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
+use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession) -> Response {

@@ -23,13 +23,13 @@ use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::with_parameters;
 use crate::http::respond::page::{redirect, redirect_to_sign_in, respond, show_large_page};
 use crate::language::Localize;
 use crate::pages::{
     self, AccountSection, Notice, RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields,
     rule_anchor,
 };
+use crate::paths::with_parameters;
 
 /// `GET /oauth/account/rules`
 pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> Response {

@@ -19,9 +19,9 @@ use crate::auth::passwords::HashQueueFull;
 use crate::http::error::{PageError, security_status};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
-use crate::http::paths::{END_SESSION, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_retry_after};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
+use crate::paths::{END_SESSION, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn security_page(session: BrowserSession) -> Response {

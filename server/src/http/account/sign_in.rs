@@ -16,10 +16,10 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
-use crate::http::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 use crate::http::respond::page::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
+use crate::paths::{SIGN_IN, with_parameters, with_language, SIGN_UP};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {

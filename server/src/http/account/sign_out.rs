@@ -8,9 +8,9 @@ use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 use crate::http::respond::page::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
+use crate::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 
 /// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
 /// images on other sites can cause one.

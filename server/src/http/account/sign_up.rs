@@ -18,9 +18,9 @@ use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::{PendingAuthorization, resume_path};
-use crate::http::paths::{SIGN_IN, SIGN_UP, with_language};
 use crate::http::respond::page::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignInError, SignUpPage};
+use crate::paths::{SIGN_IN, with_language, SIGN_UP};
 
 /// Time after a sign-up in which the same form signs in to the new account: a double submit.
 const DOUBLE_SUBMIT: SignedDuration = SignedDuration::from_mins(1);

@@ -7,9 +7,9 @@ use belfry_core::secret::LookupKey;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::ACCOUNT;
 use crate::http::respond::page::{redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
+use crate::paths::ACCOUNT;
 
 /// `POST /oauth/account/revoke_token`: revokes the token of the account in the field `token`, if it
 /// is valid.

@@ -21,10 +21,10 @@ use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::oauth::token::TokenResponse;
-use crate::http::paths::PROFILE;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 use crate::pages::assets::BELL;
+use crate::paths::PROFILE;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::api::accounts::avatar_url;
-use crate::http::paths;
 use crate::http::respond::json::constant;
+use crate::paths;
 
 /// The version of Mastodon whose features clients may expect, followed by the version of Belfry.
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");

@@ -11,9 +11,9 @@ use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::PendingAuthorization;
-use crate::http::paths;
 use crate::http::respond::page::{respond, show_page};
 use crate::pages::{self, ConsentPage};
+use crate::paths;
 
 /// `GET /oauth/authorize`: starts an authorization.
 pub(crate) async fn begin(

@@ -7,8 +7,8 @@ use belfry_core::oauth::metadata::document;
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::paths;
 use crate::http::respond::json::constant;
+use crate::paths;
 
 /// The route of the metadata.
 pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {

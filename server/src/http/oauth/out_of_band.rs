@@ -11,9 +11,9 @@ use belfry_core::secret::SplitToken;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT, with_language};
 use crate::http::respond::page::{respond, show_page};
 use crate::pages::CodePage;
+use crate::paths::{ACCOUNT, with_language};
 
 /// Shows the code of the cookie, or of the parameter `code`, only if it is redeemable, and only to
 /// the account that approved it: otherwise a link could show an attacker's code as if this server

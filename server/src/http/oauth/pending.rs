@@ -25,10 +25,10 @@ use crate::http::error::PageError;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
-use crate::http::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 use crate::http::respond::page::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
+use crate::paths::{with_language, AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);

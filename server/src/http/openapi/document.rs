@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::http::paths::CLIENT_APIS;
+use crate::paths::CLIENT_APIS;
 
 type Object = Map<String, Value>;
 

@@ -14,9 +14,9 @@ use crate::app::AppState;
 use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{SIGN_IN, with_language, with_parameters};
 use crate::language::Language;
 use crate::pages::{AccountSection, ErrorPage, Notice};
+use crate::paths::{SIGN_IN, with_language, with_parameters};
 
 static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
 

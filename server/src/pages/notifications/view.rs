@@ -7,8 +7,8 @@ use belfry_core::rules::{ProfileTag, RuleScope, pattern};
 use strum::{EnumString, IntoStaticStr};
 
 use super::super::Layout;
-use crate::http::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 use crate::language::{Argument, Language};
+use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 
 /// The number of entries on a page of a list.
 const PAGE_LENGTH: usize = 25;

@@ -19,13 +19,13 @@ use crate::http::account::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{EDIT_RULE, with_language};
 use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::language::{Language, Localize, rule_message};
 use crate::pages::{
     self, AccountSection, EditError, EditTarget, Notice, RuleEditPage, RuleLinks, RulesView,
     StaleForm,
 };
+use crate::paths::{EDIT_RULE, with_language};
 
 /// `GET /oauth/account/rules/edit`: the form of a rule, or of a new one if there is no `rule_id`.
 pub(crate) async fn edit_page(session: BrowserSession, Query(query): Query) -> Response {

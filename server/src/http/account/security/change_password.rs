@@ -13,9 +13,9 @@ use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
-use crate::http::paths::ACCOUNT_SECURITY;
 use crate::http::respond::page::{redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
+use crate::paths::ACCOUNT_SECURITY;
 
 /// `POST /oauth/account/security/password`: replaces the password, ends all other sessions and
 /// revokes all tokens.

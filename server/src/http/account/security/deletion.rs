@@ -13,9 +13,9 @@ use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::layer::rate_limit::guard::AbuseGuard;
-use crate::http::paths::{ACCOUNT_SECURITY, with_language};
 use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
+use crate::paths::{with_language, ACCOUNT_SECURITY};
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account, after its password
 /// was entered again.

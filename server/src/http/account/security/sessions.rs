@@ -8,9 +8,9 @@ use belfry_store::Store;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::paths::{ACCOUNT_SECURITY, SIGN_OUT, with_language};
 use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
+use crate::paths::{SIGN_OUT, with_language, ACCOUNT_SECURITY};
 
 /// `POST /oauth/account/security/end_session`: ends the session of the account in the field
 /// `session`, if it has not ended yet.
