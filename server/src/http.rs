@@ -21,8 +21,8 @@ mod service;
 mod well_known;
 
 pub use self::error::LimitExceeded;
+pub use self::extract::abuse_guard::AbuseGuard;
 pub use self::extract::client::Peer;
-pub use self::layer::rate_limit::guard::AbuseGuard;
 pub use self::service::HttpService;
 #[cfg(test)]
 pub(crate) use self::service::tests::test_service;

@@ -1,5 +1,7 @@
-//! Extractors: client address and credential, session, path, body and forms of a request.
+//! Extractors: client address and credential, abuse limits, session, path, body and forms of a
+//! request.
 
+pub(super) mod abuse_guard;
 pub(super) mod admin;
 pub(super) mod audit;
 pub(super) mod bearer;

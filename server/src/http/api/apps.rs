@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::error::{ApiError, CommonError};
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::language::Language;
 

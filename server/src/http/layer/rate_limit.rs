@@ -4,7 +4,6 @@
 //! instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
 //! and the request that follows is counted.
 
-pub(crate) mod guard;
 mod headers;
 
 use std::net::IpAddr;

@@ -14,8 +14,8 @@ use crate::app::AppState;
 use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
 use crate::http::account::password::verify_password;
 use crate::http::error::MatrixError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::body::FullBody;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 use crate::log::request_context::RequestContext;
 

@@ -20,9 +20,9 @@ use crate::app::AppState;
 use crate::auth::tokens::{FirstPartyApp, first_party_app};
 use crate::config::RegistrationPolicy;
 use crate::http::error::MatrixError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::json::Json;
 
 /// `POST register`.

@@ -7,9 +7,9 @@ use belfry_core::oauth::form::last_value;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::pending::PendingAuthorization;
 use crate::http::respond::page::{respond, show_page};
 use crate::pages::{self, ConsentPage};

@@ -22,9 +22,9 @@ use belfry_store::{Account, CodeOutcome, Consent, StoredRequest};
 use jiff::Timestamp;
 
 use crate::http::error::PageError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::page::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 

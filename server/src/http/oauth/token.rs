@@ -18,9 +18,9 @@ use serde::Serialize;
 use crate::app::AppState;
 use crate::auth::tokens::{IssuedToken, TokenIssuer};
 use crate::http::error::OAuthApiError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 use crate::http::respond::json::Json;
 

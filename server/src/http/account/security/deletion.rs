@@ -10,9 +10,9 @@ use belfry_store::AccountUpdate;
 
 use super::{confirm_password, show};
 use crate::http::error::PageError;
+use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::layer::rate_limit::guard::AbuseGuard;
 use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
 use crate::paths::{with_language, ACCOUNT_SECURITY};

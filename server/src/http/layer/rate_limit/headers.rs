@@ -1,10 +1,10 @@
 //! Rate limit headers of a response.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use belfry_core::limits::RateLimitDecision;
+
+use crate::http::extract::abuse_guard::GuardOutcome;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -18,27 +18,6 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 pub(crate) struct RateLimitHeaders {
     decision: RateLimitDecision,
     guard: Option<GuardOutcome>,
-}
-
-/// The slot in which a guard stores its decision. It is an extension of the request, so that the
-/// headers report the decision whatever the handler returns.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
-
-impl GuardOutcome {
-    /// Stores a decision; it replaces an earlier one about the same limits.
-    pub(crate) fn set(&self, decision: RateLimitDecision) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
-    }
-
-    /// Removes the decision, because nothing remains counted.
-    pub(crate) fn clear(&self) {
-        drop(self.take());
-    }
-
-    fn take(&self) -> Option<RateLimitDecision> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
 }
 
 impl RateLimitHeaders {

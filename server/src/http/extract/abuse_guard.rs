@@ -2,16 +2,15 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
-use belfry_core::limits::{Bucket, CountMode, Network};
+use belfry_core::limits::{Bucket, CountMode, Network, RateLimitDecision};
 use belfry_store::Account;
 
-use super::headers::GuardOutcome;
 use crate::app::AppState;
 use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
@@ -173,5 +172,27 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
         let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         Ok(Self::with(audit, outcome))
+    }
+}
+
+/// The slot in which a guard stores its decision. It is an extension of the request, so that the
+/// headers report the decision whatever the handler returns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
+
+impl GuardOutcome {
+    /// Stores a decision; it replaces an earlier one about the same limits.
+    fn set(&self, decision: RateLimitDecision) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
+    }
+
+    /// Removes the decision, because nothing remains counted.
+    fn clear(&self) {
+        drop(self.take());
+    }
+
+    /// Removes and returns the decision.
+    pub(crate) fn take(&self) -> Option<RateLimitDecision> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
