@@ -9,6 +9,7 @@ mod extract;
 mod front;
 mod gateway;
 mod health;
+mod json;
 mod layer;
 mod matrix;
 mod metrics;

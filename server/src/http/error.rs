@@ -29,7 +29,7 @@ use crate::account_memory::unread_responses::TooManyUnread;
 use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
 use crate::evaluation::pool::EvaluationError;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// Implements conversions of errors that any endpoint can return.
 macro_rules! from_common {

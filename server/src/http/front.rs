@@ -11,7 +11,7 @@ use crate::http::account::sign_in::sign_up_link;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::{accepts_html, page_language};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{error_page, respond, show_page_without_cookie};
+use crate::http::respond::{error_page, respond, show_page_without_cookie};
 use crate::pages::{FrontLinks, FrontPage};
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 

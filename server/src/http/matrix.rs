@@ -18,7 +18,7 @@ use crate::http::error::MatrixError;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::{Json, JsonBytes};
+use crate::http::json::{Json, JsonBytes};
 
 /// `GET versions`: the supported versions of the Matrix specification.
 pub(super) async fn versions() -> Json<Value> {

@@ -16,7 +16,7 @@ use bytes::Bytes;
 #[cfg(test)]
 pub(super) use self::document::document;
 use crate::app::AppState;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// The serialised document.
 struct Rendered {

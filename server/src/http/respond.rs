@@ -1,4 +1,207 @@
-//! Responses of handlers: JSON and pages.
+//! Page responses: HTML, redirects and error pages, with their security headers.
 
-pub(super) mod json;
-pub(super) mod page;
+use std::time::Duration;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use belfry_core::limits::header::whole_seconds;
+use belfry_core::oauth::redirect::RedirectUri;
+
+use crate::app::AppState;
+use crate::http::error::format::ErrorFormat;
+use crate::http::error::{CommonError, PageError};
+use crate::http::extract::session::BrowserSession;
+use crate::language::Language;
+use crate::log_throttle;
+use crate::pages::{AccountSection, ErrorPage, Notice};
+use crate::paths::{SIGN_IN, with_language, with_parameters};
+
+/// The sources of the directive `form-action`: this server, and the app if a form leads to it.
+/// Chrome applies the directive to every redirect after a form, including redirects by the app's
+/// server. It therefore allows whole schemes, because apps may redirect to another origin.
+fn form_action(app: Option<&RedirectUri>) -> String {
+    let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
+    match uri.as_str().split(':').next().unwrap_or_default() {
+        "https" => "'self' https:".to_owned(),
+        scheme => format!("'self' https: {scheme}:"),
+    }
+}
+
+/// Renders a page, and sets the cookie of the session if necessary. Its forms lead to this server,
+/// and from there to the redirect URI of the app, if there is one.
+pub(crate) fn show_page(
+    session: &BrowserSession,
+    status: StatusCode,
+    page: &impl Template,
+    app: Option<&RedirectUri>,
+) -> Result<Response, PageError> {
+    Ok(session.with_cookie(render(status, page, app)?))
+}
+
+/// Renders a page without forms, which needs no cookie.
+pub(crate) fn show_page_without_cookie(
+    status: StatusCode,
+    page: &impl Template,
+) -> Result<Response, PageError> {
+    Ok(render(status, page, None)?)
+}
+
+/// Like [`show_page`], for a page with the rules of an account. Its memory counts for the account
+/// until it is sent.
+pub(crate) fn show_large_page(
+    session: &BrowserSession,
+    status: StatusCode,
+    page: &impl Template,
+    account: i64,
+) -> Result<Response, PageError> {
+    let html = session.state.unread_responses.count(account, render_html(page)?.into())?;
+    Ok(session.with_cookie(html_response(status, html, None)))
+}
+
+fn render(
+    status: StatusCode,
+    page: &impl Template,
+    app: Option<&RedirectUri>,
+) -> Result<Response, CommonError> {
+    Ok(html_response(status, render_html(page)?, app))
+}
+
+fn render_html(page: &impl Template) -> Result<String, CommonError> {
+    page.render().map_err(|error| {
+        if log_throttle::PAGE_ERROR.admits() {
+            tracing::error!(%error, "template rendering failed");
+        }
+        CommonError::Internal
+    })
+}
+
+fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&RedirectUri>) -> Response {
+    let html: Body = html.into();
+    let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
+    let mut response = with_security_headers((status, html).into_response());
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+         base-uri 'none'; frame-ancestors 'none'; form-action {}",
+        form_action(app)
+    );
+    let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// Adds how long the client has to wait, if it has to, as the `Retry-After` header.
+pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response {
+    if let Some(wait) = wait {
+        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+    }
+    response
+}
+
+/// Redirects the browser with a GET request, also after a POST.
+pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Response, PageError> {
+    let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
+    let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
+    Ok(session.with_cookie(with_security_headers(response)))
+}
+
+/// Redirects to a page of this server after a change, and reports it there.
+pub(crate) fn redirect_with_notice(
+    session: &BrowserSession,
+    path: &str,
+    notice: Notice,
+) -> Result<Response, PageError> {
+    let path = with_language(path, session.lang);
+    redirect(session, &with_parameters(&path, [("notice", notice.code())]))
+}
+
+/// Redirects to the sign-in page, which leads back to a page of the account and reports there why
+/// the user had to sign in.
+pub(crate) fn redirect_to_sign_in(
+    session: &BrowserSession,
+    return_to: AccountSection,
+    notice: Option<Notice>,
+) -> Result<Response, PageError> {
+    redirect(session, &sign_in_path(session.lang, Some(return_to), notice))
+}
+
+/// The path of the sign-in page, with the page to return to. It leads to the overview by default.
+pub(crate) fn sign_in_path(
+    lang: Option<Language>,
+    return_to: Option<AccountSection>,
+    notice: Option<Notice>,
+) -> String {
+    let return_to = return_to.filter(|section| *section != AccountSection::Overview);
+    let return_to = return_to.map(|section| ("return_to", section.code()));
+    let notice = notice.map(|notice| ("notice", notice.code()));
+    with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
+}
+
+/// The response of a handler, or its error as a page or JSON.
+pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageError>) -> Response {
+    let error = match result {
+        Ok(response) => return response,
+        Err(error) => error,
+    };
+    if session.wants_json {
+        return error.into_json();
+    }
+    let layout = session.layout(session.lang);
+    if let PageError::Common(error) = error {
+        return error_page(&session.state, layout.language, error);
+    }
+    let page = ErrorPage { layout, cause: error.cause() };
+    show_page(session, error.status(), &page, None)
+        .unwrap_or_else(|_| CommonError::Internal.into_response())
+}
+
+/// The page of an error that can occur before the session is loaded.
+pub(crate) fn error_page(state: &AppState, language: Language, error: CommonError) -> Response {
+    let plain = error.to_response(ErrorFormat::Page);
+    let layout = state.layout(language);
+    let page = ErrorPage { layout, cause: PageError::from(error).cause() };
+    let rendered = render(plain.status(), &page, None);
+    let Ok(mut response) = rendered else { return plain };
+    if let Some(wait) = plain.headers().get(header::RETRY_AFTER) {
+        response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
+    }
+    response
+}
+
+/// Adds headers that forbid framing, caching, referrers and access by openers.
+pub(crate) fn with_security_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::PRAGMA, "no-cache"),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_may_lead_to_this_server_and_to_the_app() {
+        assert_eq!(form_action(None), "'self'");
+        for (uri, sources) in [
+            ("https://app.example/cb", "'self' https:"),
+            ("http://127.0.0.1:4000/cb", "'self' https: http:"),
+            ("http://[::1]/cb", "'self' https: http:"),
+            ("com.example.app:/cb", "'self' https: com.example.app:"),
+            ("tusky://oauth", "'self' https: tusky:"),
+            ("urn:ietf:wg:oauth:2.0:oob", "'self'"),
+        ] {
+            let uri = RedirectUri::new(uri).unwrap();
+            assert_eq!(form_action(Some(&uri)), sources, "{uri:?}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError, rejection_status};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect, redirect_to_sign_in, respond, show_page};
+use crate::http::respond::{redirect, redirect_to_sign_in, respond, show_page};
 use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsView, RejectedForm,
     RejectionReason,

@@ -8,9 +8,7 @@ use belfry_core::oauth::form::last_value;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{
-    redirect_to_sign_in, redirect_with_notice, respond, show_large_page,
-};
+use crate::http::respond::{redirect_to_sign_in, redirect_with_notice, respond, show_large_page};
 use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
 use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 

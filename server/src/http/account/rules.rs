@@ -23,7 +23,7 @@ use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect, redirect_to_sign_in, respond, show_large_page};
+use crate::http::respond::{redirect, redirect_to_sign_in, respond, show_large_page};
 use crate::language::Localize;
 use crate::pages::{
     self, AccountSection, Notice, RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields,

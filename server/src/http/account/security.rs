@@ -19,7 +19,7 @@ use crate::auth::passwords::HashQueueFull;
 use crate::http::error::{PageError, security_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_page, with_retry_after};
+use crate::http::respond::{redirect_to_sign_in, respond, show_page, with_retry_after};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
 use crate::paths::{END_SESSION, with_language};
 

@@ -8,7 +8,7 @@ use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect, respond, show_page};
+use crate::http::respond::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
 use crate::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 

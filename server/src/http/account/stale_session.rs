@@ -5,7 +5,7 @@ use belfry_core::oauth::form::Pairs;
 
 use crate::http::error::PageError;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::sign_in_path;
+use crate::http::respond::sign_in_path;
 use crate::pages::{AccountSection, StaleForm};
 
 /// Why a form is not accepted, although it may come from a page of this server.

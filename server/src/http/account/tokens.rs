@@ -7,7 +7,7 @@ use belfry_core::secret::LookupKey;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect_to_sign_in, redirect_with_notice, respond};
+use crate::http::respond::{redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
 use crate::paths::ACCOUNT;
 

@@ -17,7 +17,7 @@ use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
+use crate::http::respond::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::pages::{self, AccountSection, TryErrors, TryFields, TryPage};
 use crate::paths::{with_language, ACCOUNT_TRY};
 

@@ -18,7 +18,7 @@ use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::raw_path::RawPath;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// The id of an account in a path. Anything but a number is the id of no account.
 pub(crate) struct AccountId(i64);

@@ -14,7 +14,7 @@ use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 use crate::language::Language;
 
 /// Mastodon's `CredentialApplication`, with its fields in the same order.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
 use crate::http::api::accounts::avatar_url;
-use crate::http::respond::json::constant;
+use crate::http::json::constant;
 use crate::paths;
 
 /// The version of Mastodon whose features clients may expect, followed by the version of Belfry.

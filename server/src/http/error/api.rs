@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 use crate::language::{Language, Localize};
 
 /// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.

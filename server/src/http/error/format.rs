@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// The format of the errors of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use belfry_core::oauth::token::TokenError;
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// The body of the response once more, for proxies that discard the bodies of checks.
 const X_ERROR_BODY: HeaderName = HeaderName::from_static("x-error-body");

@@ -18,7 +18,7 @@ use crate::account_memory::unread_responses::TooManyUnread;
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
 use crate::evaluation::pool::EvaluationError;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// An error of the push rules or of the other endpoints for Matrix clients.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

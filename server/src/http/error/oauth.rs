@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::auth::tokens::IssueError;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
 #[derive(Debug, thiserror::Error)]

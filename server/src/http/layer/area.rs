@@ -18,7 +18,7 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_language::{accepts_html, page_language, wants_json};
-use crate::http::respond::page;
+use crate::http::respond::error_page;
 
 /// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ async fn handle(
         .then(|| page_language(request.uri(), request.headers()));
     let write_error = |error: CommonError| {
         let mut response = match language {
-            Some(language) => page::error_page(state, language, error),
+            Some(language) => error_page(state, language, error),
             None => error.to_response(area.errors),
         };
         // hyper would add the length, except in responses to HEAD.

@@ -23,7 +23,7 @@ use crate::http::error::MatrixError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// `POST register`.
 pub(crate) async fn register(

@@ -11,7 +11,7 @@ use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::oauth::pending::PendingAuthorization;
-use crate::http::respond::page::{respond, show_page};
+use crate::http::respond::{respond, show_page};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
 

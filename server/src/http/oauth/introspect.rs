@@ -15,8 +15,8 @@ use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
+use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-use crate::http::respond::json::Json;
 
 /// Describes a token. An invalid or unknown token, or one that the client may not inspect, is
 /// reported as inactive.

@@ -7,7 +7,7 @@ use belfry_core::oauth::metadata::document;
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::respond::json::constant;
+use crate::http::json::constant;
 use crate::paths;
 
 /// The route of the metadata.

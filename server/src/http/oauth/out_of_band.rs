@@ -11,7 +11,7 @@ use belfry_core::secret::SplitToken;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{respond, show_page};
+use crate::http::respond::{respond, show_page};
 use crate::pages::CodePage;
 use crate::paths::{ACCOUNT, with_language};
 

@@ -25,7 +25,7 @@ use crate::http::error::PageError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect, show_page};
+use crate::http::respond::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::paths::{with_language, AUTHORIZE_RESUME, OUT_OF_BAND_CODE};

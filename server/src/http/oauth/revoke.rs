@@ -15,8 +15,8 @@ use crate::app::AppState;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
+use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-use crate::http::respond::json::Json;
 
 /// Revokes a token of the client. Unknown clients and tokens get the same error, so that it does
 /// not reveal which of them exist.

@@ -21,9 +21,8 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
+use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-use crate::http::respond::json::Json;
-
 static CODE_REJECTED_LINES: LogThrottle = LogThrottle::new("rejected the redemption of a code");
 
 /// A successful token response (RFC 6749, section 5.1).

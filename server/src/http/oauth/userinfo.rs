@@ -11,7 +11,7 @@ use crate::app::AppState;
 use crate::http::api::accounts::{avatar_url, profile_url};
 use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// Returns the account of the token. Requires the scope `profile` itself, which `read` does not
 /// include: `userinfo` signs users in to other services.

@@ -12,7 +12,7 @@ use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// `POST …/pushrules/bulk`: makes a list of changes.
 pub(crate) async fn change_rules(

@@ -17,7 +17,7 @@ use crate::evaluation::rule_index::CachedRules;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// The maximum size of a batch, in members and in bytes of rules. It bounds the memory and the time
 /// until other requests are evaluated.

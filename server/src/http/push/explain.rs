@@ -14,7 +14,7 @@ use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// Evaluates an event against the requester's rules, and returns the result of every rule.
 pub(crate) async fn explain(

@@ -17,7 +17,7 @@ use crate::account_memory::unread_responses::UnreadResponses;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// `GET …/pushrules/`
 pub(crate) async fn get_all_rulesets(

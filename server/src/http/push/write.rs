@@ -17,7 +17,7 @@ use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
-use crate::http::respond::json::JsonBytes;
+use crate::http::json::JsonBytes;
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}`: creates or replaces a rule.
 pub(crate) async fn put_rule(

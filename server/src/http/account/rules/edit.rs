@@ -19,7 +19,7 @@ use crate::http::account::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect_to_sign_in, respond, show_large_page, show_page};
+use crate::http::respond::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::language::{Language, Localize, rule_message};
 use crate::pages::{
     self, AccountSection, EditError, EditTarget, Notice, RuleEditPage, RuleLinks, RulesView,

@@ -13,7 +13,7 @@ use crate::http::error::PageError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect_to_sign_in, redirect_with_notice, respond};
+use crate::http::respond::{redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
 use crate::paths::ACCOUNT_SECURITY;
 

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::json::JsonBytes;
-use crate::http::respond::page::{redirect_to_sign_in, respond, with_security_headers};
+use crate::http::json::JsonBytes;
+use crate::http::respond::{redirect_to_sign_in, respond, with_security_headers};
 use crate::pages::AccountSection;
 
 /// Maximum numbers of sessions, of tokens of each app and of audit events in a download.

@@ -8,7 +8,7 @@ use belfry_store::Store;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::page::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
+use crate::http::respond::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
 use crate::paths::{SIGN_OUT, with_language, ACCOUNT_SECURITY};
 

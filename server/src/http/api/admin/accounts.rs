@@ -16,7 +16,7 @@ use crate::app::AppState;
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Query;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 use crate::paths::{ADMIN_ACCOUNTS_V1, ADMIN_ACCOUNTS_V2};
 
 /// `GET /api/v1/admin/accounts`

@@ -16,7 +16,7 @@ use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Form;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// `POST /api/v1/admin/accounts/:id/action`: the action in `type`, for the reason in `text`.
 pub(crate) async fn act(

@@ -15,7 +15,7 @@ use crate::auth::tokens::{FirstPartyApp, first_party_app};
 use crate::http::error::MatrixError;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::requester::RequestingService;
-use crate::http::respond::json::Json;
+use crate::http::json::Json;
 
 /// Creates the user, recorded with the id of the service. The limits on sign-ups do not apply,
 /// because the operator has configured the service.
