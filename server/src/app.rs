@@ -22,7 +22,9 @@ use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::pages::assets::BELL;
 use crate::pages::{Layout, Logo, StyleSheet};
+use crate::paths::PROFILE;
 
 /// The state shared by all HTTP handlers.
 pub struct AppState {
@@ -159,6 +161,16 @@ impl AppState {
     /// The URI that identifies an account. It never changes and is never reused.
     pub fn account_uri(&self, account: i64) -> String {
         format!("{}/users/{account}", self.base_url)
+    }
+
+    /// The URL of a profile.
+    pub(crate) fn profile_url(&self, name: &str) -> String {
+        format!("{}{PROFILE}{name}", self.base_url)
+    }
+
+    /// The URL of the avatar, which is the same for all accounts.
+    pub(crate) fn avatar_url(&self) -> String {
+        format!("{}{}", self.base_url, BELL.path())
     }
 
     /// The layout of a page in this language.

@@ -15,6 +15,7 @@ mod matrix;
 mod metrics;
 mod oauth;
 mod openapi;
+mod pending_authorization;
 mod push;
 mod respond;
 mod router;

@@ -20,9 +20,10 @@ use tokio::time::timeout;
 use crate::app::AppState;
 use crate::http::diagnostics::{self, DIAGNOSTICS_KEY};
 use crate::http::extract::client;
+use crate::http::json::Json;
+
 static NOT_READY_LINES: LogThrottle = LogThrottle::new("not ready");
 static READY_LINES: LogThrottle = LogThrottle::new("ready again");
-use crate::http::json::Json;
 
 /// The status of a database that can be used.
 const READY: &str = "ok";

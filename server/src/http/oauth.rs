@@ -5,7 +5,6 @@ pub(super) mod client_auth;
 pub(super) mod introspect;
 pub(super) mod metadata;
 pub(super) mod out_of_band;
-pub(super) mod pending;
 pub(super) mod revoke;
 pub(super) mod token;
 pub(super) mod userinfo;

@@ -15,7 +15,7 @@ use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::oauth::pending::{PendingAuthorization, resume_path};
+use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};

@@ -17,7 +17,7 @@ use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::oauth::pending::{PendingAuthorization, resume_path};
+use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignInError, SignUpPage};
 use crate::paths::{SIGN_IN, with_language, SIGN_UP};

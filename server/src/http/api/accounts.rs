@@ -23,8 +23,6 @@ use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::http::oauth::token::TokenResponse;
 use crate::language::Language;
-use crate::pages::assets::BELL;
-use crate::paths::PROFILE;
 
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
@@ -67,19 +65,9 @@ pub(crate) async fn verify_credentials(
     Ok(Json(credential_account(&state, &account)))
 }
 
-/// The URL of a profile.
-pub(crate) fn profile_url(state: &AppState, name: &str) -> String {
-    format!("{}{PROFILE}{name}", state.base_url)
-}
-
-/// The URL of the avatar, which is the same for all accounts.
-pub(crate) fn avatar_url(state: &AppState) -> String {
-    format!("{}{}", state.base_url, BELL.path())
-}
-
 /// Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new account.
 pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
-    let (url, picture) = (profile_url(state, &account.name), avatar_url(state));
+    let (url, picture) = (state.profile_url(&account.name), state.avatar_url());
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
     // The roles that everybody may see.

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::api::accounts::avatar_url;
 use crate::http::json::constant;
 use crate::paths;
 
@@ -95,7 +94,7 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
 fn thumbnail_url(state: &AppState) -> String {
     match &state.logo {
         Some(logo) => format!("{}{}", state.base_url, logo.path()),
-        None => avatar_url(state),
+        None => state.avatar_url(),
     }
 }
 

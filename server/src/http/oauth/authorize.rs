@@ -10,7 +10,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::oauth::pending::PendingAuthorization;
+use crate::http::pending_authorization::PendingAuthorization;
 use crate::http::respond::{respond, show_page};
 use crate::pages::{self, ConsentPage};
 use crate::paths;

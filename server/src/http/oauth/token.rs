@@ -23,6 +23,7 @@ use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
+
 static CODE_REJECTED_LINES: LogThrottle = LogThrottle::new("rejected the redemption of a code");
 
 /// A successful token response (RFC 6749, section 5.1).

@@ -8,7 +8,6 @@ use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::http::api::accounts::{avatar_url, profile_url};
 use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
 use crate::http::json::Json;
@@ -28,7 +27,7 @@ pub(crate) async fn userinfo(
         "sub": state.account_uri(account.id),
         "name": &*account.name,
         "preferred_username": &*account.name,
-        "profile": profile_url(&state, &account.name),
-        "picture": avatar_url(&state),
+        "profile": state.profile_url(&account.name),
+        "picture": state.avatar_url(),
     })))
 }
