@@ -39,10 +39,10 @@ pub use self::running::{ChangedSetting, RunningSettings, SettingValues, is_reloa
 pub use self::secret_file::UrlSource;
 pub use self::sections::{
     AuditSettings, Http, Instance, Log, OAuth, PasswordSettings, Rules, Security, Sessions,
-    TlsSettings,
 };
 pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 pub use self::variables::ineffective_variables;
+pub use crate::tls::TlsSettings;
 
 /// Every setting, under the name it has in `belfry.toml`.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]

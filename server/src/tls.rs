@@ -3,7 +3,7 @@
 pub mod certificate;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,20 @@ use jiff::Timestamp;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{InconsistentKeys, ServerConfig};
+use serde::{Deserialize, Serialize};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::TlsSettings;
-use crate::tls::certificate::{Certificate, describe_pem_error};
+use self::certificate::{Certificate, describe_pem_error};
+
+/// `[tls]`
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    /// A PEM file with the certificate and its chain.
+    pub certificate: PathBuf,
+    /// A PEM file with the private key.
+    pub key: PathBuf,
+}
 
 /// Interval of checking the files for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);

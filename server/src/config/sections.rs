@@ -56,16 +56,6 @@ impl Rules {
     }
 }
 
-/// `[tls]`
-#[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct TlsSettings {
-    /// A PEM file with the certificate and its chain.
-    pub certificate: PathBuf,
-    /// A PEM file with the private key.
-    pub key: PathBuf,
-}
-
 /// `[log]`
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]

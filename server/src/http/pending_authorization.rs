@@ -28,7 +28,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
-use crate::paths::{with_language, AUTHORIZE_RESUME, OUT_OF_BAND_CODE};
+use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);

@@ -8,15 +8,17 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::header::whole_seconds;
 use belfry_core::oauth::redirect::RedirectUri;
+use belfry_runtime::log_throttle::LogThrottle;
 
 use crate::app::AppState;
 use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
-use crate::log_throttle;
 use crate::pages::{AccountSection, ErrorPage, Notice};
 use crate::paths::{SIGN_IN, with_language, with_parameters};
+
+static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
 /// Chrome applies the directive to every redirect after a form, including redirects by the app's
@@ -70,7 +72,7 @@ fn render(
 
 fn render_html(page: &impl Template) -> Result<String, CommonError> {
     page.render().map_err(|error| {
-        if log_throttle::PAGE_ERROR.admits() {
+        if PAGE_ERROR_LINES.admits() {
             tracing::error!(%error, "template rendering failed");
         }
         CommonError::Internal

@@ -19,7 +19,7 @@ use crate::http::error::format::ErrorFormat;
 use crate::http::extract::client::Peer;
 use crate::http::layer::area::{self, Route};
 use crate::http::router::{Routes, metrics_routes, routes};
-use crate::log::request_context::{RequestContext, self};
+use crate::log::request_context::{self, RequestContext};
 use crate::paths::{HEALTHZ, READYZ};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

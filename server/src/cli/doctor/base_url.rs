@@ -13,7 +13,7 @@ use super::server::{Running, diagnostics, get, is_healthy};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
 use crate::http::diagnostics::DIAGNOSTICS_KEY;
-use crate::paths::{METADATA, HEALTHZ};
+use crate::paths::{HEALTHZ, METADATA};
 
 /// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
 const ATTEMPTS: usize = 8;

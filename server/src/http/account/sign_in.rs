@@ -19,7 +19,7 @@ use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
-use crate::paths::{SIGN_IN, with_parameters, with_language, SIGN_UP};
+use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {

@@ -20,7 +20,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignInError, SignUpPage};
-use crate::paths::{SIGN_IN, with_language, SIGN_UP};
+use crate::paths::{SIGN_IN, SIGN_UP, with_language};
 
 /// Time after a sign-up in which the same form signs in to the new account: a double submit.
 const DOUBLE_SUBMIT: SignedDuration = SignedDuration::from_mins(1);

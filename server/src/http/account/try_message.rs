@@ -19,7 +19,7 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_to_sign_in, respond, show_large_page, show_page};
 use crate::pages::{self, AccountSection, TryErrors, TryFields, TryPage};
-use crate::paths::{with_language, ACCOUNT_TRY};
+use crate::paths::{ACCOUNT_TRY, with_language};
 
 /// `GET /oauth/account/try`
 pub(crate) async fn try_page(session: BrowserSession) -> Response {

@@ -16,8 +16,8 @@ use crate::http::account::password::verify_password;
 use crate::http::error::MatrixError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::body::FullBody;
-use crate::log::request_context::RequestContext;
 use crate::http::json::Json;
+use crate::log::request_context::RequestContext;
 
 /// `GET login`: the supported login types.
 pub(crate) async fn get_login_flows() -> Json<Value> {

@@ -9,8 +9,8 @@ use belfry_core::secret::SplitToken;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
-use crate::log::request_context::RequestContext;
 use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::log::request_context::RequestContext;
 
 /// The `Authorization` header; more than one is an error.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {

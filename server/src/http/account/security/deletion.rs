@@ -15,7 +15,7 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
-use crate::paths::{with_language, ACCOUNT_SECURITY};
+use crate::paths::{ACCOUNT_SECURITY, with_language};
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account, after its password
 /// was entered again.

@@ -10,7 +10,7 @@ use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
 use crate::pages::{AccountSection, Notice};
-use crate::paths::{SIGN_OUT, with_language, ACCOUNT_SECURITY};
+use crate::paths::{ACCOUNT_SECURITY, SIGN_OUT, with_language};
 
 /// `POST /oauth/account/security/end_session`: ends the session of the account in the field
 /// `session`, if it has not ended yet.
