@@ -61,7 +61,7 @@ pub use id::{IdError, MAX_ID_BYTES, RuleId};
 pub use import::read_import;
 pub(crate) use import::read_rulesets;
 pub use kind::{RuleKind, UnknownKind};
-pub use limits::{NewRuleLimits, RuleLimits};
+pub use limits::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 pub use listing::{ListedRule, RuleListing, ScopeListing};
 pub use patch::RulePatch;
 pub use path::{PathError, RulePath, RuleRef};

@@ -82,27 +82,15 @@ pub(super) struct Counted {
 
 impl RedisCounters {
     /// Connects to a server, or to the cluster of which these are nodes. A request waits for a
-    /// response for at most `timeout`. All keys begin with `prefix`. Services that share a server
-    /// need different prefixes.
+    /// response for at most `timeout`. All keys begin with `prefix`, which contains no brace.
     ///
     /// An unreachable server is not an error: a task reconnects until this value is dropped.
-    ///
-    /// # Errors
-    /// When the prefix is empty or contains a brace, which delimits the hash tag of a key.
-    pub async fn connect(
-        addresses: Vec<ConnectionInfo>,
-        prefix: &str,
-        timeout: Duration,
-    ) -> RedisResult<Self> {
-        if prefix.is_empty() || prefix.contains(['{', '}']) {
-            let reason = "limits.redis_prefix must not be empty or contain a brace";
-            return Err((ErrorKind::InvalidClientConfig, reason).into());
-        }
+    pub async fn connect(addresses: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
         let servers = Arc::new(Servers::new(addresses, prefix, timeout));
         servers.update_first().await;
         servers.settle(Instant::now() + CONNECT_TIMEOUT + timeout).await;
         let task = tokio::spawn(refresh::refresh_loop(Arc::clone(&servers)));
-        Ok(Self { servers, _refresh_task: AbortOnDropHandle::new(task) })
+        Self { servers, _refresh_task: AbortOnDropHandle::new(task) }
     }
 
     /// Counts a request.

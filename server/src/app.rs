@@ -26,6 +26,10 @@ use crate::pages::assets::BELL;
 use crate::pages::{Layout, Logo, StyleSheet};
 use crate::paths::PROFILE;
 
+/// Beyond this number the oldest authorization requests are deleted, so that their rows take at
+/// most about 1 GB.
+const MAX_PENDING_REQUESTS: usize = 100_000;
+
 /// The state shared by all HTTP handlers.
 pub struct AppState {
     /// Settings.
@@ -54,6 +58,8 @@ pub struct AppState {
     pub audit: AuditCounters,
     /// Application services that may act for users.
     pub application_services: ApplicationServices,
+    /// Maximum number of authorization requests that wait for sign-in or consent.
+    pub max_pending_requests: usize,
     /// The push rules of recently evaluated accounts.
     pub rule_index: RuleIndexCache,
     /// Changes push rules, with one write at a time per account.
@@ -90,6 +96,7 @@ impl AppState {
             passwords: Passwords::new(config.passwords.parallel),
             audit: AuditCounters::new(config.audit.addresses),
             application_services,
+            max_pending_requests: MAX_PENDING_REQUESTS,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits, Arc::clone(&clock)),
             evaluation_pool: EvaluationPool::default(),

@@ -17,6 +17,12 @@ pub use self::active::ActiveLimits;
 use crate::config::Config;
 use crate::metrics::LimitMetrics;
 
+/// Maximum number of keys counted in this process, at about 50 bytes each.
+const MAX_KEYS: usize = 2_000_000;
+
+/// Prefix of the keys in Redis.
+pub const REDIS_PREFIX: &str = "belfry";
+
 /// The addresses and certificates of the configured Redis; none if it is not configured.
 ///
 /// # Errors
@@ -43,16 +49,16 @@ impl Limits {
     /// An unreachable Redis is not an error: requests are counted locally until it responds.
     ///
     /// # Errors
-    /// When the URL or the key prefix of Redis is invalid.
+    /// When the URL of Redis is invalid, or its certificate cannot be used.
     pub async fn open(config: &Config, metrics: &LimitMetrics) -> RedisResult<Self> {
         let servers = redis_servers(config)?;
         let redis = if servers.is_empty() {
             None
         } else {
-            let (prefix, timeout) = (&config.limits.redis_prefix, config.limits.redis_timeout);
-            Some(RedisCounters::connect(servers, prefix, timeout).await?)
+            let timeout = config.limits.redis_timeout;
+            Some(RedisCounters::connect(servers, REDIS_PREFIX, timeout).await)
         };
-        let engine = Engine::new(MemoryCounters::new(config.limits.max_keys), redis);
+        let engine = Engine::new(MemoryCounters::new(MAX_KEYS), redis);
         let active = ArcSwap::from_pointee(ActiveLimits::new(config, metrics));
         Ok(Self { engine, active })
     }

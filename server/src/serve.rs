@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use self::connection::{Connection, REQUEST_GRACE};
+use self::connection::{Connection, HEADER_TIMEOUT, REQUEST_GRACE};
 pub use self::file_limit::{file_limit, needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
 use self::slots::Slots;
@@ -28,6 +28,9 @@ use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
 static ACCEPT_ERROR_LINES: LogThrottle = LogThrottle::new("accepting a connection failed");
+
+/// Maximum number of headers of an HTTP/1 request.
+const MAX_HEADERS: usize = 100;
 
 /// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
 /// timeout.
@@ -43,7 +46,7 @@ pub async fn serve(
         builder: Arc::new(builder(http)),
         slots: Slots::new(http, service.state().config.limits.ipv6_48_multiple),
         stopping: watch::Sender::new(()),
-        http,
+        idle_timeout: http.idle_timeout,
         tls,
         service,
     };
@@ -84,7 +87,7 @@ struct Acceptor {
     slots: Slots,
     /// Notifies the connections that the server stops.
     stopping: watch::Sender<()>,
-    http: config::Http,
+    idle_timeout: Duration,
     tls: Option<Tls>,
     service: HttpService,
 }
@@ -107,7 +110,7 @@ impl Acceptor {
             peer: Peer(peer),
             stop: self.stopping.subscribe(),
             is_health_only: slot.is_health_only,
-            http: self.http,
+            idle_timeout: self.idle_timeout,
         };
         let tls = self.tls.as_ref().map(Tls::acceptor);
         tokio::spawn(async move {
@@ -123,15 +126,15 @@ fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
         .http1()
         // Slow request heads are detected by `activity`.
         .header_read_timeout(None)
-        .max_headers(http.max_headers)
+        .max_headers(MAX_HEADERS)
         .max_buf_size(http.max_header_bytes.max(8 * 1024));
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(250)
         .max_header_list_size(u32::try_from(http.max_header_bytes).unwrap_or(u32::MAX))
-        .keep_alive_interval(http.header_timeout)
-        .keep_alive_timeout(http.header_timeout);
+        .keep_alive_interval(HEADER_TIMEOUT)
+        .keep_alive_timeout(HEADER_TIMEOUT);
     builder
 }
 

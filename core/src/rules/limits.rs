@@ -2,6 +2,9 @@
 
 use super::RuleError;
 
+/// Maximum number of conditions of a new rule.
+pub const MAX_CONDITIONS: usize = 64;
+
 /// Maximum number and size of the rules of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleLimits {

@@ -132,7 +132,7 @@ pub(super) async fn open(url: &str, prefix: &str, timeout: Duration) -> Result<E
     let urls = hosts.split(',').map(|host| format!("{scheme}://{host}"));
     let servers = urls.map(String::into_connection_info).collect::<Result<_, _>>()?;
     let local = MemoryCounters::new(100_000);
-    Ok(Engine::new(local, Some(RedisCounters::connect(servers, prefix, timeout).await?)))
+    Ok(Engine::new(local, Some(RedisCounters::connect(servers, prefix, timeout).await)))
 }
 
 pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {

@@ -8,7 +8,7 @@ use belfry_core::limits::table::LimitTable;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
-use super::values::{self, LimitMode};
+use super::values::LimitMode;
 
 /// `[limits]`. `mode`, `rows`, `abuse` and `ipv6_48_multiple` are reloaded on SIGHUP.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
@@ -25,13 +25,6 @@ pub struct LimitSettings {
     /// around an IPv6 address, multiplied by this; 0 switches that off.
     #[default(8)]
     pub ipv6_48_multiple: u32,
-    /// Maximum number of keys counted in this process, at about 50 bytes each.
-    #[default(2_000_000)]
-    #[serde(deserialize_with = "values::positive")]
-    pub max_keys: usize,
-    /// Prefix of the keys in Redis, to share one Redis between several services.
-    #[default("belfry".to_owned())]
-    pub redis_prefix: String,
     /// How long a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
     #[serde(with = "belfry_runtime::duration")]

@@ -225,14 +225,19 @@ mod tests {
         assert_eq!(values("").changes_since(&before), []);
         let after = values(
             "base_url = 'https://ring.example'\ntrusted_proxies = ['10.0.0.1']\n\
-             http.max_headers = 7\nlimits.rows.media = false",
+             http.max_connections = 7\nlimits.rows.media = false",
         );
         let changes = after.changes_since(&before);
         let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
-        let expected =
-            ["base_url", "http.max_headers", "limits.rows.media", "server_name", "trusted_proxies"];
+        let expected = [
+            "base_url",
+            "http.max_connections",
+            "limits.rows.media",
+            "server_name",
+            "trusted_proxies",
+        ];
         assert_eq!(keys, expected);
-        assert_eq!(changes[1], change("http.max_headers", Some("100"), Some("7")));
+        assert_eq!(changes[1], change("http.max_connections", Some("10000"), Some("7")));
         assert_eq!(changes[4], change("trusted_proxies", Some("[]"), Some("[\"10.0.0.1\"]")));
         assert_eq!(changes[2].after.as_deref(), Some("false"));
         let reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
@@ -241,7 +246,7 @@ mod tests {
         let running = before.with_reloaded(&after);
         let rest = after.changes_since(&running);
         let rest: Vec<&str> = rest.iter().map(|change| change.key.as_str()).collect();
-        assert_eq!(rest, ["base_url", "http.max_headers", "server_name"]);
+        assert_eq!(rest, ["base_url", "http.max_connections", "server_name"]);
     }
 
     #[test]

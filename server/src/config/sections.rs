@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_core::audit::AddressPolicy;
-use belfry_core::rules::{NewRuleLimits, RuleLimits};
+use belfry_core::rules::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
@@ -21,9 +21,6 @@ pub struct Rules {
     /// Maximum number of user-defined rules per account, in all scopes together.
     #[default(1000)]
     pub max_rules: usize,
-    /// Maximum number of conditions of a new rule.
-    #[default(64)]
-    pub max_conditions: usize,
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,
@@ -32,10 +29,6 @@ pub struct Rules {
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
-    /// Maximum size of the body of an evaluate request, in bytes.
-    #[default(16 * 1024 * 1024)]
-    #[serde(deserialize_with = "values::positive")]
-    pub max_evaluate_bytes: usize,
 }
 
 impl Rules {
@@ -46,7 +39,7 @@ impl Rules {
 
     /// The limits on one rule among others.
     pub fn new_rule_limits(&self) -> NewRuleLimits {
-        NewRuleLimits { conditions: self.max_conditions, bytes: self.max_body_bytes }
+        NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
 
     /// Maximum size of the body of a request with many rules, in bytes. It accepts everything that
@@ -82,10 +75,6 @@ pub struct Http {
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,
-    /// Maximum number of headers of an HTTP/1 request.
-    #[default(100)]
-    #[serde(deserialize_with = "values::positive")]
-    pub max_headers: usize,
     /// Maximum size of a request head, in bytes; at least 8 KiB for HTTP/1.
     #[default(32 * 1024)]
     #[serde(deserialize_with = "values::positive")]
@@ -94,18 +83,10 @@ pub struct Http {
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
-    /// Maximum time to receive a request head; enforced after at most twice that time.
-    #[default(Duration::from_secs(15))]
-    #[serde(with = "belfry_runtime::duration")]
-    pub header_timeout: Duration,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]
     #[serde(with = "belfry_runtime::duration")]
     pub body_timeout: Duration,
-    /// Maximum time of a TLS handshake.
-    #[default(Duration::from_secs(10))]
-    #[serde(with = "belfry_runtime::duration")]
-    pub handshake_timeout: Duration,
     /// Maximum time without a request on an open connection.
     #[default(Duration::from_mins(1))]
     #[serde(with = "belfry_runtime::duration")]
@@ -164,11 +145,6 @@ pub struct OAuth {
     pub documentation_url: Url,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
-    /// Maximum number of authorization requests that wait for sign-in or consent; beyond that the
-    /// oldest are deleted.
-    #[default(100_000)]
-    #[serde(deserialize_with = "values::positive")]
-    pub max_pending_requests: usize,
     /// Maximum number of tokens without a user per app; beyond that the least recently used are
     /// deleted.
     #[default(100)]

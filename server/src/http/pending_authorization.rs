@@ -122,9 +122,8 @@ impl PendingAuthorization {
         };
         state.store.add_request(handle.hashed(), &stored).await?;
         // Not at every request, because the store counts rows to find the oldest ones.
-        let max = state.config.oauth.max_pending_requests;
-        if random::one_in(max / 16) {
-            state.store.trim_requests(max).await?;
+        if random::one_in(state.max_pending_requests / 16) {
+            state.store.trim_requests(state.max_pending_requests).await?;
         }
         self.handle = Some(handle);
         Ok(())

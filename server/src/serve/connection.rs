@@ -21,8 +21,13 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::activity::{Activity, Timeout};
-use crate::config;
 use crate::http::{HttpService, Peer};
+
+/// Maximum time of a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum time to receive a request head; enforced after at most twice that time.
+pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Maximum time for the peer to read the last response when a connection is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,7 +48,7 @@ pub(super) struct Connection {
     pub(super) stop: watch::Receiver<()>,
     /// Whether the connection exceeds the maximum number and serves health requests only.
     pub(super) is_health_only: bool,
-    pub(super) http: config::Http,
+    pub(super) idle_timeout: Duration,
 }
 
 impl Connection {
@@ -67,18 +72,18 @@ impl Connection {
     }
 
     /// Performs the TLS handshake, until its timeout passes or shortly after the server stops.
-    async fn handshake(
+    async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        stream: TcpStream,
+        stream: S,
         tls: &TlsAcceptor,
-    ) -> Option<TlsStream<TcpStream>> {
+    ) -> Option<TlsStream<S>> {
         let mut stop = self.stop.clone();
         let stopped = async {
             drop(stop.changed().await);
             sleep(REQUEST_GRACE).await;
         };
         let result = tokio::select! {
-            result = timeout(self.http.handshake_timeout, tls.accept(stream)) => result,
+            result = timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)) => result,
             () = stopped => return None,
         };
         match result {
@@ -127,13 +132,12 @@ impl Connection {
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        let config::Http { header_timeout, idle_timeout, .. } = self.http;
         // `None` if the server stops.
         let timed_out = async {
             tokio::select! {
                 () = activity.closed() => None,
                 _ = self.stop.changed() => None,
-                timeout = activity.timeout(header_timeout, idle_timeout) => Some(timeout),
+                timeout = activity.timeout(HEADER_TIMEOUT, self.idle_timeout) => Some(timeout),
             }
         };
         // Unlike `select!`, this polls the future only when it was woken. Every request wakes the
@@ -185,7 +189,9 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::config;
     use crate::http::test_service;
+    use crate::tls::Tls;
 
     const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -198,21 +204,25 @@ mod tests {
         _folder: tempfile::TempDir,
     }
 
+    async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<()>) -> Connection {
+        let http = config::Http::default();
+        Connection {
+            builder: Arc::new(crate::serve::builder(http)),
+            service: test_service(folder.path()).await,
+            peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+            stop: stop.subscribe(),
+            is_health_only: false,
+            idle_timeout: http.idle_timeout,
+        }
+    }
+
     impl Peered {
         async fn start() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let service = test_service(folder.path()).await;
+            let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(()));
+            let connection = connection(&folder, &stop).await;
+            let service = connection.service.clone();
             tokio::time::pause();
             let (peer, stream) = duplex(64 * 1024);
-            let stop = watch::Sender::new(());
-            let connection = Connection {
-                builder: Arc::new(auto::Builder::new(TokioExecutor::new())),
-                service: service.clone(),
-                peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
-                stop: stop.subscribe(),
-                is_health_only: false,
-                http: config::Http::default(),
-            };
             let serving = tokio::spawn(connection.serve(stream));
             Self { peer, stop, service, serving, _folder: folder }
         }
@@ -246,6 +256,82 @@ mod tests {
             assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
             assert!(response.contains("connection: close\r\n"), "{response}");
             peered.serving.await.unwrap();
+            tokio::time::resume();
+        }
+    }
+
+    /// The frames that the server sends until it closes the connection.
+    async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
+        let mut received = Vec::new();
+        peer.read_to_end(&mut received).await.unwrap();
+        let (mut types, mut rest) = (Vec::new(), &received[..]);
+        while let Some((head, after)) = rest.split_at_checked(9) {
+            types.push(head[3]);
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            rest = &after[after.len().min(usize::try_from(length).unwrap())..];
+        }
+        types
+    }
+
+    #[tokio::test]
+    async fn a_slow_request_head_is_cut_off_whether_it_is_the_first_or_the_second() {
+        for is_used in [true, false] {
+            let mut peered = Peered::start().await;
+            if is_used {
+                peered.request().await;
+            }
+            let start = Instant::now();
+            peered.peer.write_all(b"GET /well HTTP/1.1\r\nHost: a\r\nX-Slow: ").await.unwrap();
+            assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+            let elapsed = start.elapsed();
+            assert!((HEADER_TIMEOUT..=HEADER_TIMEOUT * 2).contains(&elapsed), "{elapsed:?}");
+            tokio::time::resume();
+        }
+    }
+
+    #[tokio::test]
+    async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
+        let mut peered = Peered::start().await;
+        let mut limits = config::Config::default();
+        limits.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+        let state = peered.service.state();
+        state.limits.replace(&limits, &state.metrics.limits);
+        let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+        for stream_id in (1..30_u8).step_by(2) {
+            // HEADERS: GET / over http, from HPACK's static table.
+            frames.extend([0, 0, 3, 1, 5, 0, 0, 0, stream_id, 0x82, 0x86, 0x84]);
+        }
+        let start = Instant::now();
+        peered.peer.write_all(&frames).await.unwrap();
+        let types = read_frame_types(&mut peered.peer).await;
+        let elapsed = start.elapsed();
+        assert!(elapsed < config::Http::default().idle_timeout, "{elapsed:?}");
+        let (headers, goaway) = (1, 7);
+        assert_eq!(types.iter().filter(|kind| **kind == headers).count(), 15, "{types:?}");
+        assert!(types.contains(&goaway), "{types:?}");
+    }
+
+    /// The beginning of a `ClientHello`, which announces more bytes.
+    const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+
+    #[tokio::test]
+    async fn an_unfinished_handshake_is_cut_off() {
+        for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
+            let folder = tempfile::tempdir().unwrap();
+            let connection = connection(&folder, &watch::Sender::new(())).await;
+            let [certificate, key] =
+                ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+            let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+            std::fs::write(&certificate, pair.cert.pem()).unwrap();
+            std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+            let tls = Tls::load(config::TlsSettings { certificate, key }).unwrap();
+            tokio::time::pause();
+            let (mut peer, stream) = duplex(64 * 1024);
+            peer.write_all(bytes).await.unwrap();
+            let start = Instant::now();
+            assert!(connection.handshake(stream, &tls.acceptor()).await.is_none(), "{bytes:?}");
+            let elapsed = start.elapsed();
+            assert!(elapsed.as_secs() == HANDSHAKE_TIMEOUT.as_secs(), "{bytes:?}: {elapsed:?}");
             tokio::time::resume();
         }
     }

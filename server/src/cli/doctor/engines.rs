@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::clock::Clocks;
 use super::report::Report;
 use crate::config::Config;
-use crate::limits::redis_servers;
+use crate::limits::{redis_servers, REDIS_PREFIX};
 
 /// Maximum time of the diagnosis of an engine.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -113,7 +113,7 @@ fn warn_of_lost_writes(risk: DurabilityRisk, report: &mut Report) {
 }
 
 async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) {
-    let (prefix, limit) = (&config.limits.redis_prefix, config.limits.redis_timeout);
+    let limit = config.limits.redis_timeout;
     let servers = match redis_servers(config) {
         Ok(servers) if servers.is_empty() => {
             return report.skip("redis", "not configured: this process counts requests");
@@ -123,10 +123,10 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
             return report.fail("redis", error.to_string(), "correct the URL or its certificate");
         }
     };
-    let diagnoses = match diagnose(&servers, prefix, TIMEOUT).await {
+    let diagnoses = match diagnose(&servers, REDIS_PREFIX, TIMEOUT).await {
         Ok(diagnoses) => diagnoses,
         Err(error) => {
-            let fix = redis_fix(&error, prefix);
+            let fix = redis_fix(&error);
             return report.fail("redis", format!("nodes count on their own: {error}"), fix);
         }
     };
@@ -136,7 +136,7 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
         let shard = if is_cluster { format!("shard {address}: ") } else { String::new() };
         match result {
             Err(error) => {
-                let fix = redis_fix(&error, prefix);
+                let fix = redis_fix(&error);
                 let problem = format!("{shard}nodes count on their own: {error}");
                 report.fail("redis", problem, fix);
             }
@@ -178,14 +178,14 @@ async fn check_redis(config: &Config, report: &mut Report, clocks: &mut Clocks) 
 }
 
 /// What to do about an error of Redis.
-fn redis_fix(error: &str, prefix: &str) -> String {
+fn redis_fix(error: &str) -> String {
     let contains = |words: &[&str]| {
         let error = error.to_ascii_lowercase();
         words.iter().any(|word| error.contains(word))
     };
     if contains(&["noperm", "no permission", "moved"]) {
         return format!(
-            "ACL SETUSER … ~{prefix}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
+            "ACL SETUSER … ~{REDIS_PREFIX}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
              and for a cluster +cluster|slots +asking +time"
         );
     }

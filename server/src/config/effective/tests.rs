@@ -38,7 +38,7 @@ fn the_example_changes_nothing() {
 fn the_uncommented_defaults_of_the_example_are_the_defaults() {
     let text = uncommented("#");
     let table: Table = text.parse().unwrap();
-    assert_eq!(table["http"]["header_timeout"].as_str(), Some("15s"));
+    assert_eq!(table["http"]["body_timeout"].as_str(), Some("20s"));
     assert_eq!(table["limits"]["rows"].as_table().unwrap().len(), 5);
     assert_eq!(values(&parse(&text)), values(&Config::default()));
 }
@@ -98,14 +98,14 @@ fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid
 
 #[test]
 fn every_setting_has_its_value_and_origin() {
-    let mut config = parse("base_url = 'https://ring.example'\n[http]\nmax_headers = 7");
-    config.origins.insert("http.max_headers".to_owned(), "belfry.toml".to_owned());
+    let mut config = parse("base_url = 'https://ring.example'\n[http]\nmax_connections = 7");
+    config.origins.insert("http.max_connections".to_owned(), "belfry.toml".to_owned());
     let text = config.to_toml().unwrap();
     for line in [
         "listen = \"127.0.0.1:8080\"                       # default",
         "# redis is not set",
         "server_name = \"ring.example\"                    # default, from base_url",
-        "max_headers = 7                                 # belfry.toml",
+        "max_connections = 7                             # belfry.toml",
         "# [tls] is not set",
         "mode = \"enforce\"                                # default",
     ] {
@@ -148,7 +148,7 @@ fn a_url_in_a_file_is_shown_as_that_file() {
 fn setting() -> impl Strategy<Value = (&'static str, String)> {
     const NUMBERS: &[&str] = &[
         "http.max_connections",
-        "http.max_headers",
+        "http.max_header_bytes",
         "store.connections",
         "rules.max_rules",
         "retention.max_unauthorized_apps",
@@ -156,7 +156,7 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
         "passwords.parallel",
     ];
     const DURATIONS: &[&str] = &[
-        "http.header_timeout",
+        "http.body_timeout",
         "http.idle_timeout",
         "store.timeout",
         "store.start_timeout",

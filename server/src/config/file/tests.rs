@@ -158,8 +158,8 @@ fn a_text_without_quotes_is_reported_with_quotes() {
 fn an_error_about_a_value_says_what_to_write() {
     for (text, problem) in [
         (
-            "[http]\nheader_timeout = 15",
-            "http.header_timeout must be a duration such as \"30s\" or \"5m\": write \"15s\" for \
+            "[http]\nbody_timeout = 15",
+            "http.body_timeout must be a duration such as \"30s\" or \"5m\": write \"15s\" for \
              15 seconds (belfry.toml, line 2)",
         ),
         (
@@ -194,13 +194,13 @@ fn an_error_about_a_value_says_what_to_write() {
             "server_name must be in quotes: write server_name = \"7\" (belfry.toml, line 1)",
         ),
         (
-            "[http]\nmax_headers = '7'",
-            "http.max_headers must be a number without quotes: write max_headers = 7 \
+            "[http]\nmax_connections = '7'",
+            "http.max_connections must be a number without quotes: write max_connections = 7 \
              (belfry.toml, line 2)",
         ),
         (
-            "[http]\nmax_headers = 'many'",
-            "http.max_headers must be a whole number (belfry.toml, line 2)",
+            "[http]\nmax_connections = 'many'",
+            "http.max_connections must be a whole number (belfry.toml, line 2)",
         ),
         ("rules.max_rules = -1", "rules.max_rules must not be negative (belfry.toml, line 1)"),
         (

@@ -11,8 +11,8 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::percent::encode;
 use belfry_core::rules::{
-    Document, NewRule, Position, RemovedRule, RuleError, RuleId, RuleListing, RuleRef, RuleScope,
-    User,
+    Document, MAX_CONDITIONS, NewRule, Position, RemovedRule, RuleError, RuleId, RuleListing,
+    RuleRef, RuleScope, User,
 };
 use belfry_core::text::escape_invisible;
 use belfry_store::RuleWriteError;
@@ -208,7 +208,7 @@ async fn restore(
 fn read_deleted(session: &BrowserSession, form: &RuleForm) -> Result<(RuleId, NewRule), RuleError> {
     let id = form.rule.id.parse()?;
     let new = NewRule::read(form.rule.kind, form.json.as_bytes())?;
-    new.check_conditions(session.state.config.rules.max_conditions)?;
+    new.check_conditions(MAX_CONDITIONS)?;
     new.check_until(session.state.clock.now())?;
     Ok((id, new))
 }

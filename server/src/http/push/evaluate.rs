@@ -19,6 +19,9 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::JsonBytes;
 
+/// Maximum size of the body, in bytes: more than 100,000 members.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
 /// The maximum size of a batch, in members and in bytes of rules. It bounds the memory and the time
 /// until other requests are evaluated.
 const BATCH_MEMBERS: usize = 2_000;
@@ -35,8 +38,7 @@ pub(crate) async fn evaluate(
     RequestingService(service): RequestingService,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    let max_bytes = state.config.rules.max_evaluate_bytes;
-    let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
+    let FullBody(body) = FullBody::within(MAX_BYTES, request, &state).await?;
     let start = Instant::now();
     let slot = state.evaluation_pool.enter()?;
     let request = slot.run(move || EvaluateRequest::read(&body)).await??;

@@ -8,7 +8,8 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::percent;
 use belfry_core::rules::body::read_actions;
 use belfry_core::rules::{
-    Document, EnabledChange, NewRule, Position, RuleAccess, RuleError, RuleId, RuleRef, RuleScope,
+    Document, EnabledChange, MAX_CONDITIONS, NewRule, Position, RuleAccess, RuleError, RuleId,
+    RuleRef, RuleScope,
 };
 use bytes::Bytes;
 
@@ -33,7 +34,7 @@ pub(crate) async fn put_rule(
     // borrows from the query.
     Position::read(&query)?;
     let new = NewRule::read(kind, &read_body(&state, request).await?)?;
-    new.check_conditions(state.config.rules.max_conditions)?;
+    new.check_conditions(MAX_CONDITIONS)?;
     new.check_until(state.clock.now())?;
     change(&state, &requester, scope, move |document| {
         document.put(kind, id.clone(), new.clone(), Position::read(&query)?)

@@ -59,7 +59,7 @@ fn a_data_flag_without_effect_is_reported() {
 #[test]
 fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     let workspace = Workspace::sqlite();
-    workspace.configure("base_url = 'https://ring.example'\n[http]\nmax_headers = 50");
+    workspace.configure("base_url = 'https://ring.example'\n[http]\nmax_connections = 50");
     let mut command = belfry(workspace.path(), &["config", "check", "--listen", "localhost:81"]);
     let output = command.env("BELFRY_REDIS", "redis://:hunter2@127.0.0.1").output().unwrap();
     assert!(output.status.success());
@@ -69,8 +69,8 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
         "base_url = \"https://ring.example\"               # belfry.toml",
         "server_name = \"ring.example\"                    # default, from base_url",
         "redis = \"redis://:***@127.0.0.1\"                # BELFRY_REDIS",
-        "max_headers = 50                                # belfry.toml",
-        "header_timeout = \"15s\"                          # default",
+        "max_connections = 50                            # belfry.toml",
+        "body_timeout = \"20s\"                            # default",
     ] {
         assert!(printed.lines().any(|found| found == line), "{line}\n{printed}");
     }

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::{DEADLINE, SHORT, Server, read_until_closed};
+use super::{DEADLINE, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::files::write_certificate;
 use crate::support::process::run;
@@ -104,19 +104,6 @@ async fn tls_before_1_2_is_rejected() {
 
 /// The beginning of a `ClientHello`, which announces more bytes.
 const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
-
-#[tokio::test]
-async fn an_unfinished_handshake_is_cut_off() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    let mut config = secure(&folder);
-    config.http.handshake_timeout = SHORT;
-    let server = Server::with(config).await;
-    for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
-        assert_eq!(server.send(bytes).await, "", "{bytes:?}");
-    }
-    server.stop().await;
-}
 
 #[tokio::test]
 async fn a_handshake_does_not_delay_the_shutdown() {

@@ -19,7 +19,7 @@ async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n\
-                    limits = { redis_timeout = '30s', redis_prefix = 'three-nodes' }";
+                    limits = { redis_timeout = '30s' }";
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     let (url, redis) = (database.url().unwrap(), cluster.url());
     let start = |()| Process::start(folder.path(), &["--database", url, "--redis", &redis]);

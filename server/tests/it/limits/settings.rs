@@ -10,7 +10,6 @@ use crate::support::service::config;
 const SETTINGS: &str = "\
 [limits]
 mode = 'enforce'
-max_keys = 1000
 
 [limits.rows]
 sign_up = false

@@ -237,7 +237,7 @@ async fn new_authorization_requests_are_limited_by_address() {
 
 #[tokio::test]
 async fn the_oldest_requests_are_deleted_when_too_many_wait() {
-    let service = Service::with(config(|config| config.oauth.max_pending_requests = 3)).await;
+    let service = Service::with_state(config(|_| {}), |state| state.max_pending_requests = 3).await;
     service.add_account("alice").await;
     let client = service.client().await;
     let mut waiting = Vec::new();

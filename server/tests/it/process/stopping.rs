@@ -11,8 +11,7 @@ use crate::support::process::{add_account, run_successfully};
 
 /// Starts a server whose timeouts are longer than any test.
 fn start_with_long_timeouts(folder: &Path) -> Process {
-    let settings = "[http]\nshutdown_timeout = '1h'\nheader_timeout = '1h'\nidle_timeout = '1h'\n\
-                    body_timeout = '1h'\n";
+    let settings = "[http]\nshutdown_timeout = '1h'\nidle_timeout = '1h'\nbody_timeout = '1h'\n";
     std::fs::write(folder.join("belfry.toml"), settings).unwrap();
     Process::start(folder, &[])
 }

@@ -89,18 +89,17 @@ async fn limits_are_explained_in_the_language_of_the_page() {
         config.rules.max_rules = 1;
         config.rules.max_bytes = 2000;
         config.rules.max_body_bytes = 3000;
-        config.rules.max_conditions = 1;
     })
     .await;
     alice.client.put_ok("global/override/a", &notify()).await;
     let form = editor(&alice.browser.get(&edit_path("global", "override", "a")).await);
     let long = |bytes: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(bytes));
-    let condition = "{\"kind\":\"contains_display_name\"}";
-    let conditions = format!("{{\"actions\":[],\"conditions\":[{condition},{condition}]}}");
+    let condition = ["{\"kind\":\"a\"}"; 65].join(",");
+    let conditions = format!("{{\"actions\":[],\"conditions\":[{condition}]}}");
     for (text, reason) in [
         (long(2500), "Your rules take too much space (maximum in bytes: 2000)."),
         (long(3000), "This text is too long (maximum in bytes: 3000)."),
-        (conditions, "This rule has too many conditions (maximum: 1)."),
+        (conditions, "This rule has too many conditions (maximum: 64)."),
     ] {
         let page = form.clone().set("json", &text).submit(&mut alice.browser).await;
         page.page(422, reason);

@@ -43,15 +43,30 @@ impl Service {
         Box::pin(Self::on(TestDatabase::sqlite(), config)).await
     }
 
+    /// A service with these settings and parts of the state replaced, on SQLite.
+    pub(crate) async fn with_state(config: Config, change: impl FnOnce(&mut AppState)) -> Self {
+        Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
+    }
+
     /// A service with these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
+        Self::build(database, config, |_| {}).await
+    }
+
+    async fn build(
+        database: TestDatabase,
+        config: Config,
+        change: impl FnOnce(&mut AppState),
+    ) -> Self {
         let clock = Arc::new(FakeClock::at(START));
         let default = || "https://ring.example".parse().unwrap();
         let base_url = config.base_url.clone().unwrap_or_else(default);
         let store = database.open_with(config.store.cache_bytes).await;
-        let state = AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
-            .await
-            .unwrap();
+        let mut state =
+            AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
+                .await
+                .unwrap();
+        change(&mut state);
         let state = Arc::new(state);
         let http = HttpService::new(Arc::clone(&state));
         Self { clock, state, http, database }

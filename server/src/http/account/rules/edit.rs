@@ -10,7 +10,8 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::{
-    Document, IdError, RuleEdit, RuleError, RuleId, RuleKind, RuleRef, RuleScope, User, template,
+    Document, IdError, MAX_CONDITIONS, RuleEdit, RuleError, RuleId, RuleKind, RuleRef, RuleScope,
+    User, template,
 };
 use belfry_core::secret::Sha256Digest;
 
@@ -178,7 +179,7 @@ impl Edit {
         }
         let edit = RuleEdit::read(rule.kind, &rule.id, self.json.as_bytes()).map_err(invalid)?;
         if let RuleEdit::Rule(new) = &edit {
-            new.check_conditions(rules.max_conditions).map_err(invalid)?;
+            new.check_conditions(MAX_CONDITIONS).map_err(invalid)?;
             new.check_until(session.state.clock.now()).map_err(invalid)?;
         }
         Ok((rule, edit))

@@ -1,5 +1,8 @@
 //! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
 
+use belfry::app::AppState;
+use belfry::limits::Engine;
+use belfry::limits::memory::MemoryCounters;
 use belfry_core::secret::Secret;
 use belfry_store::Database;
 use futures_util::future::join;
@@ -14,13 +17,16 @@ use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT, members};
 use crate::support::service::unlimited;
 use crate::support::{Service, TestClient, TestDatabase};
 
-const SETTINGS: &str = "[limits]\nmax_keys = 1\nrows.media = { requests = 1 }\n\
+const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
     [http]\nmax_connections_per_address = 2\n";
 
 /// Uses each part of a server once.
 pub(super) async fn drive(observer: &mut Observer) {
     let settings = toml::from_str(&format!("{PRODUCT}{SETTINGS}")).unwrap();
-    let server = Server::with(settings).await;
+    let one_key = |state: &mut AppState| {
+        state.limits.engine = Engine::new(MemoryCounters::new(1), None);
+    };
+    let server = Server::of(Service::with_state(settings, one_key).await).await;
     let service = &server.service;
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
