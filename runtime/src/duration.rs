@@ -27,25 +27,11 @@ pub mod or_zero {
 
     pub use super::serialize;
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Value {
-            Text(String),
-            Number(i64),
-            Other(de::IgnoredAny),
-        }
-        let problem = match Value::deserialize(deserializer)? {
-            Value::Text(text) => match parse(&text) {
-                Some(length) => return Ok(length),
-                None => format!("{EXPECTED}, not {text:?}"),
-            },
-            Value::Number(number) => {
-                format!("{EXPECTED}: write \"{number}s\" for {number} seconds")
-            }
-            Value::Other(_) => EXPECTED.to_owned(),
-        };
-        Err(de::Error::custom(problem))
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse(&text).ok_or_else(|| de::Error::custom(format!("{EXPECTED}, not {text:?}")))
     }
 }
 

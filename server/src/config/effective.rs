@@ -22,7 +22,32 @@ pub(super) const OPEN_SECTIONS: [&str; 2] = ["limits.rows", "limits.abuse"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line<'a> {
     Section(&'a str),
-    Key(&'a str),
+    /// A key, and its line without the `#`.
+    Key(&'a str, &'a str),
+}
+
+/// A setting of [`EXAMPLE`], or a section whose keys the operator chooses.
+pub(super) struct KnownSetting {
+    pub(super) section: &'static str,
+    pub(super) key: &'static str,
+    /// Its line in the example; empty for a section.
+    example: &'static str,
+}
+
+impl KnownSetting {
+    /// The dotted key.
+    pub(super) fn path(&self) -> String {
+        join(self.section, self.key)
+    }
+
+    /// The next part of its dotted key below this section.
+    pub(super) fn key_in(&self, section: &str) -> Option<&'static str> {
+        match section {
+            section if section == self.section => Some(self.key),
+            "" => self.section.split('.').next(),
+            _ => None,
+        }
+    }
 }
 
 fn lines(example: &str) -> impl Iterator<Item = Line<'_>> {
@@ -35,27 +60,33 @@ fn lines(example: &str) -> impl Iterator<Item = Line<'_>> {
         let (key, _) = text.split_once(" = ")?;
         let is_key =
             key.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte));
-        is_key.then_some(Line::Key(key))
+        is_key.then_some(Line::Key(key, text))
     })
 }
 
-/// The dotted keys of all settings; of the sections whose keys the operator chooses, their names.
-pub(super) fn all_keys() -> Vec<String> {
+/// All settings, in the order of [`EXAMPLE`].
+pub(super) fn settings() -> Vec<KnownSetting> {
     let mut section = "";
-    let mut keys = Vec::new();
+    let mut settings = Vec::new();
     for line in lines(EXAMPLE) {
         match line {
             Line::Section(name) => {
                 section = name;
-                if OPEN_SECTIONS.contains(&name) {
-                    keys.push(name.to_owned());
+                if let Some((section, key)) = name.rsplit_once('.') {
+                    settings.push(KnownSetting { section, key, example: "" });
                 }
             }
-            Line::Key(_) if OPEN_SECTIONS.contains(&section) => {}
-            Line::Key(key) => keys.push(join(section, key)),
+            Line::Key(..) if OPEN_SECTIONS.contains(&section) => {}
+            Line::Key(key, example) => settings.push(KnownSetting { section, key, example }),
         }
     }
-    keys
+    settings
+}
+
+/// The line of a setting in [`EXAMPLE`], with its comment.
+pub(super) fn example_of(path: &str) -> Option<String> {
+    let setting = settings().into_iter().find(|setting| setting.path() == path)?;
+    Some(setting.example.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl Config {
@@ -85,9 +116,9 @@ impl Config {
                         }
                     }
                 }
-                Line::Key(_) if OPEN_SECTIONS.contains(&section) => {}
-                Line::Key(_) if !section.is_empty() && find(&settings, section).is_none() => {}
-                Line::Key(key) => {
+                Line::Key(..) if OPEN_SECTIONS.contains(&section) => {}
+                Line::Key(..) if !section.is_empty() && find(&settings, section).is_none() => {}
+                Line::Key(key, _) => {
                     text.push_str(&self.setting(
                         section,
                         key,
@@ -162,7 +193,7 @@ fn join(section: &str, key: &str) -> String {
 }
 
 /// The value at a dotted key.
-fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+pub(super) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         Some((section, rest)) => find(table.get(section)?.as_table()?, rest),
         None => table.get(path),

@@ -1,19 +1,20 @@
 //! Reads `belfry.toml`, with errors that name the key, the line and the probable intention.
 
-mod quotes;
-
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use belfry_store::SecretUrl;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table};
 
-use super::effective::all_keys;
+use super::effective::{OPEN_SECTIONS, example_of, settings};
 use super::{Config, ConfigError, RegistrationSource, UrlSource};
+
+/// The keys whose values are not repeated in a message.
+const SECRETS: [&str; 4] = ["database", "redis", "as_token", "hs_token"];
 
 /// Reads the file that the operator names.
 pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
@@ -60,12 +61,6 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
         urls.any(SecretUrl::has_password) || config.application_services.iter().any(is_inline);
     config.file = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     config.file_with_secrets = has_secrets.then(|| path.to_owned());
-    if let Ok(table) = DeTable::parse(&text) {
-        let keys = dotted_keys(table.get_ref());
-        config.origins = keys.iter().map(|(key, _)| (key.clone(), name.clone())).collect();
-        let lines = keys.into_iter().map(|(key, position)| (key, line_at(&text, position)));
-        config.lines = lines.collect();
-    }
     for (key, url, file, source) in [
         ("database", &config.database, &config.database_file, &mut config.sources.database),
         ("redis", &config.redis, &config.redis_file, &mut config.sources.redis),
@@ -84,59 +79,121 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
 }
 
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
-    toml::from_str(text).map_err(|error| {
-        let table = DeTable::parse(text);
-        let limit =
-            table.as_ref().ok().and_then(|table| limit_of(table.get_ref(), error.message()));
-        let start = error.span().map_or(0, |span| span.start);
-        let start = limit.as_ref().map_or(start, |(_, position)| *position);
-        let line = line_at(text, start);
-        if table.is_err()
-            && let Some(advice) = text.lines().nth(line - 1).and_then(quotes::advice)
-        {
-            return ConfigError(format!("{advice} ({file}, line {line})"));
+    let reject = |(message, position): (String, usize)| {
+        ConfigError(format!("{message} ({file}, line {})", line_at(text, position)))
+    };
+    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let parsed = DeTable::parse(text).map_err(|error| {
+        let line = text.lines().nth(line_at(text, start(&error)) - 1).unwrap_or_default();
+        let message = with_quotes(line).unwrap_or_else(|| error.message().trim_end().to_owned());
+        reject((message, start(&error)))
+    })?;
+    let table = parsed.get_ref();
+    check_keys(table, "").map_err(reject)?;
+    let mut config: Config = toml::from_str(text).map_err(|error| {
+        let (start, message) = (start(&error), error.message().trim_end());
+        if let Some((key, position)) = limit_of(table, message) {
+            let section = key.rsplit_once('.').map_or("", |(section, _)| section);
+            return reject((format!("{section}.{message}"), position));
         }
-        if let Some((key, _)) = limit {
-            let message = error.message().split_once(": ").map_or("", |(_, message)| message);
-            return ConfigError(format!("{key}: {message} ({file}, line {line})"));
-        }
-        let key = table.ok().and_then(|table| key_at(table.get_ref(), start));
-        let span = error.span().unwrap_or_default();
-        let message = match error.message() {
-            "wanted string or table" => match words_at(text, span) {
-                Some(words) => format!("must be {words}, in quotes"),
-                None => "must be a word in quotes; see `belfry config example`".to_owned(),
-            },
-            "duplicate key" => {
-                let key = text.get(span).unwrap_or_default();
-                format!("the key `{key}` is there twice: remove one of them")
+        let Some((key, value)) = value_at(table, start) else {
+            return reject((message.to_owned(), start));
+        };
+        let example = example_of(&key).unwrap_or_default();
+        let expected = DeTable::parse(&example).ok();
+        let expected = expected.as_ref().and_then(|example| example.get_ref().values().next());
+        let message = match expected.map(Spanned::get_ref) {
+            Some(expected) if !value.same_type(expected) => {
+                let (expected, found) = (expected.type_str(), value.type_str());
+                format!("{key}: expected {expected}, found {found}; example: {example}")
             }
-            message => rewrite(message, key.as_deref().unwrap_or_default()),
+            _ if message.starts_with("must ") => format!("{key} {message}"),
+            _ => format!("{key}: {message}"),
         };
-        let message = match key {
-            Some(key) if message.starts_with("must ") => format!("{key} {message}"),
-            Some(key) => format!("{key}: {message}"),
-            None => message,
-        };
-        ConfigError(format!("{message} ({file}, line {line})"))
+        reject((message, start))
+    })?;
+    for (key, position) in dotted_keys(table) {
+        config.origins.insert(key.clone(), file.to_owned());
+        config.lines.insert(key, line_at(text, position));
+    }
+    Ok(config)
+}
+
+/// What to write instead of a line that is not TOML because its value has no quotes.
+fn with_quotes(line: &str) -> Option<String> {
+    let (key, value) = line.split_once(['=', ':'])?;
+    let value = value.split_once(" #").map_or(value, |(value, _)| value);
+    let value = value.trim().trim_matches(['"', '\'', '“', '”', '„', '‘', '’', '`']);
+    // A list or a table may contain a token, which must not be repeated.
+    if line.parse::<Table>().is_ok() || value.starts_with(['[', '{']) {
+        return None;
+    }
+    let is_hidden = value.is_empty() || SECRETS.contains(&key.trim());
+    let fixed = format!("{} = \"{}\"", key.trim(), if is_hidden { "…" } else { value });
+    let message = format!("a text needs an equals sign and quotes: write {fixed}");
+    fixed.parse::<Table>().is_ok().then_some(message)
+}
+
+/// Rejects the first key that is not a setting, with its position.
+fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)> {
+    let known = known_keys(section);
+    for (key, value) in table {
+        let (name, position) = (key.get_ref().as_ref(), key.span().start);
+        let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+        if let Some(known) = known.as_ref().filter(|known| !known.contains(&name)) {
+            return Err((describe_unknown(name, known), position));
+        }
+        match (known_keys(&path), value.get_ref()) {
+            (Some(keys), _) if keys.is_empty() => {}
+            (_, DeValue::Table(inner)) => check_keys(inner, &path)?,
+            (_, value) if known.is_none() => {
+                if let Some(place) = place(name).filter(|_| !value.is_bool()) {
+                    return Err((place, position));
+                }
+            }
+            _ => {
+                let message = format!("{path} is a section: write [{path}], its settings below");
+                return Err((message, position));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The keys of a section; none of a setting, and `None` if the operator chooses them.
+fn known_keys(section: &str) -> Option<Vec<&'static str>> {
+    let parent = section.rsplit_once('.').map_or("", |(parent, _)| parent);
+    if OPEN_SECTIONS.contains(&section) {
+        return None;
+    }
+    if OPEN_SECTIONS.contains(&parent) {
+        return Some(vec!["per", "match", "requests", "window"]);
+    }
+    let settings = settings();
+    let mut keys: Vec<_> = settings.iter().filter_map(|setting| setting.key_in(section)).collect();
+    keys.dedup();
+    Some(keys)
+}
+
+fn describe_unknown(key: &str, known: &[&str]) -> String {
+    if let Some(place) = place(key) {
+        return place;
+    }
+    match nearest(key, known) {
+        Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
+        None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
+    }
+}
+
+/// Where a setting belongs that was written in another section.
+fn place(key: &str) -> Option<String> {
+    let settings = settings();
+    let found = settings.iter().filter(|setting| setting.key == key);
+    let section = found.min_by_key(|setting| !setting.section.is_empty())?.section;
+    Some(match section {
+        "" => format!("`{key}` belongs at the top of the file, before the first section"),
+        section => format!("`{key}` belongs below [{section}]"),
     })
-}
-
-/// The words that the setting at this place accepts. serde lists them when it finds another one.
-fn words_at(text: &str, place: Range<usize>) -> Option<String> {
-    let with_other = format!("{}'?'{}", text.get(..place.start)?, text.get(place.end..)?);
-    let error = toml::from_str::<Config>(&with_other).err()?;
-    unknown_word(error.message()).map(|(_, words)| words)
-}
-
-/// The word that a setting does not accept, and those that it does: `"a", "b" or "c"`.
-fn unknown_word(message: &str) -> Option<(&str, String)> {
-    let mut words = message.strip_prefix("unknown variant `")?.split('`').step_by(2);
-    let unknown = words.next()?;
-    let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
-    let (last, others) = words.split_last()?;
-    let others = others.join(", ");
-    Some((unknown, if others.is_empty() { last.clone() } else { format!("{others} or {last}") }))
 }
 
 /// The number of the line at a position, from 1.
@@ -157,13 +214,13 @@ fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     keys
 }
 
-/// The dotted key of the value at this position.
-fn key_at(table: &DeTable<'_>, position: usize) -> Option<String> {
-    table.iter().find_map(|(key, value)| match value.get_ref() {
-        DeValue::Table(inner) => {
-            key_at(inner, position).map(|rest| format!("{}.{rest}", key.get_ref()))
-        }
-        _ => value.span().contains(&position).then(|| key.get_ref().to_string()),
+/// The value at this position, with its dotted key.
+fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a DeValue<'a>)> {
+    table.iter().find_map(|(key, value)| {
+        let inner = value.get_ref().as_table().and_then(|inner| value_at(inner, position));
+        let inner = inner.map(|(rest, value)| (format!("{}.{rest}", key.get_ref()), value));
+        let is_here = value.span().contains(&position);
+        inner.or_else(|| is_here.then(|| (key.get_ref().to_string(), value.get_ref())))
     })
 }
 
@@ -172,89 +229,6 @@ fn limit_of(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
     let (name, _) = message.split_once(": ")?;
     let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];
     dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))
-}
-
-/// Where a setting belongs that was written in another section.
-fn place(key: &str) -> Option<String> {
-    let keys = all_keys();
-    if keys.iter().any(|known| known == key) {
-        return Some(format!("`{key}` belongs at the top of the file, before the first section"));
-    }
-    let is_same = |known: &&String| known.rsplit_once('.').is_some_and(|(_, name)| name == key);
-    let (section, _) = keys.iter().find(is_same)?.rsplit_once('.')?;
-    Some(format!("`{key}` belongs below [{section}]"))
-}
-
-/// Rewrites serde's messages about unknown fields, with a suggestion, and about values of another
-/// type, with what to write.
-fn rewrite(message: &str, key: &str) -> String {
-    if let Some(advice) = advice_about_type(message, key) {
-        return advice;
-    }
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    match (message.strip_prefix("unknown field `"), quoted.next()) {
-        (Some(_), Some(unknown)) => {
-            let known: Vec<&str> = quoted.collect();
-            match (place(unknown), nearest(unknown, &known)) {
-                (Some(place), _) => place,
-                (None, Some(meant)) => {
-                    format!("unknown key `{unknown}`; did you mean `{meant}`?")
-                }
-                (None, None) => {
-                    format!("unknown key `{unknown}`; known keys: {}", known.join(", "))
-                }
-            }
-        }
-        _ if message.contains("expected a nonzero") => "must be at least 1".to_owned(),
-        _ => message.trim_end().to_owned(),
-    }
-}
-
-/// What to write in place of a value of another type.
-fn advice_about_type(message: &str, key: &str) -> Option<String> {
-    if message.starts_with("invalid value: integer `-") {
-        return Some("must not be negative".to_owned());
-    }
-    if let Some(missing) = message.strip_prefix("missing field `") {
-        let missing = missing.trim_end_matches('`');
-        return Some(format!("{missing} is missing: write {missing} = …"));
-    }
-    if message.starts_with("relative URL without a base") {
-        return Some("must be a URL, such as \"https://…\" or \"mailto:NAME@HOST\"".to_owned());
-    }
-    if let Some((unknown, words)) = unknown_word(message) {
-        return Some(format!("{unknown:?} is not accepted: write {words}"));
-    }
-    let (found, expected) = message.strip_prefix("invalid type: ")?.split_once(", expected ")?;
-    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
-    if ["limits.rows", "limits.abuse"].contains(&section)
-        && let Some(place) = place(name)
-    {
-        return Some(place);
-    }
-    let text = found.strip_prefix("string ");
-    let value = found.split('`').nth(1);
-    Some(match expected.trim_end() {
-        "a sequence" => {
-            let item = text.map(str::to_owned).or(value.map(|value| format!("\"{value}\"")))?;
-            format!("must be a list: write {name} = [{item}]")
-        }
-        "a string" => format!("must be in quotes: write {name} = \"{}\"", value?),
-        "a boolean" => format!("must be true or false, without quotes: write {name} = true"),
-        "usize" | "u64" | "u32" | "u16" | "a nonzero usize" => match text {
-            Some(text) if text.trim_matches('"').parse::<u64>().is_ok() => {
-                format!(
-                    "must be a number without quotes: write {name} = {}",
-                    text.trim_matches('"')
-                )
-            }
-            _ => "must be a whole number".to_owned(),
-        },
-        section if section.starts_with("struct ") => {
-            format!("must be a section: write [{key}], and its settings below")
-        }
-        _ => return None,
-    })
 }
 
 /// The known name that is most similar to an unknown one, if any is similar at all.

@@ -119,17 +119,7 @@ impl Serialize for ListenAddress {
 
 impl<'de> Deserialize<'de> for ListenAddress {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "must be an address such as \"127.0.0.1:8080\"")]
-        enum Value {
-            Text(String),
-            Port(u64),
-        }
-        let text = match Value::deserialize(deserializer)? {
-            Value::Text(text) => text,
-            Value::Port(port) => port.to_string(),
-        };
-        text.parse().map_err(de::Error::custom)
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 

@@ -258,7 +258,7 @@ mod tests {
     use clap::Command;
 
     use super::*;
-    use crate::config::LimitMode;
+    use crate::config::{LimitMode, effective};
 
     fn overrides(arguments: &[&str]) -> Overrides {
         let serve = Command::new("serve").args(serve_flags());
@@ -385,13 +385,9 @@ mod tests {
 
     #[test]
     fn every_flag_has_a_key_of_the_configuration_file() {
+        let known: Vec<_> = effective::settings().iter().map(|setting| setting.path()).collect();
         for setting in settings().filter(|setting| setting.flag != "config") {
-            let (section, key) = setting.key().rsplit_once('.').map_or_else(
-                || (String::new(), setting.key()),
-                |(section, key)| (format!("[{section}]\n"), key.to_owned()),
-            );
-            let error = toml::from_str::<Config>(&format!("{section}zzz = 1")).unwrap_err();
-            assert!(error.message().contains(&format!("`{key}`")), "{key}: {error}");
+            assert!(known.contains(&setting.key()), "{}", setting.key());
         }
     }
 }

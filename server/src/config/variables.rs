@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-use super::effective::all_keys;
+use strsim::damerau_levenshtein;
+
+use super::effective::settings;
 use super::overrides::{variable_of_key, variables};
 
 /// Variables of Belfry's tests and of the examples for apps.
@@ -34,40 +36,25 @@ fn warning(name: &str, value: &str) -> Option<String> {
     if known.iter().any(|known| known == name) || is_of_others(name, value) {
         return None;
     }
-    let keys = all_keys();
-    let named = |key: &String| (expected_variable(key), key.clone());
-    let in_file: Vec<(String, String)> = keys.iter().map(named).collect();
-    if let Some((_, key)) = in_file.iter().find(|(variable, _)| variable == name) {
-        return Some(match variable_of_key(key) {
-            Some(variable) => format!("unknown variable {name}; did you mean {variable}?"),
-            None => format!("{name} has no effect: {}", write_in_file(key)),
-        });
-    }
-    let without_url = name.strip_suffix("_URL");
-    if let Some(meant) = without_url.filter(|meant| known.iter().any(|known| known == meant)) {
-        return Some(format!("unknown variable {name}; did you mean {meant}?"));
-    }
     if name == "BELFRY_PORT" {
         return Some(format!("{name} has no effect: the port is part of BELFRY_LISTEN"));
     }
-    let in_file = in_file.iter().map(|(variable, _)| variable.as_str());
-    let candidates: Vec<&str> = known.iter().map(String::as_str).chain(in_file).collect();
-    let distance = |meant: &str| strsim::damerau_levenshtein(name, meant);
+    let in_file = settings().into_iter().map(|setting| setting.path()).map(|key| {
+        let advice = match variable_of_key(&key) {
+            Some(variable) => format!("did you mean {variable}?"),
+            None => write_in_file(&key),
+        };
+        (expected_variable(&key), advice)
+    });
+    let known = known.iter().map(|known| (known.clone(), format!("did you mean {known}?")));
+    let stem = name.strip_suffix("_URL").unwrap_or(name);
+    let distance = |meant: &str| [name, stem].map(|name| damerau_levenshtein(name, meant));
     let max_distance = (name.len().saturating_sub("BELFRY_".len()) / 4).clamp(1, 3);
-    let meant = candidates
-        .into_iter()
-        .filter(|meant| distance(meant) <= max_distance)
-        .min_by_key(|meant| distance(meant))
-        .map(|meant| (meant, keys.iter().find(|key| expected_variable(key) == meant)));
-    Some(match meant {
-        Some((meant, _)) if known.iter().any(|known| known == meant) => {
-            format!("unknown variable {name}; did you mean {meant}?")
-        }
-        Some((_, Some(key))) => {
-            format!("unknown variable {name}; did you mean {key}? {}", write_in_file(key))
-        }
-        _ => format!("unknown variable {name}; `belfry config example` lists all settings"),
-    })
+    let nearest = known.chain(in_file).min_by_key(|(meant, _)| distance(meant).into_iter().min());
+    let nearest = nearest.filter(|(meant, _)| distance(meant).iter().any(|it| *it <= max_distance));
+    let advice = nearest.map(|(_, advice)| advice);
+    let advice = advice.as_deref().unwrap_or("`belfry config example` lists all settings");
+    Some(format!("{name} has no effect: {advice}"))
 }
 
 /// The variable that a key would have.
@@ -100,6 +87,7 @@ fn is_of_others(name: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::effective::KnownSetting;
 
     #[test]
     fn a_variable_without_effect_causes_a_warning_that_says_what_to_write() {
@@ -118,29 +106,23 @@ mod tests {
             ),
             (
                 "BELFRY_TRUSTED_PROXY",
-                format!(
-                    "unknown variable BELFRY_TRUSTED_PROXY; did you mean trusted_proxies? write \
-                     trusted_proxies = … {file}"
-                ),
+                format!("BELFRY_TRUSTED_PROXY has no effect: write trusted_proxies = … {file}"),
             ),
             (
                 "BELFRY_REGISTRATON",
-                format!(
-                    "unknown variable BELFRY_REGISTRATON; did you mean registration? write \
-                     registration = … {file}"
-                ),
+                format!("BELFRY_REGISTRATON has no effect: write registration = … {file}"),
             ),
             (
                 "BELFRY_DATABSE",
-                "unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?".to_owned(),
+                "BELFRY_DATABSE has no effect: did you mean BELFRY_DATABASE?".to_owned(),
             ),
             (
                 "BELFRY_REDIS_URL",
-                "unknown variable BELFRY_REDIS_URL; did you mean BELFRY_REDIS?".to_owned(),
+                "BELFRY_REDIS_URL has no effect: did you mean BELFRY_REDIS?".to_owned(),
             ),
             (
                 "BELFRY_LIMITS_MODE",
-                "unknown variable BELFRY_LIMITS_MODE; did you mean BELFRY_LIMITS?".to_owned(),
+                "BELFRY_LIMITS_MODE has no effect: did you mean BELFRY_LIMITS?".to_owned(),
             ),
             (
                 "BELFRY_PORT",
@@ -148,8 +130,7 @@ mod tests {
             ),
             (
                 "BELFRY_FRUIT",
-                "unknown variable BELFRY_FRUIT; `belfry config example` lists all settings"
-                    .to_owned(),
+                "BELFRY_FRUIT has no effect: `belfry config example` lists all settings".to_owned(),
             ),
         ] {
             let found = ineffective_variables([(name.into(), "8080".into())]);
@@ -177,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_setting_without_a_variable_is_recognised() {
-        for key in all_keys() {
+        for key in settings().iter().map(KnownSetting::path) {
             let variable = expected_variable(&key);
             let found = ineffective_variables([(variable.clone().into(), "".into())]);
             assert_eq!(found.is_empty(), variables().contains(&variable), "{key}: {found:?}");

@@ -66,31 +66,17 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
             _ => None,
         };
     }
-    if let Some(error) = io_error(error) {
-        return match error.kind() {
-            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
-                Some("start PostgreSQL, or correct host and port in the URL")
-            }
-            io::ErrorKind::TimedOut
-            | io::ErrorKind::HostUnreachable
-            | io::ErrorKind::NetworkUnreachable => {
-                Some("check host and port in the URL, and the firewall between")
-            }
-            _ if error.to_string().contains("lookup address") => {
-                Some("correct the host in the URL, or add its name to the DNS")
-            }
-            _ => None,
-        };
+    if certificate_rejection::tls_error(error).is_some() {
+        return None;
     }
-    let text = describe(error);
-    if text.contains("server does not support TLS") {
-        return Some("turn on ssl in postgresql.conf, or remove sslmode from the URL");
-    }
-    if text.contains("password missing") {
-        return Some("write the password into the URL: postgres://USER:PASSWORD@HOST/DATABASE");
-    }
-    if text.contains("timeout waiting for server") {
-        return Some("check host and port in the URL, and the firewall between");
-    }
-    None
+    Some(match io_error(error).map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
+            "start PostgreSQL, or correct host and port in the URL"
+        }
+        Some(_) => "check host and port in the URL, and the firewall between",
+        None => {
+            "correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with sslmode only if the \
+             server has TLS"
+        }
+    })
 }

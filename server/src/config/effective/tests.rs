@@ -70,7 +70,7 @@ fn the_example_lists_every_key() {
                 section = name;
                 sections.insert(name);
             }
-            Line::Key(key) => assert!(listed.insert(join(section, key)), "{section} {key}"),
+            Line::Key(key, _) => assert!(listed.insert(join(section, key)), "{section} {key}"),
         }
     }
     for section in sections.iter().filter(|section| !OPEN_SECTIONS.contains(section)) {

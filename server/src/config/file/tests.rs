@@ -12,227 +12,173 @@ fn missing_settings_have_their_defaults() {
     assert_eq!(config.name_segments, ["_service", "_matrix"]);
 }
 
+/// Asserts the error about each text, which all name the file.
+fn assert_errors(cases: &[(&str, &str, usize)]) {
+    for (text, problem, line) in cases {
+        let found = parse(text, "belfry.toml").unwrap_err().to_string();
+        assert_eq!(found, format!("{problem} (belfry.toml, line {line})"), "{text}");
+    }
+}
+
 #[test]
-fn an_error_names_the_key_the_line_and_a_similar_key() {
-    for (text, problem) in [
-        ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`? (belfry.toml, line 1)"),
+fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
+    let top = "`registration` belongs at the top of the file, before the first section";
+    assert_errors(&[
+        ("lisen = 'x'", "unknown key `lisen`; did you mean `listen`?", 1),
+        ("[htpp]", "unknown key `htpp`; did you mean `http`?", 1),
         (
             "\n[http]\nbody_timout = '1s'",
-            "unknown key `body_timout`; did you mean `body_timeout`? (belfry.toml, line 3)",
+            "unknown key `body_timout`; did you mean `body_timeout`?",
+            3,
         ),
         (
-            "[instance]\nregistration = 'closed'",
-            "`registration` belongs at the top of the file, before the first section (belfry.toml, \
-             line 2)",
+            "http = { max_headers = 50 }",
+            "unknown key `max_headers`; did you mean `max_header_bytes`?",
+            1,
         ),
+        ("[instance]\nregistration = 'closed'", top, 2),
+        ("[limits.abuse]\nregistration = 'closed'", top, 2),
+        ("[http]\nredis_timeout = '1s'", "`redis_timeout` belongs below [limits]", 2),
+        ("[log]\nzzz = 1", "unknown key `zzz`; known keys: level, format, access", 2),
         (
-            "[limits.abuse]\nregistration = 'closed'",
-            "limits.abuse.registration: `registration` belongs at the top of the file, before the \
-             first section (belfry.toml, line 2)",
+            "[limits.rows]\nmedia = { requets = 5 }",
+            "unknown key `requets`; did you mean `requests`?",
+            2,
         ),
-        (
-            "[http]\nredis_timeout = '1s'",
-            "`redis_timeout` belongs below [limits] (belfry.toml, line 2)",
-        ),
+        ("limits = 'off'", "limits is a section: write [limits], its settings below", 1),
+    ]);
+}
+
+#[test]
+fn an_error_about_a_value_names_its_key_and_line() {
+    assert_errors(&[
         (
             "[limits.rows]\n\nmedya = { requests = 5 }",
             "limits.rows.medya: not a default limit (those are account, media, delete, ip, \
-             sign_up), and a new one needs `per`, `match`, `requests` and `window` (belfry.toml, \
-             line 3)",
+             sign_up), and a new one needs `per`, `match`, `requests` and `window`",
+            3,
         ),
-        ("[tls]\ncertificate = 'a.pem'", "key is missing: write key = … (belfry.toml, line 1)"),
-        (
-            "[security]\ncontact = ['me@ring.example']",
-            "security.contact must be a URL, such as \"https://…\" or \"mailto:NAME@HOST\" \
-             (belfry.toml, line 2)",
-        ),
-        (
-            "[log]\nzzz = 1",
-            "unknown key `zzz`; known keys: level, format, access (belfry.toml, line 2)",
-        ),
+        ("[tls]\ncertificate = 'a.pem'", "tls: missing field `key`", 1),
         (
             "[limits]\nmode = 'maybe'",
-            "limits.mode: \"maybe\" is not accepted: write \"enforce\", \"shadow\" or \"off\" \
-             (belfry.toml, line 2)",
+            "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off`",
+            2,
         ),
         (
             "[http]\nidle_timeout = '-3s'",
-            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\" \
-             (belfry.toml, line 2)",
+            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not \"-3s\"",
+            2,
         ),
         (
             "[http]\nidle_timeout = '0s'",
-            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not 0 \
-             (belfry.toml, line 2)",
-        ),
-        ("\nstore.connections = 0", "store.connections must be at least 1 (belfry.toml, line 2)"),
-        (
-            "[http]\nmax_connections = 0",
-            "http.max_connections must be at least 1 (belfry.toml, line 2)",
-        ),
-        (
-            "listen = 'here'",
-            "listen: \"here\" is not an address to listen on: write HOST:PORT, as in \
-             \"127.0.0.1:8080\" (belfry.toml, line 1)",
-        ),
-        (
-            "listen = 8080",
-            "listen: \"8080\" has no host: write \"127.0.0.1:8080\" for this machine only, or \
-             \"0.0.0.0:8080\" for all networks (belfry.toml, line 1)",
-        ),
-        (
-            "listen = true",
-            "listen must be an address such as \"127.0.0.1:8080\" (belfry.toml, line 1)",
-        ),
-    ] {
-        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
-    }
-}
-
-#[test]
-fn a_text_without_quotes_is_reported_with_quotes() {
-    for (text, problem) in [
-        (
-            "\nbase_url = https://ring.example # public",
-            "base_url must be in quotes: write base_url = \"https://ring.example\" \
-             (belfry.toml, line 2)",
-        ),
-        (
-            "listen = 127.0.0.1:8080",
-            "listen must be in quotes: write listen = \"127.0.0.1:8080\" (belfry.toml, line 1)",
-        ),
-        (
-            "registration = closed",
-            "registration must be in quotes: write registration = \"closed\" (belfry.toml, line 1)",
-        ),
-        (
-            "[http]\nbody_timeout = 15s",
-            "body_timeout must be in quotes: write body_timeout = \"15s\" (belfry.toml, line 2)",
-        ),
-        (
-            "data = /var/lib/belfry",
-            "data must be in quotes: write data = \"/var/lib/belfry\" (belfry.toml, line 1)",
-        ),
-        (
-            "data = \"/var/lib/belfry",
-            "data must be in quotes: write data = \"/var/lib/belfry\" (belfry.toml, line 1)",
-        ),
-        (
-            "data = “belfry”",
-            "data must be in quotes: write data = \"belfry\" (belfry.toml, line 1)",
-        ),
-        (
-            "trusted_proxies = [127.0.0.1, \"::1\", 10.0.0.0/8]",
-            "the texts of trusted_proxies must be in quotes: write trusted_proxies = \
-             [\"127.0.0.1\", \"::1\", \"10.0.0.0/8\"] (belfry.toml, line 1)",
-        ),
-        (
-            "database = postgres://me:hunter2@db/belfry",
-            "database must be in quotes: write database = \"…\" (belfry.toml, line 1)",
-        ),
-        (
-            "listen: \"127.0.0.1:80\"",
-            "listen needs an equals sign: write listen = \"127.0.0.1:80\" (belfry.toml, line 1)",
-        ),
-        (
-            "[oauth]\nrequire_pkce = yes",
-            "require_pkce must be true or false: write require_pkce = true (belfry.toml, line 2)",
-        ),
-        (
-            "listen = ",
-            "listen has no value: write listen = \"…\", or remove the line (belfry.toml, line 1)",
-        ),
-        (
-            "data = 'a'\ndata = 'b'",
-            "the key `data` is there twice: remove one of them (belfry.toml, line 2)",
-        ),
-    ] {
-        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
-    }
-    let service = "application_services = [{ id = a, as_token = 'hunter2' }]";
-    let error = parse(service, "belfry.toml").unwrap_err().to_string();
-    assert!(!error.contains("hunter2"), "{error}");
-}
-
-#[test]
-fn an_error_about_a_value_says_what_to_write() {
-    for (text, problem) in [
-        (
-            "[http]\nbody_timeout = 15",
-            "http.body_timeout must be a duration such as \"30s\" or \"5m\": write \"15s\" for \
-             15 seconds (belfry.toml, line 2)",
-        ),
-        (
-            "oauth.token_lifetime = true",
-            "oauth.token_lifetime must be a duration such as \"30s\" or \"5m\" (belfry.toml, line 1)",
+            "http.idle_timeout must be a duration such as \"30s\" or \"5m\", not 0",
+            2,
         ),
         (
             "limits.rows.media.window = 15",
-            "limits.rows.media.window: 15 is not a duration: write \"15s\" for seconds \
-             (belfry.toml, line 1)",
+            "limits.rows.media.window: 15 is not a duration: write \"15s\" for seconds",
+            1,
         ),
+        ("[http]\nmax_connections = 0", "http.max_connections must be at least 1", 2),
         (
-            "trusted_proxies = '10.0.0.0/8'",
-            "trusted_proxies must be a list: write trusted_proxies = [\"10.0.0.0/8\"] \
-             (belfry.toml, line 1)",
+            "\nstore.connections = 0",
+            "store.connections: invalid value: integer `0`, expected a nonzero usize",
+            2,
         ),
+        ("rules.max_rules = -1", "rules.max_rules: invalid value: integer `-1`, expected usize", 1),
         (
-            "[security]\ncontact = 'mailto:a@b.example'",
-            "security.contact must be a list: write contact = [\"mailto:a@b.example\"] \
-             (belfry.toml, line 2)",
-        ),
-        (
-            "[log]\naccess = true",
-            "log.access must be \"off\", \"errors\" or \"all\", in quotes (belfry.toml, line 2)",
-        ),
-        (
-            "registration = true",
-            "registration must be \"open\" or \"closed\", in quotes (belfry.toml, line 1)",
-        ),
-        (
-            "server_name = 7",
-            "server_name must be in quotes: write server_name = \"7\" (belfry.toml, line 1)",
-        ),
-        (
-            "[http]\nmax_connections = '7'",
-            "http.max_connections must be a number without quotes: write max_connections = 7 \
-             (belfry.toml, line 2)",
-        ),
-        (
-            "[http]\nmax_connections = 'many'",
-            "http.max_connections must be a whole number (belfry.toml, line 2)",
-        ),
-        ("rules.max_rules = -1", "rules.max_rules must not be negative (belfry.toml, line 1)"),
-        (
-            "oauth.query_tokens = 'no'",
-            "oauth.query_tokens must be true or false, without quotes: write query_tokens = true \
-             (belfry.toml, line 1)",
-        ),
-        (
-            "limits = 'off'",
-            "limits must be a section: write [limits], and its settings below (belfry.toml, line 1)",
+            "listen = 'here'",
+            "listen: \"here\" is not an address to listen on: write HOST:PORT, as in \
+             \"127.0.0.1:8080\"",
+            1,
         ),
         (
             "base_url = 'bells.example'",
             "base_url: \"bells.example\" is not a URL with http:// or https://: write \
-             \"https://bells.example\" (belfry.toml, line 1)",
+             \"https://bells.example\"",
+            1,
         ),
         (
             "trusted_proxies = ['10.0.0']",
             "trusted_proxies: \"10.0.0\" is not an address: write 10.0.0.1, or a range such \
-             as 10.0.0.0/8 or 2001:db8::/32 (belfry.toml, line 1)",
+             as 10.0.0.0/8 or 2001:db8::/32",
+            1,
         ),
-        (
-            "redis = 'cache'",
-            "redis: not a URL with a scheme: write redis://HOST (belfry.toml, \
-             line 1)",
-        ),
+        ("redis = 'cache'", "redis: not a URL with a scheme: write redis://HOST", 1),
         (
             "database = 'db'",
-            "database: not a URL with a scheme: write \
-             postgres://USER:PASSWORD@HOST/DATABASE (belfry.toml, line 1)",
+            "database: not a URL with a scheme: write postgres://USER:PASSWORD@HOST/DATABASE",
+            1,
         ),
+    ]);
+}
+
+#[test]
+fn a_value_of_a_different_type_is_reported_with_an_example() {
+    assert_errors(&[
+        (
+            "listen = 8080",
+            "listen: expected string, found integer; example: listen = \"127.0.0.1:8080\" # \
+             HOST:PORT; 0.0.0.0:8080 for all networks",
+            1,
+        ),
+        (
+            "[http]\nbody_timeout = 15",
+            "http.body_timeout: expected string, found integer; example: body_timeout = \"20s\" \
+             # for the whole body; then 408",
+            2,
+        ),
+        (
+            "trusted_proxies = '10.0.0.0/8'",
+            "trusted_proxies: expected array, found string; example: trusted_proxies = [] # whose \
+             forwarding headers are trusted: [\"127.0.0.1\", \"10.0.0.0/8\"]",
+            1,
+        ),
+        (
+            "[log]\naccess = true",
+            "log.access: expected string, found boolean; example: access = \"off\" # access log: \
+             off, errors (status 400 and above) or all requests",
+            2,
+        ),
+        (
+            "database = 7",
+            "database: expected string, found integer; example: database = \
+             \"postgres://belfry:secret@db.internal/belfry?sslmode=verify-full\" # instead of \
+             SQLite",
+            1,
+        ),
+        (
+            "[http]\nmax_connections = '7'",
+            "http.max_connections: expected integer, found string; example: max_connections = \
+             10000 # beyond it only /healthz and /readyz are answered",
+            2,
+        ),
+        (
+            "oauth.query_tokens = 'no'",
+            "oauth.query_tokens: expected boolean, found string; example: query_tokens = true # \
+             false: tokens only in Authorization, not in ?access_token=",
+            1,
+        ),
+    ]);
+}
+
+#[test]
+fn a_text_without_quotes_is_reported_with_quotes() {
+    for (text, fixed) in [
+        ("base_url = https://ring.example # public", "base_url = \"https://ring.example\""),
+        ("listen = 127.0.0.1:8080", "listen = \"127.0.0.1:8080\""),
+        ("listen: \"127.0.0.1:80\"", "listen = \"127.0.0.1:80\""),
+        ("registration = closed", "registration = \"closed\""),
+        ("data = \"/var/lib/belfry", "data = \"/var/lib/belfry\""),
+        ("data = “belfry”", "data = \"belfry\""),
+        ("listen = ", "listen = \"…\""),
+        ("database = postgres://me:hunter2@db/belfry", "database = \"…\""),
     ] {
-        assert_eq!(parse(text, "belfry.toml").unwrap_err().to_string(), problem, "{text}");
+        let problem = format!("a text needs an equals sign and quotes: write {fixed}");
+        assert_errors(&[(&format!("\n{text}"), &problem, 2)]);
     }
+    assert_errors(&[("data = 'a'\ndata = 'b'", "duplicate key", 2)]);
+    let service = "application_services = [{ id = a, as_token = 'hunter2' }]";
+    let error = parse(service, "belfry.toml").unwrap_err().to_string();
+    assert!(!error.contains("hunter2"), "{error}");
 }

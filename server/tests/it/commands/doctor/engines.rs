@@ -94,8 +94,11 @@ fn a_postgres_that_rejects_the_connection_is_reported_with_what_to_do() {
     for (url, problem) in [
         (database, "database \"nowhere\" does not exist; create it (create database … owner …)"),
         (user, "role \"nobody\" does not exist; create the role, or let it connect"),
-        (tls, "server does not support TLS; turn on ssl in postgresql.conf, or remove sslmode"),
-        (host, "; correct the host in the URL, or add its name to the DNS"),
+        (
+            tls,
+            "server does not support TLS; correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with",
+        ),
+        (host, "; check host and port in the URL"),
     ] {
         let checks = doctor(&workspace, &["--database", url.as_str()]);
         checks.assert("database", "failed", problem);
@@ -120,7 +123,8 @@ async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
     };
     let advice = "correct the user and the password in the URL; of special characters write";
     doctor("belfry:wrong@").assert_failed("database", advice);
-    doctor("belfry@").assert_failed("database", "write the password into the URL: postgres://USER");
+    doctor("belfry@")
+        .assert_failed("database", "password missing; correct the URL: postgres://USER");
     doctor("belfry:a/b#c@").assert_failed("settings", "write %2F for /, %23 for #");
     doctor("belfry:a%2Fb%23c@").assert("database", "warning", "does not exist or is empty");
 }
