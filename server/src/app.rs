@@ -16,7 +16,7 @@ use crate::audit::AuditCounters;
 use crate::auth::application_services::ApplicationServices;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{BaseUrl, Config, SettingValues};
+use crate::config::{Config, BaseUrl, SettingDigests};
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
@@ -34,8 +34,8 @@ const MAX_PENDING_REQUESTS: usize = 100_000;
 pub struct AppState {
     /// Settings.
     pub config: Config,
-    /// The values of the settings in use, of which some are replaced at SIGHUP.
-    pub settings: ArcSwap<SettingValues>,
+    /// Digests of the settings in use, of which some are replaced at SIGHUP.
+    pub settings: ArcSwap<SettingDigests>,
     /// The address under which clients reach this service.
     pub base_url: BaseUrl,
     /// Persistent data.
@@ -106,7 +106,7 @@ impl AppState {
             style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
-            settings: ArcSwap::from_pointee(SettingValues::of(&config)),
+            settings: ArcSwap::from_pointee(SettingDigests::of(&config)),
             diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
             base_url,

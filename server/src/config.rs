@@ -35,7 +35,7 @@ pub use self::limits::LimitSettings;
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
-pub use self::running::{ChangedSetting, RunningSettings, SettingValues, is_reloaded};
+pub use self::running::{RunningSettings, SettingDigests, is_reloaded};
 pub use self::secret_file::UrlSource;
 pub use self::sections::{
     AuditSettings, Http, Instance, Log, OAuth, PasswordSettings, Rules, Security, Sessions,

@@ -2,15 +2,14 @@
 //! the server itself, and by `belfry doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Sha256Digest;
 use belfry_store::SecretUrl;
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Table;
 
-use super::effective::OPEN_SECTIONS;
+use super::effective::{find, settings};
 use super::{Config, RegistrationSource, UrlSource};
 
 /// The settings and sections that a server applies at SIGHUP. All others need a restart.
@@ -23,139 +22,84 @@ const RELOADED: [&str; 6] = [
     "trusted_proxy_header",
 ];
 
-/// The settings and sections whose values operators may read. Of all others they get a digest.
-const READABLE: [&str; 8] = [
-    "app_registration",
-    "base_url",
-    "limits",
-    "listen",
-    "registration",
-    "server_name",
-    "trusted_proxies",
-    "trusted_proxy_header",
-];
-
-fn is_in(sections: &[&str], key: &str) -> bool {
-    sections.iter().any(|section| {
+/// Whether a server applies a change of this setting at SIGHUP.
+pub fn is_reloaded(key: &str) -> bool {
+    RELOADED.iter().any(|section| {
         key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
 
-/// Whether a server applies a change of this setting at SIGHUP.
-pub fn is_reloaded(key: &str) -> bool {
-    is_in(&RELOADED, key)
-}
-
-/// The value of every setting that is set or has a default, by its dotted key.
+/// Digests of the value of every setting that is set or has a default, by its dotted key.
 #[derive(Debug, Clone, Default)]
-pub struct SettingValues(BTreeMap<String, SettingValue>);
+pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct SettingValue {
-    /// In TOML, without secrets.
-    shown: String,
-    /// What a file that it names contains, without secrets.
-    content: String,
-    /// The secrets in it, and in files that it names.
+struct SettingDigest {
+    /// Of the value in TOML, without secrets.
+    public: String,
+    /// Of its secrets, and of the content of files that it names.
     secret: Option<Sha256Digest>,
 }
 
-/// A setting with two values.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ChangedSetting {
-    /// Its dotted key.
-    pub key: String,
-    /// The old value in TOML, without secrets; `None` if it was not set.
-    pub before: Option<String>,
-    /// The new value. It is the same if only a secret or the content of a file is new.
-    pub after: Option<String>,
-}
-
-impl SettingValues {
-    /// The effective values of a configuration.
+impl SettingDigests {
+    /// The digests of the effective values of a configuration.
     pub fn of(config: &Config) -> Self {
         let mut shown = config.with_derived_values();
         // The number of cores, which a service manager may limit for the server alone.
         shown.passwords.parallel = config.passwords.parallel;
         // The directory of credentials is another one in every process.
-        let sources = [&config.sources.database, &config.sources.redis];
-        for (file, source) in
-            [&mut shown.database_file, &mut shown.redis_file].into_iter().zip(sources)
-        {
+        for (file, source) in [
+            (&mut shown.database_file, &config.sources.database),
+            (&mut shown.redis_file, &config.sources.redis),
+        ] {
             if source.as_ref().is_some_and(UrlSource::is_credential) {
                 *file = file.as_deref().and_then(Path::file_name).map(PathBuf::from);
             }
         }
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
         let table = Table::try_from(&shown).unwrap_or_default();
-        let mut values = Self::default();
-        values.add(&table, "");
-        for (url, in_file, key) in [
-            (&config.database, shown.database_file.is_some(), "database"),
-            (&config.redis, shown.redis_file.is_some(), "redis"),
-        ] {
-            let key = if in_file { format!("{key}_file") } else { key.to_owned() };
-            if let Some(value) = values.0.get_mut(&key) {
-                value.secret = url.as_ref().map(|url| Sha256Digest::of(SecretUrl::reveal(url)));
-            }
-        }
-        if let Some(value) = values.0.get_mut("application_services") {
-            (value.content, value.secret) = read_services(&config.application_services);
-        }
-        values
-    }
-
-    fn add(&mut self, table: &Table, section: &str) {
-        for (key, value) in table {
-            let path = if section.is_empty() { key.clone() } else { format!("{section}.{key}") };
-            match value {
-                Value::Table(inner) if !OPEN_SECTIONS.contains(&section) => self.add(inner, &path),
-                value => {
-                    let shown = value.to_string();
-                    let value = SettingValue { shown, content: String::new(), secret: None };
-                    self.0.insert(path, value);
+        let secret_url =
+            |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::of(url.reveal()));
+        let digests = settings().into_iter().filter_map(|setting| {
+            let path = setting.path();
+            let value = Sha256Digest::of(&find(&table, &path)?.to_string()).to_text();
+            let secret = match &*path {
+                "database" | "database_file" => secret_url(&config.database),
+                "redis" | "redis_file" => secret_url(&config.redis),
+                "application_services" => {
+                    Some(Sha256Digest::of(&describe(&config.application_services)))
                 }
-            }
-        }
+                _ => None,
+            };
+            Some((path, SettingDigest { public: value.chars().take(16).collect(), secret }))
+        });
+        Self(digests.collect())
     }
 
-    /// The settings whose values differ from earlier ones.
-    pub fn changes_since(&self, earlier: &Self) -> Vec<ChangedSetting> {
+    /// The keys of the settings that changed since earlier ones.
+    pub fn changes_since<'a>(&'a self, earlier: &'a Self) -> Vec<&'a str> {
         let keys: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
-        let changed = keys.into_iter().filter(|key| self.0.get(*key) != earlier.0.get(*key));
-        let shown = |values: &Self, key| values.0.get(key).map(|value| value.shown.clone());
-        changed
-            .map(|key| ChangedSetting {
-                key: key.clone(),
-                before: shown(earlier, key),
-                after: shown(self, key),
-            })
-            .collect()
+        let is_changed = |key: &&String| self.0.get(*key) != earlier.0.get(*key);
+        keys.into_iter().filter(is_changed).map(String::as_str).collect()
     }
 
-    /// These values, with those of another configuration for the settings that SIGHUP applies.
+    /// These digests, with those of another configuration for the settings that SIGHUP applies.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
-        let pick = |values: &Self, reloaded| {
-            let values = values.0.clone().into_iter();
-            values.filter(move |(key, _)| is_reloaded(key) == reloaded)
+        let pick = |digests: &Self, reloaded| {
+            let digests = digests.0.clone().into_iter();
+            digests.filter(move |(key, _)| is_reloaded(key) == reloaded)
         };
         Self(pick(self, false).chain(pick(loaded, true)).collect())
     }
 }
 
-/// The content of the registrations, without and with their tokens.
-fn read_services(sources: &[RegistrationSource]) -> (String, Option<Sha256Digest>) {
-    let (mut content, mut tokens) = (String::new(), String::new());
-    for source in sources {
-        match source.read() {
-            Ok(service) => {
-                let _infallible = write!(content, "{service:?}");
-                tokens.push_str(&service.token.to_text());
-            }
-            Err(error) => content.push_str(&error.to_string()),
-        }
-    }
-    (content, (!tokens.is_empty()).then(|| Sha256Digest::of(&tokens)))
+/// The content of registrations, with their tokens.
+fn describe(sources: &[RegistrationSource]) -> String {
+    let services = sources.iter().map(|source| match source.read() {
+        Ok(service) => format!("{service:?}{}", service.token.to_text()),
+        Err(error) => error.to_string(),
+    });
+    services.collect()
 }
 
 /// The settings of a running server, for operators.
@@ -165,42 +109,27 @@ pub struct RunningSettings {
     pub file: Option<PathBuf>,
     /// The flags and variables that give settings, by their dotted keys.
     pub overrides: BTreeMap<String, String>,
-    /// The values of settings that operators may read, in TOML.
-    pub values: BTreeMap<String, String>,
     /// A digest of the value of every setting, without secrets.
     digests: BTreeMap<String, String>,
 }
 
 impl RunningSettings {
-    /// The settings of a server that was started with this configuration and now uses these values.
-    pub fn new(config: &Config, values: &SettingValues) -> Self {
-        let readable = values.0.iter().filter(|(key, _)| is_in(&READABLE, key));
-        let digest = |value: &SettingValue| {
-            let text = format!("{}\n{}", value.shown, value.content);
-            Sha256Digest::of(&text).to_text().chars().take(16).collect()
-        };
+    /// The settings of a server that was started with this configuration and now has these digests.
+    pub fn new(config: &Config, digests: &SettingDigests) -> Self {
+        let overrides = config.origins.iter().filter(|(key, _)| !config.lines.contains_key(*key));
+        let digests = digests.0.iter().map(|(key, digest)| (key.clone(), digest.public.clone()));
         Self {
             file: config.file.clone(),
-            overrides: config.overrides(),
-            values: readable.map(|(key, value)| (key.clone(), value.shown.clone())).collect(),
-            digests: values.0.iter().map(|(key, value)| (key.clone(), digest(value))).collect(),
+            overrides: overrides.map(|(key, origin)| (key.clone(), origin.clone())).collect(),
+            digests: digests.collect(),
         }
     }
 
-    /// The settings of which the server uses another value than this one, with the key of each.
-    pub fn differences<'a>(&'a self, expected: &'a Self) -> Vec<&'a str> {
-        let keys: BTreeSet<&String> = self.digests.keys().chain(expected.digests.keys()).collect();
-        let is_different = |key: &&String| self.digests.get(*key) != expected.digests.get(*key);
+    /// The keys of the settings with different values.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
+        let keys: BTreeSet<&String> = self.digests.keys().chain(other.digests.keys()).collect();
+        let is_different = |key: &&String| self.digests.get(*key) != other.digests.get(*key);
         keys.into_iter().filter(is_different).map(String::as_str).collect()
-    }
-}
-
-impl Config {
-    /// The flags and variables that give settings, by their dotted keys.
-    fn overrides(&self) -> BTreeMap<String, String> {
-        let is_in_file = |key: &String| self.lines.contains_key(key);
-        let given = self.origins.iter().filter(|(key, _)| !is_in_file(key));
-        given.map(|(key, origin)| (key.clone(), origin.clone())).collect()
     }
 }
 
@@ -208,82 +137,61 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn values(text: &str) -> SettingValues {
+    fn digests(text: &str) -> SettingDigests {
         let mut config: Config = toml::from_str(text).unwrap();
         config.read_secret_files(None).unwrap();
-        SettingValues::of(&config)
-    }
-
-    fn change(key: &str, before: Option<&str>, after: Option<&str>) -> ChangedSetting {
-        let text = |value: Option<&str>| value.map(str::to_owned);
-        ChangedSetting { key: key.to_owned(), before: text(before), after: text(after) }
+        SettingDigests::of(&config)
     }
 
     #[test]
     fn changed_settings_are_found_by_key() {
-        let before = values("");
-        assert_eq!(values("").changes_since(&before), []);
-        let after = values(
+        let before = digests("");
+        assert_eq!(digests("").changes_since(&before), [""; 0]);
+        let after = digests(
             "base_url = 'https://ring.example'\ntrusted_proxies = ['10.0.0.1']\n\
              http.max_connections = 7\nlimits.rows.media = false",
         );
-        let changes = after.changes_since(&before);
-        let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
-        let expected = [
-            "base_url",
-            "http.max_connections",
-            "limits.rows.media",
-            "server_name",
-            "trusted_proxies",
-        ];
+        let keys = after.changes_since(&before);
+        let expected =
+            ["base_url", "http.max_connections", "limits.rows", "server_name", "trusted_proxies"];
         assert_eq!(keys, expected);
-        assert_eq!(changes[1], change("http.max_connections", Some("10000"), Some("7")));
-        assert_eq!(changes[4], change("trusted_proxies", Some("[]"), Some("[\"10.0.0.1\"]")));
-        assert_eq!(changes[2].after.as_deref(), Some("false"));
         let reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
         assert_eq!(reloaded, [false, false, true, false, true]);
 
         let running = before.with_reloaded(&after);
         let rest = after.changes_since(&running);
-        let rest: Vec<&str> = rest.iter().map(|change| change.key.as_str()).collect();
         assert_eq!(rest, ["base_url", "http.max_connections", "server_name"]);
     }
 
     #[test]
-    fn a_changed_secret_is_found_and_not_shown() {
+    fn a_changed_secret_is_found_by_the_server_alone() {
         let service = |token: &str, sender: &str| {
             format!(
                 "redis = 'redis://:{token}@cache'\napplication_services = [{{ id = 'a', as_token \
                  = '{token}', sender_localpart = '{sender}' }}]"
             )
         };
-        let before = values(&service("hunter2", "bot"));
-        let changes = values(&service("hunter3", "bot")).changes_since(&before);
-        let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
-        assert_eq!(keys, ["application_services", "redis"]);
-        assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
-        assert_eq!(changes[1].before, changes[1].after);
+        let before = digests(&service("hunter2", "bot"));
+        let after = digests(&service("hunter3", "bot"));
+        assert_eq!(after.changes_since(&before), ["application_services", "redis"]);
 
-        let running = |values: &SettingValues| RunningSettings::new(&Config::default(), values);
-        let shown = serde_json::to_string(&running(&before)).unwrap();
-        assert!(!shown.contains("hunter") && !shown.contains("redis://"), "{shown}");
-        let other = running(&values(&service("hunter3", "bot")));
-        assert_eq!(running(&before).differences(&other), [""; 0], "secrets have no digest");
-        let other = running(&values(&service("hunter2", "other")));
-        assert_eq!(running(&before).differences(&other), ["application_services"]);
+        let running = |digests: &SettingDigests| RunningSettings::new(&Config::default(), digests);
+        assert_eq!(running(&before).differences(&running(&after)), [""; 0]);
+        let other = digests(&service("hunter2", "other"));
+        assert_eq!(running(&before).differences(&running(&other)), ["application_services"]);
     }
 
     #[test]
     fn the_directory_of_credentials_is_not_part_of_a_value() {
-        let read = || {
+        let read = |url: &str| {
             let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join("belfry.redis"), "redis://cache").unwrap();
+            std::fs::write(folder.path().join("belfry.redis"), url).unwrap();
             let mut config = Config::default();
             config.read_secret_files(Some(folder.path())).unwrap();
-            SettingValues::of(&config)
+            SettingDigests::of(&config)
         };
-        assert_eq!(read().changes_since(&read()), []);
-        assert_eq!(read().0["redis_file"].shown, "\"belfry.redis\"");
+        assert_eq!(read("redis://a").changes_since(&read("redis://a")), [""; 0]);
+        assert_eq!(read("redis://b").changes_since(&read("redis://a")), ["redis_file"]);
     }
 
     #[test]
@@ -293,12 +201,10 @@ mod tests {
         let read = |token: &str| {
             let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
             std::fs::write(&path, text).unwrap();
-            values(&format!("application_services = [{path:?}]"))
+            digests(&format!("application_services = [{path:?}]"))
         };
         let before = read("one");
-        assert_eq!(read("one").changes_since(&before), []);
-        let changes = read("two").changes_since(&before);
-        assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].key, "application_services");
+        assert_eq!(read("one").changes_since(&before), [""; 0]);
+        assert_eq!(read("two").changes_since(&before), ["application_services"]);
     }
 }

@@ -5,24 +5,23 @@
 //! operators only. A request with the key may come from any address, because the proxy in between may
 //! be configured wrongly; its response proves that it reached this process.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
+use axum::http::HeaderName;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue};
 use belfry_core::secret::Sha256Digest;
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::app::AppState;
 use crate::config::RunningSettings;
-use crate::http::extract::client;
 use crate::log::request_context::RequestContext;
 
-pub use crate::http::extract::client::DIAGNOSTICS_KEY;
+/// The header of requests of `belfry doctor`.
+pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
 
 /// Headers by which proxies name the client.
-pub const FORWARDING_HEADERS: [&str; 6] = [
+const FORWARDING_HEADERS: [&str; 6] = [
     "x-forwarded-for",
     "forwarded",
     "x-real-ip",
@@ -49,10 +48,8 @@ pub struct Diagnostics {
     pub peer: SocketAddr,
     /// Whether the peer is one of `trusted_proxies`.
     pub is_trusted_proxy: bool,
-    /// The address that the request counts for.
-    pub client: IpAddr,
-    /// The values of the forwarding headers.
-    pub headers: BTreeMap<String, Vec<String>>,
+    /// The names of the forwarding headers of the request.
+    pub headers: Vec<String>,
 }
 
 /// The details of a request that is authorised to get them.
@@ -66,10 +63,7 @@ pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<D
     let active = state.limits.active();
     let peer = RequestContext::read(|request| request.peer)?;
     let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
-    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let headers = FORWARDING_HEADERS.into_iter().chain(configured).map(|name| {
-        (name.to_owned(), parts.headers.get_all(name).iter().map(text).collect::<Vec<_>>())
-    });
+    let headers = configured.into_iter().chain(FORWARDING_HEADERS);
     Some(Diagnostics {
         has_key,
         key: is_operator.then(|| state.diagnostics_key.clone()),
@@ -78,7 +72,9 @@ pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<D
         open_files: getrlimit(Resource::Nofile).current,
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
         is_trusted_proxy: active.proxies.contains(peer.ip()),
-        client: client::client_address(&active, peer.ip(), &parts.headers),
-        headers: headers.filter(|(_, values)| !values.is_empty()).collect(),
+        headers: headers
+            .filter(|name| parts.headers.contains_key(*name))
+            .map(str::to_owned)
+            .collect(),
     })
 }

@@ -119,9 +119,9 @@ async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
     let direct = ask(service.operator(), "").await;
     let key = direct["key"].as_str().unwrap();
     assert_eq!((key.len(), &direct["has_key"]), (32, &json!(false)));
-    let values = &direct["settings"]["values"];
-    assert_eq!(values["trusted_proxies"], "[\"10.0.0.1\"]");
-    assert_eq!(values["database"], Value::Null, "it has a digest only");
+    let digest = direct["settings"]["digests"]["trusted_proxies"].as_str().unwrap();
+    assert_eq!(digest.len(), 16);
+    assert!(!direct["settings"].to_string().contains("10.0.0.1"), "{direct}");
 
     let through_proxy = || service.anonymous().at(proxy).with("x-forwarded-for", "192.0.2.1");
     assert_eq!(ask(through_proxy(), "guess").await, Value::Null);
@@ -130,7 +130,6 @@ async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
     assert_eq!(arrived["settings"], Value::Null, "they are for operators");
     assert_eq!(arrived["has_key"], true);
     assert_eq!(arrived["is_trusted_proxy"], true);
-    assert_eq!(arrived["client"], "192.0.2.1");
-    assert_eq!(arrived["headers"], json!({ "x-forwarded-for": ["192.0.2.1"] }));
+    assert_eq!(arrived["headers"], json!(["x-forwarded-for"]));
     assert!(arrived["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
 }

@@ -8,7 +8,6 @@ use url::Url;
 use super::proxy;
 use super::report::Report;
 use super::response::{json, redirect, summary};
-use super::running::RESTART;
 use super::server::{Running, diagnostics, get, is_healthy};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
@@ -33,145 +32,105 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
         return report.skip("proxy", "needs a running server");
     };
     let key = running.diagnostics.as_ref().and_then(|details| details.key.as_deref());
-    let headers = proxy::forged_headers(config);
-    let mut headers: Vec<(&str, &str)> =
-        headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    headers.push((DIAGNOSTICS_KEY, key.unwrap_or_default()));
-    let arrived_here = |response: &Response| {
-        diagnostics(response).filter(|arrived| key.is_some() && arrived.has_key)
-    };
-    let request = async || get(url, HEALTHZ, CertificateCheck::Authorities, &headers).await;
-    let mut response = request().await;
-    for _ in 1..ATTEMPTS {
-        match &response {
-            Ok(elsewhere) if is_healthy(elsewhere) && arrived_here(elsewhere).is_none() => {
-                response = request().await;
+    let mut attempts = 0;
+    let response = loop {
+        attempts += 1;
+        let header = [(DIAGNOSTICS_KEY, key.unwrap_or_default())];
+        let response = match get(url, HEALTHZ, CertificateCheck::Authorities, &header).await {
+            Ok(response) => response,
+            Err(error) => {
+                let fix = fix_for(&error, &base_url);
+                report.fail("base_url", format!("{base_url} cannot be used: {error}"), fix);
+                break None;
             }
-            _ => break,
+        };
+        if let Some(arrived) = diagnostics(&response).filter(|arrived| arrived.has_key) {
+            report.ok("base_url", format!("{base_url} leads to this server"));
+            return proxy::check(config, &arrived, response.local_address, report);
         }
-    }
-    let response = match response {
-        Ok(response) => response,
-        Err(error) => {
-            let (problem, fix) = describe_error(&error, &base_url);
-            report.fail("base_url", problem, fix);
-            return report.skip("proxy", "the request through base_url got no response");
+        if attempts == ATTEMPTS || key.is_none() || !is_healthy(&response) {
+            break Some(response);
         }
     };
-    if let Some(arrived) = arrived_here(&response) {
-        match running.base_url() {
-            Some(used) if used != base_url.to_string() => report.fail(
-                "base_url",
-                format!("{base_url} leads to this server, which still uses {used} in every link"),
-                RESTART,
-            ),
-            _ => report.ok("base_url", format!("{base_url} leads to this server")),
+    if let Some(response) = response {
+        let (is_elsewhere, message, fix) = describe_other(config, &response, key.is_some()).await;
+        match (is_elsewhere, key) {
+            (true, _) => report.fail("base_url", message, fix),
+            (false, Some(_)) => report.warn("base_url", message, fix),
+            (false, None) => {
+                report.ok("base_url", message);
+                let reason =
+                    "this machine is not in operator_addresses, so the server tells it nothing";
+                return report.skip("proxy", reason);
+            }
         }
-        return proxy::check(config, &arrived, response.local_address, report);
     }
-    if let Some(target) = redirect(&response, url) {
-        let (problem, fix) = describe_redirect(&base_url, &target);
-        report.fail("base_url", problem, fix);
-        return report.skip("proxy", "the request through base_url did not reach this server");
-    }
-    let before = report.failures();
-    let local = config.local_url();
-    check_issuer(url, base_url.to_string(), &response, local, key.is_some(), report).await;
-    if key.is_none() && report.failures() == before {
-        let reason = "this machine is not in operator_addresses, so the server tells it nothing";
-        return report.skip("proxy", reason);
-    }
-    report.skip("proxy", "the request through base_url did not reach this server");
+    report.skip("proxy", "no request through base_url reached this server");
 }
 
-/// What is wrong with the base URL if there is no response, and what to do about it.
-fn describe_error(error: &GetError, base_url: &BaseUrl) -> (String, String) {
+/// What to do about a base URL without a response.
+fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
     let (scheme, rest) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
     let other = if scheme == "https" { "http" } else { "https" };
     let other = format!("base_url = \"{other}://{}\"", rest.trim_end_matches('/'));
     let fix = match error {
-        GetError::Certificate(reason) => return describe_rejection(reason, error, base_url),
-        GetError::Refused(_) => "start the proxy, or correct base_url".to_owned(),
-        GetError::NotTls => format!("let the proxy serve HTTPS there, or write {other}"),
-        GetError::NotHttp(_) => format!("write {other}, if it serves HTTPS"),
-        GetError::Failed(_) => "check the DNS, the firewall and the proxy".to_owned(),
-    };
-    (format!("{base_url} cannot be used from here: {error}"), fix)
-}
-
-fn describe_rejection(
-    reason: &CertificateError,
-    error: &GetError,
-    base_url: &BaseUrl,
-) -> (String, String) {
-    let fix = match reason {
-        reason if rejection::is_untrusted(reason) => {
+        GetError::Refused(_) => "start the proxy, or correct base_url",
+        GetError::NotTls => return format!("let the proxy serve HTTPS there, or write {other}"),
+        GetError::NotHttp(_) => return format!("write {other}, if it serves HTTPS"),
+        GetError::Failed(_) => "check the DNS, the firewall and the proxy",
+        GetError::Certificate(reason) if rejection::is_untrusted(reason) => {
             "use a certificate of a public authority, with its whole chain (fullchain.pem); for a \
              private authority, name its certificate in the variable SSL_CERT_FILE of this command"
-                .to_owned()
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!("get a certificate for {}, or correct base_url", base_url.host())
-        }
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "set the clock of this machine, by NTP".to_owned()
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "renew the certificate, and reload the proxy".to_owned()
-        }
-        _ => "replace the certificate, and reload the proxy".to_owned(),
+        GetError::Certificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        ) => return format!("get a certificate for {}, or correct base_url", base_url.host()),
+        GetError::Certificate(
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+        ) => "set the clock of this machine, by NTP",
+        GetError::Certificate(_) => "renew the certificate, and reload the proxy",
     };
-    (format!("clients reject {base_url}: {error}"), fix)
+    fix.to_owned()
 }
 
-/// What is wrong with a base URL that redirects, and what to do about it.
-fn describe_redirect(base_url: &BaseUrl, target: &Url) -> (String, String) {
-    let origin = target.origin().ascii_serialization();
-    if origin == base_url.to_string() {
-        let problem = format!("{base_url}{HEALTHZ} redirects to {target}");
-        return (problem, "let the proxy forward every path, without a sign-in".to_owned());
-    }
-    (format!("{base_url} redirects to {origin}"), format!("write base_url = \"{origin}\""))
-}
-
-/// Finds out what responds at the base URL instead of this server.
-async fn check_issuer(
-    url: &Url,
-    base_url: String,
+/// Describes what responds at the base URL instead of this server: whether it is a mistake, what it
+/// is, and what to do.
+async fn describe_other(
+    config: &Config,
     health: &Response,
-    local: Option<Url>,
-    has_key: bool,
-    report: &mut Report,
-) {
+    is_operator: bool,
+) -> (bool, String, String) {
+    let base_url = config.base_url();
+    let url = base_url.as_url();
+    if let Some(target) = redirect(health, url) {
+        let origin = target.origin().ascii_serialization();
+        if origin == base_url.to_string() {
+            let problem = format!("{base_url}{HEALTHZ} redirects to {target}");
+            let fix = "let the proxy forward every path, without a sign-in";
+            return (true, problem, fix.to_owned());
+        }
+        let problem = format!("{base_url} redirects to {origin}");
+        return (true, problem, format!("write base_url = \"{origin}\""));
+    }
     let metadata = get(url, METADATA, CertificateCheck::Authorities, &[]).await;
     let metadata = metadata.ok().and_then(|response| json(&response)).unwrap_or_default();
-    let is_same = |issuer: &str| issuer.trim_end_matches('/') == base_url;
     match metadata["issuer"].as_str() {
-        Some(issuer) if is_same(issuer) && !is_healthy(health) => report.fail(
-            "base_url",
-            format!("{base_url} leads to belfry, but {HEALTHZ} responds with {}", summary(health)),
-            "let the proxy forward every path and header",
-        ),
-        Some(issuer) if is_same(issuer) && !has_key => {
-            report.ok("base_url", format!("{base_url} leads to a belfry with this base_url"));
-        }
-        Some(issuer) if is_same(issuer) => report.warn(
-            "base_url",
-            format!("{base_url} leads to another process of belfry with this base_url"),
-            "if it is another node, run belfry doctor there; if not, correct the proxy",
-        ),
-        Some(issuer) => report.fail(
-            "base_url",
+        Some(issuer) if issuer.trim_end_matches('/') != base_url.to_string() => (
+            true,
             format!("{base_url} leads to a server whose issuer is {issuer}"),
             "correct base_url, or the address to which the proxy forwards; if you changed base_url, \
-             restart the server",
+             restart the server"
+                .to_owned(),
         ),
+        Some(_) => {
+            let what = if is_operator { "another process of belfry" } else { "a belfry" };
+            let fix = "if it is another node, run belfry doctor there; if not, correct the proxy";
+            (false, format!("{base_url} leads to {what} with this base_url"), fix.to_owned())
+        }
         None => {
-            let problem = format!("{base_url} leads to another server: {}", summary(health));
-            let local = local.as_ref().map_or("this server", |url| url.as_str());
-            let local = local.trim_end_matches('/');
-            let fix = format!("let the proxy forward to {local}, or correct base_url");
-            report.fail("base_url", problem, fix);
+            let local = config.local_url().map_or_else(|| "this server".to_owned(), Url::into);
+            let fix = format!("let the proxy forward to {}, or correct base_url", local.trim_end_matches('/'));
+            (true, format!("{base_url} leads to another server: {}", summary(health)), fix)
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::report::Report;
-use super::response::{json, redirect, summary};
+use super::response::{json, summary};
 use super::running;
 use crate::cli::http_client::{CertificateCheck, GetError, Response, get_with_headers};
 use crate::cli::lock::lock_holder;
@@ -44,14 +44,6 @@ pub(super) struct Running {
     pub(super) diagnostics: Option<Diagnostics>,
 }
 
-impl Running {
-    /// The base URL that it uses.
-    pub(super) fn base_url(&self) -> Option<&str> {
-        let settings = self.diagnostics.as_ref()?.settings.as_ref()?;
-        Some(settings.values.get("base_url")?.trim_matches('"'))
-    }
-}
-
 /// Finds the server on this machine.
 async fn check_local(config: &Config, url: &Url, report: &mut Report) -> Option<Running> {
     let shown = url.as_str().trim_end_matches('/');
@@ -71,32 +63,28 @@ async fn check_local(config: &Config, url: &Url, report: &mut Report) -> Option<
     let not_belfry = format!("what listens on {shown} does not respond as belfry");
     let fix = "stop the other program, or change listen";
     let health = match get(url, HEALTHZ, CertificateCheck::None, &[(DIAGNOSTICS_KEY, "")]).await {
-        Ok(response) if is_healthy(&response) => response,
-        Ok(response) => {
-            let problem = match redirect(&response, url) {
-                Some(target) => format!("{not_belfry}: it redirects to {target}"),
-                None => format!("{not_belfry}: {}", summary(&response)),
-            };
-            report.fail("server", problem, fix);
-            return None;
-        }
-        Err(error) => {
-            report.fail("server", format!("{not_belfry}: {error}"), fix);
+        Ok(response) if is_healthy(&response) => Ok(response),
+        Ok(response) => Err(summary(&response)),
+        Err(error) => Err(error.to_string()),
+    };
+    let health = match health {
+        Ok(response) => response,
+        Err(problem) => {
+            report.fail("server", format!("{not_belfry}: {problem}"), fix);
             return None;
         }
     };
     let diagnostics = diagnostics(&health);
-    match get(url, READYZ, CertificateCheck::None, &[]).await {
-        Ok(ready) if ready.status.is_success() => {
-            report.ok("server", format!("running at {shown}, and ready"));
-        }
-        Ok(response) => {
-            let problem = format!("running at {shown}, but not ready: {}", summary(&response));
+    let problem = match get(url, READYZ, CertificateCheck::None, &[]).await {
+        Ok(ready) if ready.status.is_success() => None,
+        Ok(response) => Some(summary(&response)),
+        Err(error) => Some(error.to_string()),
+    };
+    match problem {
+        None => report.ok("server", format!("running at {shown}, and ready")),
+        Some(problem) => {
+            let problem = format!("running at {shown}, but not ready: {problem}");
             report.fail("server", problem, "see its log, and the checks of the engines");
-        }
-        Err(error) => {
-            let problem = format!("running at {shown}, but not ready: {error}");
-            report.fail("server", problem, "see its log");
         }
     }
     if let Some(Diagnostics { version, .. }) = &diagnostics

@@ -7,7 +7,7 @@ use tokio::signal::unix::Signal;
 
 use super::service_manager;
 use crate::app::AppState;
-use crate::config::{ChangedSetting, Config, Overrides, SettingValues, is_reloaded};
+use crate::config::{Config, Overrides, is_reloaded, SettingDigests};
 
 /// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
 /// were logged at start.
@@ -41,33 +41,15 @@ fn apply(state: &AppState, config: &Config) {
     for change in &applied {
         tracing::info!(change, "SIGHUP: setting changed");
     }
-    let (running, loaded) = (state.settings.load(), SettingValues::of(config));
-    let changes = loaded.changes_since(&running);
-    let needs_restart = |change: &&ChangedSetting| !is_reloaded(&change.key);
-    let pending: Vec<&ChangedSetting> = changes.iter().filter(needs_restart).collect();
-    for ChangedSetting { key, before, after } in &pending {
-        if before == after {
-            // A secret, or a file that the setting names.
-            tracing::warn!(setting = key, "SIGHUP: the content changed; restart to apply it");
-        } else {
-            tracing::warn!(
-                setting = key,
-                running = shown(before.as_deref()),
-                loaded = shown(after.as_deref()),
-                "SIGHUP: setting not changed; restart to apply it"
-            );
-        }
+    let (running, loaded) = (state.settings.load(), SettingDigests::of(config));
+    let mut pending = loaded.changes_since(&running);
+    pending.retain(|key| !is_reloaded(key));
+    for key in &pending {
+        tracing::warn!(setting = key, "SIGHUP: setting not changed; restart to apply it");
     }
     if applied.is_empty() && pending.is_empty() {
         tracing::info!("SIGHUP: no setting changed");
     }
     let running = running.with_reloaded(&loaded);
     state.settings.store(Arc::new(running));
-}
-
-/// A value in a log line: a text without its quotes, because fields have their own.
-fn shown(value: Option<&str>) -> &str {
-    let text = value.unwrap_or("not set");
-    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inside.unwrap_or(text)
 }

@@ -20,10 +20,6 @@ use crate::log::request_context::RequestContext;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The header of requests of `belfry doctor`, which forge forwarding headers to see what a proxy
-/// makes of them.
-pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
-
 /// The remote address of the connection of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
@@ -144,7 +140,7 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
         };
         return active.proxies.client_address(peer, lines(list), lines(forwarded));
     }
-    if is_forwarded(active, headers) && !headers.contains_key(DIAGNOSTICS_KEY) {
+    if is_forwarded(active, headers) {
         active.warn_about_proxy(peer);
     }
     peer

@@ -48,11 +48,10 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     let title = "instance.title = 'Acme'\n";
     configure(folder.path(), &format!("{services}{proxies}{title}"));
     let log = reload(&server, "instance.title");
-    let content =
-        "SIGHUP: the content changed; restart to apply it setting=\"application_services\"";
-    assert!(log.contains(content), "{log}");
-    assert!(log.contains("SIGHUP: setting not changed; restart to apply it"), "{log}");
-    assert!(log.contains("running=\"Belfry\" loaded=\"Acme\""), "{log}");
+    for key in ["application_services", "instance.title"] {
+        let pending = format!("SIGHUP: setting not changed; restart to apply it setting=\"{key}\"");
+        assert!(log.contains(&pending), "{log}");
+    }
     assert!(!log.contains("hunter") && !log.contains("which is everybody"), "{log}");
 
     // They are still pending.

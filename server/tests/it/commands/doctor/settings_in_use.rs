@@ -9,34 +9,19 @@ use crate::support::process::belfry;
 fn settings_that_the_server_does_not_use_yet_are_reported() {
     let (workspace, port) = with_port("");
     let server = start(&workspace);
-    let file = workspace.path().join("belfry.toml");
     workspace.configure(&format!(
         "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
          trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
     ));
     let checks = doctor(&workspace, &[]);
-    let name = file.display();
-    for (message, fix) in [
-        (
-            format!("the server still uses trusted_proxies = []; {name} has [\"10.0.0.1\"]"),
-            "reload the server",
-        ),
-        (
-            format!(
-                "the server still uses base_url = \"http://127.0.0.1:{port}\"; {name} has \
-                 \"http://localhost:{port}\""
-            ),
-            "restart the server",
-        ),
-        (
-            format!("the server still uses another value of http.idle_timeout than {name}"),
-            "restart the server",
-        ),
+    for (key, fix) in [
+        ("trusted_proxies", "reload the server"),
+        ("base_url", "restart the server"),
+        ("http.idle_timeout", "restart the server"),
     ] {
-        checks.assert("server", "warning", &format!("{message} {fix}"));
+        let message = format!("the server uses a different value of {key} than this command {fix}");
+        checks.assert("server", "warning", &message);
     }
-    let text = format!("leads to this server, which still uses http://127.0.0.1:{port}");
-    checks.assert_failed("base_url", &text);
 
     reload(&server, "trusted_proxies: 10.0.0.1");
     let checks = doctor(&workspace, &[]);
@@ -75,10 +60,11 @@ fn other_flags_and_another_file_than_the_servers_are_reported() {
     checks.assert(
         "server",
         "warning",
-        "the server uses limits.mode = \"enforce\", this command \"shadow\" from --limits run \
-         belfry doctor with the flags and variables of the server",
+        "the server uses a different value of limits.mode than this command run belfry doctor with \
+         the flags and variables of the server (--limits)",
     );
-    let text = "the server uses another value of metrics_listen from --metrics-listen than this";
+    let text = "a different value of metrics_listen than this command run belfry doctor with the \
+                flags and variables of the server (--metrics-listen)";
     checks.assert("server", "warning", text);
     assert!(!checks.of("server").join(" ").contains("log.level"), "it matters to no check");
     assert_eq!(checks.exit_code, Some(0));
@@ -93,8 +79,5 @@ fn other_flags_and_another_file_than_the_servers_are_reported() {
         workspace.path().join("belfry.toml").display(),
         other.display()
     );
-    assert!(
-        found.contains(&expected) && found.contains("(metrics_listen, registration)"),
-        "{found}"
-    );
+    assert!(found.contains(&expected), "{found}");
 }
