@@ -67,7 +67,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
 /// The number of tables whose rows are not those of the first backup. The audit trail has one event
 /// more for each command.
 fn differences() -> Result<usize, Box<dyn Error>> {
-    let [first, last] = ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file)));
+    let [first, last] =
+        ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file), &Options::default()));
     let (first, last) = (first?, last?);
     last.verify(&mut |_| {})?;
     let tables = first.manifest().tables.iter().filter(|table| table.name != "audit_events");

@@ -27,9 +27,7 @@ pub mod or_zero {
 
     pub use super::serialize;
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
         parse(&text).ok_or_else(|| de::Error::custom(format!("{EXPECTED}, not {text:?}")))
     }

@@ -16,7 +16,7 @@ use crate::audit::AuditCounters;
 use crate::auth::application_services::ApplicationServices;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
-use crate::config::{Config, BaseUrl, SettingDigests};
+use crate::config::{BaseUrl, Config, SettingDigests};
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;

@@ -102,12 +102,12 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
-    use crate::migrations::{SchemaPolicy, SchemaVersion};
+    use crate::migrations::Migrations;
 
     /// The plan of a query on an empty database.
     fn plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
-        for migration in SchemaPolicy::Migrate.pending("test", SchemaVersion::NONE).unwrap() {
+        for migration in Migrations::default().0 {
             connection.execute_batch(migration.sqlite).unwrap();
         }
         let page = Page { below: Some(9), above: None, start, limit: 100 };

@@ -83,6 +83,19 @@ pub enum BackupError {
         /// The version of the binary that wrote it.
         version: String,
     },
+    /// A backup of a pre-release, which had other tables.
+    #[error(
+        "{file} was written by a pre-release of belfry ({version}, schema version {found}) and \
+         cannot be restored: restore it with the belfry that wrote it, and export what you need"
+    )]
+    PreRelease {
+        /// The file.
+        file: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The version of the binary that wrote it.
+        version: String,
+    },
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \
@@ -134,7 +147,8 @@ pub async fn create_backup(
     now: Timestamp,
     report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
-    let target = export::Target { database, file, overwrite, now };
+    let migrations = options.migrations;
+    let target = export::Target { database, file, overwrite, migrations, now };
     target.check()?;
     match database {
         Database::Sqlite(path) => {

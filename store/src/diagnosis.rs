@@ -5,7 +5,7 @@ mod sqlite;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::migrations::{self, SchemaPolicy, SchemaVersion};
+use super::migrations::{Migrations, SchemaPolicy, SchemaVersion};
 use super::{Database, Options, StoreError};
 
 /// The state of a database that can be opened.
@@ -66,17 +66,15 @@ pub enum DurabilityRisk {
 const NEWEST_EVENT: &str = "select max(last_at) from
     (select last_at from audit_events order by at desc limit 1000) newest";
 
-/// Writes the row that a readiness check also writes.
-const TEST_WRITE: &str = "insert into migrations (number, applied_at) values (0, 0)";
-
 impl Diagnosis {
     /// Opens the database and examines it.
     pub async fn of(database: &Database, options: &Options) -> Result<Self, StoreError> {
         match database {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {
-                let path = path.clone();
-                let diagnosing = tokio::task::spawn_blocking(move || sqlite::diagnose(&path));
+                let (path, migrations) = (path.clone(), options.migrations);
+                let diagnosing =
+                    tokio::task::spawn_blocking(move || sqlite::diagnose(&path, migrations));
                 diagnosing.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
             }
         }
@@ -97,12 +95,16 @@ impl Diagnosis {
 
 impl SchemaState {
     /// Compares a version with that of this binary, and rejects an incompatible one.
-    fn of(found: SchemaVersion, database: &str) -> Result<Self, StoreError> {
+    fn of(
+        found: SchemaVersion,
+        migrations: Migrations,
+        database: &str,
+    ) -> Result<Self, StoreError> {
         if found == SchemaVersion::NONE {
             return Ok(Self::Missing);
         }
-        let is_older = !SchemaPolicy::Migrate.pending(database, found)?.is_empty();
-        let (found, known) = (found.number, migrations::newest());
+        let is_older = !migrations.pending(SchemaPolicy::Migrate, database, found)?.is_empty();
+        let (found, known) = (found.number, migrations.newest());
         Ok(match (is_older, found == known) {
             (true, _) => Self::Older { found, known },
             (false, true) => Self::Current(known),

@@ -14,8 +14,8 @@ use futures_util::future::BoxFuture;
 
 pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement, sql};
-use super::StoreError;
 use super::outage::{Operation, Outage};
+use super::{StoreError, migrations};
 use crate::metrics::{OperationMetrics, StoreMetrics};
 
 /// A database engine.
@@ -140,7 +140,7 @@ impl CheckedEngine {
             return Ok(());
         }
         let probe = Batch::default()
-            .and(sql("insert into migrations values (0, 0)", []))
+            .and(sql(migrations::TEST_INSERT, []))
             .and(sql("delete from migrations where number = 0", []));
         self.write(probe).await.map(drop)
     }

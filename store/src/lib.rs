@@ -75,7 +75,7 @@ pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
 use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
 use self::last_use::UseRecorder;
-pub use self::migrations::SchemaPolicy;
+pub use self::migrations::{Migration, Migrations, SchemaPolicy};
 #[cfg(feature = "test-support")]
 pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::requests::StoredRequest;
@@ -195,6 +195,18 @@ pub enum StoreError {
         /// The newest schema version that this binary supports.
         known: i64,
     },
+    /// The database was created by a pre-release, which had other tables.
+    #[error(
+        "the database {database} was created by a pre-release of belfry (schema version {found}) \
+         and cannot be upgraded: export what you need with the belfry that created it, move the \
+         database away and start with a new one"
+    )]
+    PreRelease {
+        /// Path or URL, without the password.
+        database: String,
+        /// The database's schema version.
+        found: i64,
+    },
     /// The database is temporarily unavailable; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
@@ -226,6 +238,9 @@ pub struct Options {
     /// Whether the schema is created and upgraded.
     #[serde(skip)]
     pub schema: SchemaPolicy,
+    /// The migrations that create and upgrade it.
+    #[serde(skip)]
+    pub migrations: Migrations,
     /// Whether the store writes.
     #[serde(skip)]
     pub access: Access,
@@ -250,6 +265,7 @@ impl Default for Options {
             timeout: Duration::from_secs(5),
             start_timeout: Duration::from_mins(1),
             schema: SchemaPolicy::Migrate,
+            migrations: Migrations::default(),
             access: Access::ReadWrite,
         }
     }
@@ -271,11 +287,10 @@ impl Store {
         let cache = Arc::new(Cache::new(options.cache_bytes, enabled));
         let engine: Box<dyn Engine> = match database {
             Database::Sqlite(path) => {
-                let (path, schema, cache) = (path.clone(), options.schema, Arc::clone(&cache));
-                let access = options.access;
-                let open = move || match access {
-                    Access::ReadWrite => sqlite::Sqlite::open(&path, schema, cache, now),
-                    Access::Read => sqlite::Sqlite::open_for_reading(&path, schema),
+                let (path, options, cache) = (path.clone(), *options, Arc::clone(&cache));
+                let open = move || match options.access {
+                    Access::ReadWrite => sqlite::Sqlite::open(&path, &options, cache, now),
+                    Access::Read => sqlite::Sqlite::open_for_reading(&path, &options),
                 };
                 let opened = tokio::task::spawn_blocking(open).await;
                 Box::new(opened.map_err(|panic| StoreError::Failed(panic.to_string()))??)

@@ -1,8 +1,8 @@
 //! Numbered schema migrations, embedded in the binary and applied at start.
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
-//! [`MIGRATIONS`]. Released migrations are never edited. The numbers 1 to 3 belong to development
-//! snapshots, whose databases are rejected because they have other tables.
+//! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
+//! pre-releases, whose databases and backups are rejected because they have other tables.
 //!
 //! A release must run beside its predecessor on one database, and give way to it again. So a
 //! migration only adds tables, indexes and columns, and names the oldest schema version whose
@@ -12,72 +12,109 @@
 use super::StoreError;
 
 /// One migration, in the dialect of each engine.
-pub(crate) struct Migration {
-    pub(crate) number: i64,
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// The schema version that it leads to.
+    pub number: i64,
     /// The oldest schema version whose statements work after this migration.
-    pub(crate) compatible_from: i64,
-    pub(crate) sqlite: &'static str,
-    pub(crate) postgres: &'static str,
+    pub compatible_from: i64,
+    /// The statements for SQLite.
+    pub sqlite: &'static str,
+    /// The statements for PostgreSQL.
+    pub postgres: &'static str,
 }
 
 macro_rules! migrations {
     ($($number:literal $file:literal compatible from $compatible_from:literal),* $(,)?) => {
-        /// All migrations, in order.
-        pub(crate) const MIGRATIONS: &[Migration] = &[$(Migration {
-            number: $number,
-            compatible_from: $compatible_from,
-            sqlite: include_str!(concat!("../migrations/sqlite/", $file)),
-            postgres: include_str!(concat!("../migrations/postgres/", $file)),
-        }),*];
+        impl Default for Migrations {
+            fn default() -> Self {
+                Self(&[$(Migration {
+                    number: $number,
+                    compatible_from: $compatible_from,
+                    sqlite: include_str!(concat!("../migrations/sqlite/", $file)),
+                    postgres: include_str!(concat!("../migrations/postgres/", $file)),
+                }),*])
+            }
+        }
         #[cfg(test)]
         const FILES: &[&str] = &[$($file),*];
     };
 }
 
 migrations![
-    4 "0004_initial.sql" compatible from 4,
-    5 "0005_audit.sql" compatible from 4,
-    6 "0006_retention.sql" compatible from 4,
-    7 "0007_edges.sql" compatible from 4,
-    8 "0008_administration.sql" compatible from 7,
-    9 "0009_last_use.sql" compatible from 7,
-    10 "0010_timed_rules.sql" compatible from 7,
-    11 "0011_account_security.sql" compatible from 7,
+    12 "0012_initial.sql" compatible from 12,
 ];
 
-/// The tables of applied migrations. The second one is separate, because older versions insert rows
-/// of two columns into the first.
-pub(crate) const TABLES: &str = "
+/// The migrations that a binary knows, in order. The default are those of this one; tests add
+/// invented ones.
+#[derive(Debug, Clone, Copy)]
+pub struct Migrations(pub &'static [Migration]);
+
+impl Migrations {
+    /// The oldest schema version that can be upgraded.
+    pub(crate) fn oldest(self) -> i64 {
+        self.0.first().map_or(0, |oldest| oldest.number)
+    }
+
+    /// The newest schema version.
+    pub(crate) fn newest(self) -> i64 {
+        self.0.last().map_or(0, |newest| newest.number)
+    }
+
+    /// The migrations up to a version, and those after it.
+    pub(crate) fn split(self, version: i64) -> (&'static [Migration], &'static [Migration]) {
+        self.0.split_at(self.0.partition_point(|migration| migration.number <= version))
+    }
+
+    /// The migrations to apply to a database at this version.
+    pub(crate) fn pending(
+        self,
+        policy: SchemaPolicy,
+        database: &str,
+        found: SchemaVersion,
+    ) -> Result<&'static [Migration], StoreError> {
+        let known = self.newest();
+        let SchemaVersion { number, compatible_from } = found;
+        if number > known {
+            if compatible_from > known {
+                let database = database.to_owned();
+                return Err(StoreError::Newer { database, found: number, compatible_from, known });
+            }
+            tracing::warn!(
+                found = number,
+                known,
+                "the database was migrated by a newer belfry that this one can run beside"
+            );
+        }
+        if number != 0 && number < self.oldest() {
+            return Err(StoreError::PreRelease { database: database.to_owned(), found: number });
+        }
+        policy
+            .check(number, known)
+            .map_err(|reason| StoreError::Open { database: database.to_owned(), reason })?;
+        Ok(self.split(number).1)
+    }
+}
+
+/// The table of applied migrations.
+pub(crate) const TABLE: &str = "
     create table if not exists migrations (
-        number bigint not null primary key, applied_at bigint not null
-    );
-    create table if not exists migration_compatibility (
-        number bigint not null primary key, compatible_from bigint not null
+        number bigint not null primary key,
+        applied_at bigint not null,
+        compatible_from bigint not null
     )";
 
-/// Records the number of a migration and when it was applied.
-pub(crate) const INSERT_APPLIED: &str = "insert into migrations values ($1, $2)";
-/// Records the number of a migration and the oldest version that is compatible with it.
-pub(crate) const INSERT_COMPATIBLE: &str = "insert into migration_compatibility values ($1, $2)";
+/// Records the number of a migration, when it was applied, and the oldest version that is compatible
+/// with it.
+pub(crate) const INSERT: &str =
+    "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
-/// Statements that select the schema version of a database, and the oldest version that is
-/// compatible with it: the version itself if none is recorded. The one of the first table that
-/// exists is to be used; a database that this version only reads may have been created by an older
-/// one.
-pub(crate) const VERSIONS: [(&str, &str); 2] = [
-    (
-        "migration_compatibility",
-        "select m.number, coalesce(c.compatible_from, m.number)
-         from (select coalesce(max(number), 0) as number from migrations) m
-         left join migration_compatibility c on c.number = m.number",
-    ),
-    ("migrations", "select coalesce(max(number), 0), coalesce(max(number), 0) from migrations"),
-];
+/// Writes a row, to check that the database can be written. It is deleted or rolled back.
+pub(crate) const TEST_INSERT: &str =
+    "insert into migrations (number, applied_at, compatible_from) values (0, 0, 0)";
 
-/// The newest schema version of this binary.
-pub(crate) fn newest() -> i64 {
-    MIGRATIONS.last().map_or(0, |newest| newest.number)
-}
+/// Selects the newest migration. A database of a pre-release does not have the third column.
+pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
 /// The statements of a migration, without comments and line breaks.
 pub(crate) fn statements(sql: &str) -> Vec<String> {
@@ -125,42 +162,12 @@ pub enum SchemaPolicy {
 }
 
 impl SchemaPolicy {
-    /// The migrations to apply to a database at this version.
-    pub(crate) fn pending(
-        self,
-        database: &str,
-        found: SchemaVersion,
-    ) -> Result<&'static [Migration], StoreError> {
-        let oldest = MIGRATIONS.first().map_or(0, |oldest| oldest.number);
-        let known = newest();
-        let SchemaVersion { number, compatible_from } = found;
-        if number > known {
-            if compatible_from > known {
-                let database = database.to_owned();
-                return Err(StoreError::Newer { database, found: number, compatible_from, known });
-            }
-            tracing::warn!(
-                found = number,
-                known,
-                "the database was migrated by a newer belfry that this one can run beside"
-            );
-        }
-        self.check(number, oldest, known)
-            .map_err(|reason| StoreError::Open { database: database.to_owned(), reason })?;
-        let done = MIGRATIONS.partition_point(|migration| migration.number <= number);
-        Ok(&MIGRATIONS[done..])
-    }
-
-    /// Rejects a version, with the reason, that is missing, too old, or older than `known`.
-    fn check(self, found: i64, oldest: i64, known: i64) -> Result<(), String> {
+    /// Rejects a version, with the reason, that is missing or older than `known`.
+    fn check(self, found: i64, known: i64) -> Result<(), String> {
         match self {
             Self::Require if found == 0 => Err("it does not exist or is empty; create it with \
                  belfry serve or belfry account add"
                 .to_owned()),
-            _ if found != 0 && found < oldest => Err(format!(
-                "it was created by a development snapshot (schema version {found}) and cannot be \
-                 upgraded; move it away and start with a new database"
-            )),
             Self::Require | Self::Create if found != 0 && found < known => Err(format!(
                 "it has schema version {found}, this belfry needs {known}; upgrade it by starting \
                  belfry serve"
@@ -185,37 +192,59 @@ mod tests {
             files.sort();
             assert_eq!(files, FILES, "{engine}");
         }
-        assert!(MIGRATIONS.iter().map(|migration| migration.number).is_sorted());
-        for (index, migration) in MIGRATIONS.iter().enumerate() {
+        let Migrations(migrations) = Migrations::default();
+        assert!(migrations.iter().map(|migration| migration.number).is_sorted());
+        for (index, migration) in migrations.iter().enumerate() {
             assert!(FILES[index].starts_with(&format!("{:04}_", migration.number)));
         }
     }
 
+    /// Migrations to the versions 12, 13 and 14, of which the last two are compatible with 13.
+    const SEVERAL: Migrations = Migrations(&[
+        Migration { number: 12, compatible_from: 12, sqlite: "", postgres: "" },
+        Migration { number: 13, compatible_from: 13, sqlite: "", postgres: "" },
+        Migration { number: 14, compatible_from: 13, sqlite: "", postgres: "" },
+    ]);
+
     #[test]
     fn missing_migrations_are_pending_and_an_incompatible_newer_database_is_rejected() {
         use SchemaPolicy::{Create, Migrate, Require};
-        let known = MIGRATIONS.last().unwrap().number;
         let pending = |policy: SchemaPolicy, number, compatible_from| {
-            let pending = policy.pending("x", SchemaVersion { number, compatible_from });
-            pending.map(<[_]>::len)
+            let pending = SEVERAL.pending(policy, "x", SchemaVersion { number, compatible_from });
+            pending.map(|pending| pending.iter().map(|one| one.number).collect::<Vec<_>>())
         };
-        assert_eq!(pending(Migrate, 0, 0), Ok(MIGRATIONS.len()));
-        assert_eq!(pending(Migrate, known - 1, 4), Ok(1));
+        assert_eq!(pending(Migrate, 0, 0), Ok(vec![12, 13, 14]));
+        assert_eq!(pending(Create, 0, 0), Ok(vec![12, 13, 14]));
+        assert_eq!(pending(Migrate, 12, 12), Ok(vec![13, 14]));
+        assert_eq!(pending(Migrate, 13, 13), Ok(vec![14]));
         for policy in [Migrate, Create, Require] {
-            assert_eq!(pending(policy, known, known), Ok(0));
-            assert_eq!(pending(policy, known + 2, known), Ok(0), "{policy:?}");
-            assert_eq!(pending(policy, known + 2, 4), Ok(0), "{policy:?}");
-            let (found, compatible_from) = (known + 2, known + 1);
+            assert_eq!(pending(policy, 14, 14), Ok(vec![]));
+            assert_eq!(pending(policy, 16, 14), Ok(vec![]), "{policy:?}");
+            assert_eq!(pending(policy, 16, 4), Ok(vec![]), "{policy:?}");
+            let (found, compatible_from, known) = (16, 15, 14);
             let error = pending(policy, found, compatible_from).unwrap_err();
             let database = "x".to_owned();
             assert_eq!(error, StoreError::Newer { database, found, compatible_from, known });
         }
     }
 
+    #[test]
+    fn a_database_of_a_pre_release_is_rejected_by_every_policy() {
+        use SchemaPolicy::{Create, Migrate, Require};
+        for policy in [Migrate, Create, Require] {
+            for found in [1, 11] {
+                let error = SEVERAL.pending(policy, "x", SchemaVersion::exact(found)).unwrap_err();
+                let database = "x".to_owned();
+                assert_eq!(error, StoreError::PreRelease { database, found }, "{policy:?}");
+            }
+        }
+    }
+
     /// A release runs beside its predecessor only if no migration removes or changes anything.
     #[test]
     fn migrations_only_add() {
-        for migration in MIGRATIONS {
+        let Migrations(migrations) = Migrations::default();
+        for migration in migrations {
             assert!(migration.compatible_from <= migration.number, "{}", migration.number);
             for sql in [migration.sqlite, migration.postgres] {
                 for statement in statements(sql) {
@@ -224,7 +253,7 @@ mod tests {
                 }
             }
         }
-        let compatible = MIGRATIONS.iter().map(|migration| migration.compatible_from);
+        let compatible = migrations.iter().map(|migration| migration.compatible_from);
         assert!(compatible.is_sorted(), "a version cannot become compatible again");
     }
 
@@ -251,21 +280,9 @@ mod tests {
             "create index a on b (c) where d is null",
             "alter table tokens add column a text",
             "alter table tokens add column a bigint not null default 0",
-            "alter table tokens alter column a type text collate \"c\", alter column b type text \
-             collate \"c\"",
         ] {
             assert_eq!(objection(right), None, "{right}");
         }
-    }
-
-    /// Whether a statement changes only the order of text columns.
-    fn changes_only_collations(statement: &str) -> bool {
-        let table = statement.strip_prefix("alter table ").and_then(|rest| rest.split_once(' '));
-        table.is_some_and(|(_, changes)| {
-            changes.split(", ").all(|change| {
-                change.starts_with("alter column ") && change.ends_with(" type text collate \"c\"")
-            })
-        })
     }
 
     /// Why statements of an older version may fail after this one.
@@ -274,9 +291,6 @@ mod tests {
             let (_table, rest) = rest.split_once(' ')?;
             rest.strip_prefix("add column ")
         });
-        if changes_only_collations(statement) {
-            return None;
-        }
         match column {
             Some(column) if column.contains(" not null") && !column.contains(" default ") => {
                 Some("older versions insert no value for the column; give it a default")
@@ -296,16 +310,15 @@ mod tests {
         use SchemaPolicy::{Create, Migrate, Require};
         for (policy, found, accepted) in [
             (Migrate, 0, true),
-            (Migrate, 3, false),
-            (Migrate, 4, true),
+            (Migrate, 12, true),
             (Create, 0, true),
-            (Create, 4, false),
-            (Create, 5, true),
+            (Create, 12, false),
+            (Create, 13, true),
             (Require, 0, false),
-            (Require, 4, false),
-            (Require, 5, true),
+            (Require, 12, false),
+            (Require, 13, true),
         ] {
-            assert_eq!(policy.check(found, 4, 5).is_ok(), accepted, "{policy:?} {found}");
+            assert_eq!(policy.check(found, 13).is_ok(), accepted, "{policy:?} {found}");
         }
     }
 }

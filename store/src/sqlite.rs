@@ -32,10 +32,10 @@ pub(super) use self::open::open_existing;
 use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_without_log;
-use super::StoreError;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
+use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
 /// Time after which another process that has the file open has noticed a write, also when its
@@ -63,13 +63,14 @@ impl Sqlite {
     /// missing.
     pub(super) fn open(
         path: &Path,
-        schema: SchemaPolicy,
+        options: &Options,
         cache: Arc<Cache>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
+        let Options { schema, migrations, .. } = *options;
         if !path.exists() {
             // Checked first, because opening the file would create it.
-            schema.pending(&path.display().to_string(), SchemaVersion::NONE)?;
+            migrations.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
         }
         if let Some(directory) = path.parent() {
             let failed =
@@ -79,7 +80,7 @@ impl Sqlite {
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
         let mut connection =
             open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
-        migrate(&mut connection, path, schema, now)?;
+        migrate(&mut connection, path, options, now)?;
         let mut wal = wal::Wal::of(path);
         if schema == SchemaPolicy::Migrate {
             wal.begin_generation(&connection)
@@ -102,13 +103,14 @@ impl Sqlite {
     }
 
     /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
-    pub(super) fn open_for_reading(path: &Path, schema: SchemaPolicy) -> Result<Self, StoreError> {
+    pub(super) fn open_for_reading(path: &Path, options: &Options) -> Result<Self, StoreError> {
+        let Options { schema, migrations, .. } = *options;
         let name = path.display().to_string();
         if !path.exists() {
-            schema.pending(&name, SchemaVersion::NONE)?;
+            migrations.pending(schema, &name, SchemaVersion::NONE)?;
         }
         let (connection, version) = open_existing(path)?;
-        schema.pending(&name, version)?;
+        migrations.pending(schema, &name, version)?;
         let metrics = Arc::default();
         let (reads, readers) =
             reader::start([Ok(connection)], &metrics).map_err(|error| open_error(path, &error))?;

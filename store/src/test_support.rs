@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod next_release;
 mod pooled;
 mod proxy;
 mod tls;
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use test_engines::shared::postgres_url;
 
+pub use self::next_release::{next_options, open_next};
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::tls::{Authority, TlsPostgres};
@@ -102,30 +104,6 @@ pub async fn execute(database: &TestDatabase, sql: &str) {
         }
         Database::Postgres(url) => connect(url.reveal()).await.batch_execute(sql).await.unwrap(),
     }
-}
-
-/// The newest migration of this release.
-pub async fn newest(database: &TestDatabase) -> i64 {
-    drop(database.open().await);
-    let newest = "select max(number) from migrations";
-    match &database.database {
-        Database::Sqlite(path) => {
-            let connection = rusqlite::Connection::open(path).unwrap();
-            connection.query_row(newest, [], |row| row.get(0)).unwrap()
-        }
-        Database::Postgres(url) => {
-            connect(url.reveal()).await.query_one(newest, &[]).await.unwrap().get(0)
-        }
-    }
-}
-
-/// What a newer release does to the schema.
-pub fn next_migration(compatible_from: i64) -> String {
-    format!(
-        "alter table accounts add column note text; create table notes (id bigint primary key);\
-         insert into migrations values (1000, 0);\
-         insert into migration_compatibility values (1000, {compatible_from});"
-    )
 }
 
 /// Creates a database with these options and returns its URL.

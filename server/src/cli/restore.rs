@@ -27,7 +27,7 @@ impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let mut bar = ProgressBar::new();
         let mut report = |progress| bar.show(progress);
-        let backup = Backup::open(&self.file)?;
+        let backup = Backup::open(&self.file, &config.store)?;
         // Before anything is created.
         backup.verify(&mut report)?;
 

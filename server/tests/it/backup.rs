@@ -13,7 +13,7 @@ use std::path::Path;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_store::test_support::options;
 use belfry_store::{
-    Backup, BackupError, Database, ExistingTokens, Manifest, Overwrite, create_backup,
+    Backup, BackupError, Database, ExistingTokens, Manifest, Options, Overwrite, create_backup,
     restore_backup,
 };
 use jiff::Timestamp;
@@ -37,10 +37,19 @@ async fn try_restore(
     database: &Database,
     tokens: ExistingTokens,
 ) -> Result<(), BackupError> {
+    try_restore_with(&options(), file, database, tokens).await
+}
+
+async fn try_restore_with(
+    options: &Options,
+    file: &Path,
+    database: &Database,
+    tokens: ExistingTokens,
+) -> Result<(), BackupError> {
     let event = AuditEntry::of_command(now(), AuditKind::Restore);
-    let backup = Backup::open(file)?;
+    let backup = Backup::open(file, options)?;
     backup.verify(&mut |_| {})?;
-    restore_backup(&backup, database, &options(), tokens, &event, &mut |_| {}).await
+    restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await
 }
 
 /// Restores a backup into a new database.

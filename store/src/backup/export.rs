@@ -11,6 +11,7 @@ use super::new_file::{NewFile, Overwrite};
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
+use crate::Migrations;
 use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
 
@@ -19,6 +20,7 @@ pub(super) struct Target<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
     pub(super) overwrite: Overwrite,
+    pub(super) migrations: Migrations,
     pub(super) now: Timestamp,
 }
 
@@ -48,8 +50,9 @@ pub(super) async fn write<T: TableTransaction>(
     let version = source.integer(SCHEMA_VERSION).await?;
     // Another process may have migrated it since it was opened. A newer schema may be compatible,
     // but has tables or columns that would be missing in the backup.
-    SchemaPolicy::Require.pending(&target.database.location(), SchemaVersion::exact(version))?;
-    let schema = Schema::at(version)?;
+    let (found, database) = (SchemaVersion::exact(version), target.database.location());
+    target.migrations.pending(SchemaPolicy::Require, &database, found)?;
+    let schema = Schema::at(version, target.migrations)?;
     let mut ignore = |_| {};
     let mut counter = match report {
         Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),

@@ -11,8 +11,7 @@ use super::schema::{Schema, Table};
 use super::sqlite::scan;
 use super::{BackupError, Report, RowCounter};
 use crate::engine::Value;
-use crate::migrations::MIGRATIONS;
-use crate::sqlite;
+use crate::{Migrations, Options, sqlite};
 
 /// Size in bytes of the rows that are loaded at once.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -27,8 +26,9 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the file and reads its manifest. Rejects other files, and backups of newer versions.
-    pub fn open(file: &Path) -> Result<Self, BackupError> {
+    /// Opens the file and reads its manifest. Rejects other files, and backups of newer versions and
+    /// of pre-releases.
+    pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // Not left to SQLite, whose error does not say why.
         let bytes = File::open(file).and_then(|file| file.metadata()).map(|file| file.len());
         let bytes = bytes.map_err(|error| BackupError::Read {
@@ -37,13 +37,13 @@ impl Backup {
         })?;
         let failed = |error: rusqlite::Error| read_error(file, &error);
         let connection = sqlite::open_without_log(file).map_err(failed)?;
-        check_format(&connection, file)?;
+        check_format(&connection, file, options.migrations)?;
         check_length(&connection, bytes, file)?;
         let (manifest, checksum) = Manifest::read(&connection).map_err(failed)?;
         if manifest.checksum() != checksum {
             return Err(damaged(file, "its manifest was changed"));
         }
-        let schema = Schema::at(manifest.schema_version)?;
+        let schema = Schema::at(manifest.schema_version, options.migrations)?;
         let expected = schema.tables().count();
         if schema.tables().any(|table| manifest_row(&manifest, table).is_none())
             || manifest.tables.len() != expected
@@ -129,8 +129,13 @@ fn size(value: &Value) -> usize {
     size_of::<Value>() + text
 }
 
-/// Rejects other files and newer versions. The columns that are read here are in every format.
-fn check_format(connection: &Connection, file: &Path) -> Result<(), BackupError> {
+/// Rejects other files, newer versions and pre-releases. The columns that are read here are in every
+/// format.
+fn check_format(
+    connection: &Connection,
+    file: &Path,
+    migrations: Migrations,
+) -> Result<(), BackupError> {
     let is_backup = connection
         .query_row(
             "select 1 from sqlite_schema where name = 'backup' and type = 'table'",
@@ -152,19 +157,19 @@ fn check_format(connection: &Connection, file: &Path) -> Result<(), BackupError>
         }
         versions => versions.map_err(|error| read_error(file, &error))?,
     };
-    let (oldest, newest) = (MIGRATIONS.first(), MIGRATIONS.last());
-    let oldest = oldest.map_or(0, |migration| migration.number);
-    let newest = newest.map_or(0, |migration| migration.number);
+    let newest = migrations.newest();
     for (what, found, known) in [("format", format, FORMAT), ("schema version", schema, newest)] {
         if found > known {
             let file = file.to_owned();
             return Err(BackupError::Newer { file, what, found, known, version });
         }
     }
-    if format < FORMAT || !MIGRATIONS.iter().any(|migration| migration.number == schema) {
-        let reason =
-            format!("format {format} and schema version {schema} (from {oldest}) do not exist");
+    if format < FORMAT || schema < 1 {
+        let reason = format!("format {format} and schema version {schema} do not exist");
         return Err(damaged(file, &reason));
+    }
+    if schema < migrations.oldest() {
+        return Err(BackupError::PreRelease { file: file.to_owned(), found: schema, version });
     }
     Ok(())
 }

@@ -41,10 +41,11 @@ impl Restore<'_> {
     ) -> Result<(), BackupError> {
         let schema = &self.backup.schema;
         self.clear(&target).await?;
-        self.migrate(&target, schema.migrations()).await?;
+        let (migrations, later_migrations) = schema.migrations.split(schema.version);
+        self.migrate(&target, migrations).await?;
         self.load(&target, &mut *report).await?;
         self.verify(&target, report).await?;
-        self.migrate(&target, schema.later_migrations()).await?;
+        self.migrate(&target, later_migrations).await?;
         for statement in self.final_statements() {
             target.run(&statement).await?;
         }
@@ -54,13 +55,15 @@ impl Restore<'_> {
     /// Drops the tables of an existing schema if they are empty: it may be of another version than
     /// the backup.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
-        target.execute(migrations::TABLES).await?;
+        target.execute(migrations::TABLE).await?;
         let found = target.integer(SCHEMA_VERSION).await?;
-        SchemaPolicy::Migrate.pending(&self.database, SchemaVersion::exact(found))?;
+        let migrations = self.backup.schema.migrations;
+        let version = SchemaVersion::exact(found);
+        migrations.pending(SchemaPolicy::Migrate, &self.database, version)?;
         if found == 0 {
             return Ok(());
         }
-        let existing = Schema::at(found)?;
+        let existing = Schema::at(found, migrations)?;
         target.lock(&existing).await?;
         for table in &existing.all_tables {
             // A server writes the first at its start, and the second when an account is disabled.
@@ -76,22 +79,19 @@ impl Restore<'_> {
         for table in &existing.all_tables {
             target.execute(&format!("drop table {}", table.name)).await?;
         }
-        let delete = "delete from migrations; delete from migration_compatibility";
-        Ok(target.execute(delete).await?)
+        Ok(target.execute("delete from migrations").await?)
     }
 
     async fn migrate<T: TableTransaction>(
         &self,
         target: &T,
-        migrations: impl Iterator<Item = &'static Migration>,
+        migrations: &[Migration],
     ) -> Result<(), StoreError> {
         for migration in migrations {
             target.execute(T::dialect(migration)).await?;
-            let number = migration.number.into();
-            let applied = sql(migrations::INSERT_APPLIED, [number, self.event.at.into()]);
-            target.run(&applied).await?;
-            let versions = [migration.number.into(), migration.compatible_from.into()];
-            target.run(&sql(migrations::INSERT_COMPATIBLE, versions)).await?;
+            let (number, compatible_from) = (migration.number, migration.compatible_from);
+            let applied = [number.into(), self.event.at.into(), compatible_from.into()];
+            target.run(&sql(migrations::INSERT, applied)).await?;
         }
         Ok(())
     }

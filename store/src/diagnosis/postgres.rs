@@ -11,7 +11,8 @@ use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Diagnosis, DurabilityRisk, NEWEST_EVENT, SchemaState, TEST_WRITE};
+use super::{Diagnosis, DurabilityRisk, NEWEST_EVENT, SchemaState};
+use crate::migrations::TEST_INSERT;
 use crate::postgres::{Hosts, Receiver, check_encoding, describe, pooler, schema_version};
 use crate::{Options, SecretUrl, StoreError};
 
@@ -35,7 +36,7 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     pooler::check(&client, &listener).await.map_err(failed)?;
     check_encoding(&client).await.map_err(failed)?;
     let found = schema_version(&client).await.map_err(|error| failed(error.into()))?;
-    let schema = SchemaState::of(found, &database)?;
+    let schema = SchemaState::of(found, options.migrations, &database)?;
     let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
     let notifications = Some(send_notification(&client, &listener, notifications).await);
     // Another server with the protocol of PostgreSQL may not report its settings.
@@ -63,7 +64,7 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
 
 /// Writes and rolls back.
 async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
-    let statements = format!("begin; set local lock_timeout = '3s'; {TEST_WRITE}; rollback");
+    let statements = format!("begin; set local lock_timeout = '3s'; {TEST_INSERT}; rollback");
     client.batch_execute(&statements).await
 }
 

@@ -66,7 +66,7 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
             _ => None,
         };
     }
-    if certificate_rejection::tls_error(error).is_some() {
+    if rejection::tls_error(error).is_some() {
         return None;
     }
     Some(match io_error(error).map(io::Error::kind) {

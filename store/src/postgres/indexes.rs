@@ -11,14 +11,17 @@ use std::time::Duration;
 use tokio_postgres::Client;
 
 use crate::StoreError;
-use crate::migrations::{self, MIGRATIONS};
+use crate::migrations::{self, Migrations};
 
 /// Interval of trying to get the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Builds the indexes that are missing or incomplete. It takes as long as it takes.
-pub(super) async fn build_missing(client: &Client) -> Result<(), StoreError> {
-    if missing(client).await?.is_empty() {
+pub(super) async fn build_missing(
+    client: &Client,
+    migrations: Migrations,
+) -> Result<(), StoreError> {
+    if missing(client, migrations).await?.is_empty() {
         return Ok(());
     }
     client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
@@ -28,7 +31,7 @@ pub(super) async fn build_missing(client: &Client) -> Result<(), StoreError> {
     while !client.query_one(lock, &[]).await?.try_get::<_, bool>(0)? {
         tokio::time::sleep(LOCK_INTERVAL).await;
     }
-    for (index, statement) in missing(client).await? {
+    for (index, statement) in missing(client, migrations).await? {
         tracing::info!(index, "building an index");
         client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
         let create = statement.replacen("create index", "create index concurrently", 1);
@@ -38,13 +41,16 @@ pub(super) async fn build_missing(client: &Client) -> Result<(), StoreError> {
 }
 
 /// The names and statements of indexes that do not exist or are incomplete.
-async fn missing(client: &Client) -> Result<Vec<(String, String)>, StoreError> {
+async fn missing(
+    client: &Client,
+    migrations: Migrations,
+) -> Result<Vec<(String, String)>, StoreError> {
     let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                     where i.indisvalid and pg_table_is_visible(c.oid)";
     let complete = client.query(complete, &[]).await?;
     let complete: BTreeSet<String> =
         complete.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    let statements = MIGRATIONS.iter().flat_map(|one| migrations::statements(one.postgres));
+    let statements = migrations.0.iter().flat_map(|one| migrations::statements(one.postgres));
     let indexes = statements.filter_map(|statement| {
         let name = migrations::index_name(&statement)?.to_owned();
         Some((name, statement))

@@ -59,7 +59,7 @@ pub(super) async fn migrate(
     timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
     let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
     if let Some(client) = migrating.await.map_err(no_response)?? {
-        indexes::build_missing(&client).await?;
+        indexes::build_missing(&client, options.migrations).await?;
     }
     drop(connection.await);
     Ok(())
@@ -83,11 +83,11 @@ async fn check_and_migrate(
     check_encoding(&client).await?;
     if options.access == Access::Read {
         let found = schema_version(&client).await?;
-        return options.schema.pending(database, found).map(|_| None);
+        return options.migrations.pending(options.schema, database, found).map(|_| None);
     }
     let start = Instant::now();
     loop {
-        match try_migrate(&mut client, options.schema, now, database).await {
+        match try_migrate(&mut client, options, now, database).await {
             Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
                 tracing::info!("waiting for a table to migrate, which another session is using");
                 tokio::time::sleep(PAUSE).await;
@@ -101,7 +101,7 @@ async fn check_and_migrate(
             }
             Err(MigrationError::Store(error)) => return Err(error),
             Ok(found) => {
-                let is_newest = found.number <= migrations::newest();
+                let is_newest = found.number <= options.migrations.newest();
                 return Ok((options.schema == SchemaPolicy::Migrate && is_newest).then_some(client));
             }
         }
@@ -127,7 +127,7 @@ impl From<tokio_postgres::Error> for MigrationError {
 /// unless the database is new. Returns the schema version before.
 async fn try_migrate(
     client: &mut Client,
-    schema: SchemaPolicy,
+    options: &Options,
     now: Timestamp,
     database: &str,
 ) -> Result<SchemaVersion, MigrationError> {
@@ -135,9 +135,10 @@ async fn try_migrate(
     transaction.batch_execute(LOCK_SCHEMA).await?;
     // After the advisory lock, for which nodes that start together wait.
     transaction.batch_execute("set local lock_timeout = '1s'").await?;
-    transaction.batch_execute(migrations::TABLES).await?;
+    transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;
-    let pending = schema.pending(database, found).map_err(MigrationError::Store)?;
+    let pending = options.migrations.pending(options.schema, database, found);
+    let pending = pending.map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
         for statement in migrations::statements(postgres) {
             if found == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
@@ -145,8 +146,7 @@ async fn try_migrate(
             }
         }
         let applied_at = &now.as_second();
-        transaction.execute(migrations::INSERT_APPLIED, &[number, applied_at]).await?;
-        transaction.execute(migrations::INSERT_COMPATIBLE, &[number, compatible_from]).await?;
+        transaction.execute(migrations::INSERT, &[number, applied_at, compatible_from]).await?;
     }
     transaction.commit().await?;
     Ok(found)
@@ -156,13 +156,13 @@ async fn try_migrate(
 pub(crate) async fn schema_version(
     client: &impl GenericClient,
 ) -> Result<SchemaVersion, tokio_postgres::Error> {
-    for (table, version) in migrations::VERSIONS {
-        let has_table = client.query_one("select to_regclass($1) is not null", &[&table]).await?;
-        if has_table.try_get(0)? {
-            let version = client.query_one(version, &[]).await?;
-            let (number, compatible_from) = (version.try_get(0)?, version.try_get(1)?);
-            return Ok(SchemaVersion { number, compatible_from });
-        }
+    let has_table = "select to_regclass('migrations') is not null";
+    if !client.query_one(has_table, &[]).await?.try_get(0)? {
+        return Ok(SchemaVersion::NONE);
     }
-    Ok(SchemaVersion::NONE)
+    let newest = client.query_opt(migrations::SELECT_NEWEST, &[]).await?;
+    newest.map_or(Ok(SchemaVersion::NONE), |row| {
+        let number = row.try_get(0)?;
+        Ok(SchemaVersion { number, compatible_from: row.try_get(2).unwrap_or(number) })
+    })
 }

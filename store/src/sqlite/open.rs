@@ -6,11 +6,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::{describe, open_error, wal};
-use crate::StoreError;
-use crate::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
+use crate::migrations::{self, Migration, SchemaVersion};
+use crate::{Options, StoreError};
 
 /// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
 pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
@@ -88,15 +88,15 @@ fn has_journal(path: &Path) -> bool {
 
 /// The schema version of a database, which may have none.
 pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<SchemaVersion> {
-    let has_table = "select exists (select 1 from sqlite_schema where name = ?1)";
-    for (table, version) in migrations::VERSIONS {
-        if connection.query_row(has_table, [table], |row| row.get(0))? {
-            return connection.query_row(version, [], |row| {
-                Ok(SchemaVersion { number: row.get(0)?, compatible_from: row.get(1)? })
-            });
-        }
+    let has_table = "select exists (select 1 from sqlite_schema where name = 'migrations')";
+    if !connection.query_row(has_table, [], |row| row.get(0))? {
+        return Ok(SchemaVersion::NONE);
     }
-    Ok(SchemaVersion::NONE)
+    let newest = connection.query_row(migrations::SELECT_NEWEST, [], |row| {
+        let number = row.get(0)?;
+        Ok(SchemaVersion { number, compatible_from: row.get(2).unwrap_or(number) })
+    });
+    Ok(newest.optional()?.unwrap_or(SchemaVersion::NONE))
 }
 
 /// Applies the pending migrations in one transaction. The transaction is also the lock: another
@@ -104,24 +104,20 @@ pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<Schema
 pub(super) fn migrate(
     connection: &mut Connection,
     path: &Path,
-    schema: SchemaPolicy,
+    options: &Options,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;
-    transaction.execute_batch(migrations::TABLES).map_err(failed)?;
+    transaction.execute_batch(migrations::TABLE).map_err(failed)?;
     let found = schema_version(&transaction).map_err(failed)?;
-    for Migration { number, compatible_from, sqlite, .. } in
-        schema.pending(&path.display().to_string(), found)?
-    {
+    let pending = options.migrations.pending(options.schema, &path.display().to_string(), found)?;
+    for Migration { number, compatible_from, sqlite, .. } in pending {
         transaction.execute_batch(sqlite).map_err(failed)?;
         transaction
-            .execute(migrations::INSERT_APPLIED, (number, now.as_second()))
-            .and_then(|_| {
-                transaction.execute(migrations::INSERT_COMPATIBLE, (number, compatible_from))
-            })
+            .execute(migrations::INSERT, (number, now.as_second(), compatible_from))
             .map_err(failed)?;
     }
     transaction.commit().map_err(failed)

@@ -9,14 +9,14 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     let folder = tempfile::tempdir().unwrap();
     let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let mut sqlite =
-        Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
+        Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     // The thread ends when its queue is closed. Nobody receives from the other one.
     sqlite.queues.as_mut().unwrap().writes = Some(mpsc::channel().0);
     sqlite.writer.take().unwrap().join().unwrap();
     let engine = CheckedEngine::new(Box::new(sqlite));
 
     let stopped = StoreError::Unavailable("the database thread has stopped".to_owned());
-    let write = sql("insert into migrations values (0, 0)", []);
+    let write = sql("insert into locks (name) values ('test')", []);
     assert_eq!(engine.write(write.into()).await.unwrap_err(), stopped);
     assert_eq!(engine.check().await, Err(stopped));
     assert_eq!(engine.metrics.failures(), 2);
@@ -27,7 +27,7 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
 fn a_statement_is_prepared_once() {
     let folder = tempfile::tempdir().unwrap();
     let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
-    let _sqlite = Sqlite::open(&path, SchemaPolicy::Migrate, cache, Timestamp::UNIX_EPOCH).unwrap();
+    let _sqlite = Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
         for lookup in ["one", "two", "three"] {
             assert!(run(&connection, &sql(SELECT_TOKEN, [lookup.into()])).unwrap().is_empty());

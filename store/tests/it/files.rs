@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::TestDatabase;
-use belfry_store::test_support::options;
+use belfry_store::test_support::{TestDatabase, options};
+use belfry_store::{Access, Options};
 use belfry_store::{Database, Store, StoreError, StoredRequest};
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ fn connect(database: &Database) -> rusqlite::Connection {
 async fn a_newer_sqlite_database_is_rejected() {
     let database = TestDatabase::sqlite();
     drop(open(&database).await.unwrap());
-    connect(&database.database).execute("insert into migrations values (999, 0)", []).unwrap();
+    connect(&database.database).execute("insert into migrations values (999, 0, 999)", []).unwrap();
 
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 
@@ -40,25 +40,42 @@ async fn a_newer_postgres_database_is_rejected() {
     let (client, connection) =
         tokio_postgres::connect(database.url().unwrap(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    client.batch_execute("insert into migrations values (999, 0)").await.unwrap();
+    client.batch_execute("insert into migrations values (999, 0, 999)").await.unwrap();
 
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
 }
 
-/// Development snapshots used the schema versions 1 to 3 for other tables.
+/// The table of migrations of a pre-release.
+const PRE_RELEASE: &str = "create table migrations (number bigint not null primary key, \
+                           applied_at bigint not null); insert into migrations values (11, 0)";
+
+async fn assert_pre_release_is_rejected(database: &Database) {
+    for access in [Access::ReadWrite, Access::Read] {
+        let options = Options { access, ..options() };
+        let opened = Store::open(database, &options, Timestamp::UNIX_EPOCH).await;
+        let Err(error) = opened else { panic!("the database was opened") };
+        assert!(matches!(error, StoreError::PreRelease { found: 11, .. }), "{error}");
+        let text = error.to_string();
+        let reason = "was created by a pre-release of belfry (schema version 11)";
+        assert!(text.contains(reason) && text.contains("start with a new one"), "{text}");
+    }
+}
+
 #[tokio::test]
-async fn a_database_of_a_development_snapshot_is_rejected() {
-    let database = TestDatabase::sqlite();
-    drop(open(&database).await.unwrap());
-    let snapshot = "delete from migrations; insert into migrations values (3, 0)";
-    connect(&database.database).execute_batch(snapshot).unwrap();
+async fn a_sqlite_database_of_a_pre_release_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(folder.path().join("belfry.db"));
+    connect(&database).execute_batch(PRE_RELEASE).unwrap();
+    assert_pre_release_is_rejected(&database).await;
+}
 
-    let Err(error) = open(&database).await else { panic!("the database was opened") };
-
-    let text = error.to_string();
-    assert!(text.contains("belfry.db") && text.contains("development snapshot"), "{text}");
+#[tokio::test]
+async fn a_postgres_database_of_a_pre_release_is_rejected() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    super::nodes::connect(&database).await.batch_execute(PRE_RELEASE).await.unwrap();
+    assert_pre_release_is_rejected(&database.database).await;
 }
 
 #[tokio::test]

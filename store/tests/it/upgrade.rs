@@ -2,21 +2,27 @@
 //!
 //! `statements/NNNN.jsonl` has the statements of the store at schema version NNNN, the one of the
 //! previous release, with their parameters and results: cases of the conformance list, recorded on
-//! SQLite. They must give the same results on the newest schema. CONTRIBUTING.md says how to record
-//! them at a release.
+//! SQLite. They must give the same results on the newest schema, as those of this release must on
+//! the schema of the next one, which is invented. CONTRIBUTING.md says how to record them at a
+//! release.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use belfry_store::{Database, RecordedBatch, RecordedStatement, Store, StoreError};
+use belfry_store::{
+    Access, Diagnosis, Migrations, Options, RecordedBatch, RecordedStatement,
+    SchemaPolicy, SchemaState, Store, StoreError,
+};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use belfry_store::test_support::{TestDatabase, connect, execute, newest, next_migration};
+use super::cases::{account_security, audit, codes, deletion, requests, retention, timed_rules};
+use belfry_store::test_support::{
+    TestDatabase, connect, execute, next_options, open_next, options,
+};
 
-/// The schema version of the previous release.
-const PREVIOUS: i64 = 7;
 /// The tables that recorded cases write to.
 const TABLES: [&str; 10] = [
     "accounts",
@@ -38,37 +44,69 @@ struct RecordedCase {
     batches: Vec<RecordedBatch>,
 }
 
-fn server_folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+/// The folder of recorded statements.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statements")
 }
 
-fn recorded_file(version: i64) -> PathBuf {
-    server_folder().join(format!("tests/it/store/statements/{version:04}.jsonl"))
+/// The schema version of the previous release; that of this one before the first release.
+fn previous() -> i64 {
+    let files = fs::read_dir(folder()).into_iter().flatten();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let versions: Vec<i64> = names.map(|name| name[..4].parse().unwrap()).collect();
+    assert!(versions.len() <= 1, "more than one release: {versions:?}");
+    versions.first().copied().unwrap_or_else(newest)
 }
 
-fn recorded_cases() -> Vec<RecordedCase> {
-    let text = fs::read_to_string(recorded_file(PREVIOUS)).unwrap();
+/// The newest schema version of this release.
+fn newest() -> i64 {
+    Migrations::default().0.last().unwrap().number
+}
+
+/// The recorded statements of the previous release; none before the first release.
+fn previous_cases() -> Vec<RecordedCase> {
+    let text = fs::read_to_string(folder().join(format!("{:04}.jsonl", previous())));
+    let text = text.unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Creates the schema of the previous release, as it did.
-async fn create_previous_schema(database: &TestDatabase) {
-    let engine = if database.url().is_some() { "postgres" } else { "sqlite" };
-    let folder = server_folder().join("migrations").join(engine);
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
-    files.sort();
-    let table = "create table migrations (number bigint not null primary key, applied_at bigint \
-                 not null)";
-    execute(database, table).await;
-    for file in files {
-        let number = file.file_name().unwrap().to_str().unwrap()[..4].parse::<i64>().unwrap();
-        if number <= PREVIOUS {
-            let migration = fs::read_to_string(file).unwrap();
-            let insert = format!("insert into migrations values ({number}, 0)");
-            execute(database, &format!("{migration};{insert}")).await;
-        }
+/// Records the statements of a case.
+async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> F) -> RecordedCase {
+    let database = TestDatabase::sqlite();
+    let store = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    store.record_statements(file.reopen().unwrap());
+    case(store).await;
+    let text = fs::read_to_string(file.path()).unwrap();
+    let batches = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    RecordedCase { case: name.to_owned(), batches }
+}
+
+/// The statements of some cases of this release.
+async fn own_cases() -> Vec<RecordedCase> {
+    macro_rules! record {
+        ($($area:ident::$case:ident),* $(,)?) => {
+            vec![$(record(stringify!($case), $area::$case).await),*]
+        };
     }
+    record![
+        codes::a_code_is_redeemed_once,
+        requests::a_request_is_consumed_once_and_only_by_its_browser,
+        audit::an_event_is_stored_with_every_change,
+        deletion::a_deleted_account_leaves_nothing_behind,
+        deletion::a_deleted_app_leaves_nothing_behind,
+        account_security::sessions_are_listed_with_their_browser_the_last_used_first,
+        retention::expired_requests_codes_and_sessions_are_deleted_within_minutes,
+        timed_rules::a_sweep_deletes_rules_that_ended_minutes_ago,
+    ]
+}
+
+/// Opens a database as the previous release.
+async fn open_previous(database: &TestDatabase) -> Store {
+    let Migrations(all) = Migrations::default();
+    let known = all.iter().filter(|migration| migration.number <= previous()).count();
+    let options = Options { migrations: Migrations(&all[..known]), ..options() };
+    Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
 }
 
 /// Runs the batches of a case in order, and compares their results with the recorded ones.
@@ -101,20 +139,26 @@ async fn clear(database: &TestDatabase) {
     execute(database, &delete.concat()).await;
 }
 
-/// The statements of the previous release run on a database that it created and this one migrated.
+/// The statements of the previous release run on a database that it created and this one migrated,
+/// and those of this one after the next one migrated it too.
 async fn previous_statements_run(database: TestDatabase) {
-    create_previous_schema(&database).await;
+    drop(open_previous(&database).await);
     let store = database.open().await;
-    let cases = recorded_cases();
+    for case in &previous_cases() {
+        clear(&database).await;
+        replay(&store, case).await.unwrap();
+    }
+    let store = open_next(&database).await;
+    let cases = own_cases().await;
     for case in &cases {
         clear(&database).await;
         replay(&store, case).await.unwrap();
     }
-    // Each table is written to, and by several statements.
+    // Each table is written to.
     let texts: BTreeSet<&str> = cases.iter().flat_map(statements).map(|one| &*one.sql).collect();
     for table in TABLES {
-        let uses = texts.iter().filter(|sql| sql.contains(&format!("insert into {table} ")));
-        assert!(uses.count() >= 1, "no statement inserts into {table}");
+        let insert = format!("insert into {table} ");
+        assert!(texts.iter().any(|sql| sql.contains(&insert)), "no statement inserts into {table}");
     }
 }
 
@@ -138,15 +182,15 @@ async fn statements_of_the_previous_release_run_on_the_new_schema_on_postgres() 
 
 /// Rows that the previous release wrote before and after the migration are read by this one.
 async fn rows_of_both_releases_are_read(database: TestDatabase) {
-    create_previous_schema(&database).await;
+    drop(open_previous(&database).await);
     let columns = "(id, name, email, password, created_at)";
     let insert = |id: i64, name: &str| {
         format!("insert into accounts {columns} values ({id}, '{name}', null, '-', 1)")
     };
     execute(&database, &insert(1, "before")).await;
-    let store = database.open().await;
+    let stores = [database.open().await, open_next(&database).await];
     execute(&database, &insert(2, "after")).await;
-    for name in ["before", "after"] {
+    for (store, name) in stores.iter().flat_map(|store| [(store, "before"), (store, "after")]) {
         let account = store.account_by_name(name).await.unwrap().unwrap();
         assert_eq!((account.name.as_str(), account.disabled_at), (name, None));
     }
@@ -165,26 +209,28 @@ async fn rows_of_the_previous_release_are_read_on_postgres() {
 
 /// This release runs beside a newer one, and starts again after it, if the newer one allows it.
 async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
-    let known = newest(&database).await;
+    let (known, next) = (newest(), newest() + 1);
     let running = database.open().await;
-    execute(&database, &next_migration(known)).await;
+    open_next(&database).await.ping().await.unwrap();
+    let cases = own_cases().await;
     for store in [running, database.open().await] {
-        for case in recorded_cases().iter().take(3) {
+        for case in cases.iter().take(3) {
             clear(&database).await;
             replay(&store, case).await.unwrap();
         }
         store.ping().await.unwrap();
     }
+    let diagnosis = Diagnosis::of(&database.database, &options()).await.unwrap();
+    assert_eq!(diagnosis.schema, SchemaState::Newer { found: next, known });
+
     let incompatible =
-        format!("update migration_compatibility set compatible_from = {}", known + 1);
-    execute(&database, &format!("{incompatible} where number = 1000")).await;
-    let options = belfry_store::test_support::options();
-    let opened = Store::open(&database.database, &options, jiff::Timestamp::UNIX_EPOCH).await;
+        format!("update migrations set compatible_from = {next} where number = {next}");
+    execute(&database, &incompatible).await;
+    let opened = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await;
     let Err(error) = opened else { panic!("an incompatible schema is accepted") };
-    assert!(matches!(error, StoreError::Newer { found: 1000, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { found, .. } if found == next), "{error}");
     let text = error.to_string();
-    let reason =
-        format!("{} has {known}, where {} is needed", env!("CARGO_PKG_VERSION"), known + 1);
+    let reason = format!("{} has {known}, where {next} is needed", env!("CARGO_PKG_VERSION"));
     assert!(text.contains(&reason) && text.contains("restore a backup"), "{text}");
 }
 
@@ -203,13 +249,13 @@ async fn a_newer_compatible_schema_is_accepted_on_postgres() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_that_must_wait_for_a_backup_does_not_block_other_nodes() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    create_previous_schema(&database).await;
+    drop(open_previous(&database).await);
     let url = database.url().unwrap().to_owned();
     let backup = connect(&url).await;
     backup.batch_execute("begin; select count(*) from accounts").await.unwrap();
 
     let (opened, mut migrated) = oneshot::channel();
-    tokio::spawn(async move { drop(opened.send(database.open().await)) });
+    tokio::spawn(async move { drop(opened.send(open_next(&database).await)) });
     let node = connect(&url).await;
     // Far longer than an attempt of the migration, and shorter than all its attempts.
     node.batch_execute("set statement_timeout = '20s'").await.unwrap();
@@ -263,24 +309,50 @@ async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
 async fn a_migrated_database_has_the_indexes_of_a_new_one() {
     let Some(new) = TestDatabase::postgres().await else { return };
     let Some(migrated) = TestDatabase::postgres().await else { return };
-    create_previous_schema(&migrated).await;
-    let nodes = [migrated.open(), migrated.open(), new.open()];
+    drop(open_previous(&migrated).await);
+    let nodes = [&migrated, &migrated, &new].map(open_next);
     drop(futures_util::future::join_all(nodes).await);
     let [new, migrated] = [&new, &migrated].map(|database| connect(database.url().unwrap()));
-    assert_eq!(indexes(&migrated.await).await, indexes(&new.await).await);
+    let new = indexes(&new.await).await;
+    assert!(new.contains("accounts_by_added") && new.contains("notes_by_text"), "{new:?}");
+    assert_eq!(indexes(&migrated.await).await, new);
 }
 
 /// The newest migration must let the previous release run.
-#[tokio::test]
-async fn the_newest_schema_is_compatible_with_the_previous_release() {
-    let database = TestDatabase::sqlite();
-    let number = newest(&database).await;
-    assert!(number >= PREVIOUS);
-    let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
-    let query = "select max(compatible_from) from migration_compatibility";
-    let compatible_from: i64 =
-        rusqlite::Connection::open(path).unwrap().query_row(query, [], |row| row.get(0)).unwrap();
-    assert!(compatible_from <= PREVIOUS, "the schema is compatible with {compatible_from} only");
+#[test]
+fn the_newest_schema_is_compatible_with_the_previous_release() {
+    let compatible_from = Migrations::default().0.last().unwrap().compatible_from;
+    assert!(compatible_from <= previous(), "the schema is compatible with {compatible_from} only");
+}
+
+/// A server of the older version may be using the database.
+async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
+    drop(database.open().await);
+    let (found, known) = (newest(), newest() + 1);
+    for (schema, access) in [
+        (SchemaPolicy::Require, Access::Read),
+        (SchemaPolicy::Require, Access::ReadWrite),
+        (SchemaPolicy::Create, Access::ReadWrite),
+    ] {
+        let options = Options { schema, access, ..next_options() };
+        let opened = Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await;
+        let Err(error) = opened else { panic!("an older schema is accepted") };
+        let problem = format!("it has schema version {found}, this belfry needs {known}");
+        assert!(error.to_string().contains(&problem), "{error}");
+        let diagnosis = Diagnosis::of(&database.database, &options).await.unwrap();
+        assert_eq!(diagnosis.schema, SchemaState::Older { found, known }, "{schema:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_do_not_migrate_an_older_database_on_sqlite() {
+    commands_do_not_migrate_an_older_database(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_do_not_migrate_an_older_database_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    commands_do_not_migrate_an_older_database(database).await;
 }
 
 /// Writes the statements of this release to `statements/`, from recordings of the conformance list
@@ -288,8 +360,8 @@ async fn the_newest_schema_is_compatible_with_the_previous_release() {
 #[tokio::test]
 #[ignore = "part of a release, see CONTRIBUTING.md"]
 async fn collect_recorded_statements() {
-    let folder = std::env::var_os("BELFRY_RECORD").expect("BELFRY_RECORD names a folder");
-    let mut cases: Vec<RecordedCase> = fs::read_dir(folder)
+    let recordings = std::env::var_os("BELFRY_RECORD").expect("BELFRY_RECORD names a folder");
+    let mut cases: Vec<RecordedCase> = fs::read_dir(recordings)
         .unwrap()
         .map(|file| {
             let path = file.unwrap().path();
@@ -313,7 +385,8 @@ async fn collect_recorded_statements() {
         known.extend(texts);
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
-    let number = newest(&TestDatabase::sqlite()).await;
-    fs::write(recorded_file(number), lines).unwrap();
+    let number = newest();
+    fs::create_dir_all(folder()).unwrap();
+    fs::write(folder().join(format!("{number:04}.jsonl")), lines).unwrap();
     println!("{} statements of schema version {number}", known.len());
 }

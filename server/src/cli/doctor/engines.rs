@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::clock::Clocks;
 use super::report::Report;
 use crate::config::Config;
-use crate::limits::{redis_servers, REDIS_PREFIX};
+use crate::limits::{REDIS_PREFIX, redis_servers};
 
 /// Maximum time of the diagnosis of an engine.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -28,7 +28,9 @@ async fn check_database(config: &Config, report: &mut Report, clocks: &mut Clock
     let diagnosis = match timeout(TIMEOUT, Diagnosis::of(&database, &config.store)).await {
         Ok(Ok(diagnosis)) => diagnosis,
         Ok(Err(error)) => {
-            let is_damaged = is_sqlite && !matches!(error, StoreError::Newer { .. });
+            let is_other_version =
+                matches!(error, StoreError::Newer { .. } | StoreError::PreRelease { .. });
+            let is_damaged = is_sqlite && !is_other_version;
             // Other errors say what to do.
             let fix = if is_damaged { "belfry restore, or move the file away" } else { "" };
             return report.fail("database", error.to_string(), fix);

@@ -7,7 +7,7 @@ use tokio::signal::unix::Signal;
 
 use super::service_manager;
 use crate::app::AppState;
-use crate::config::{Config, Overrides, is_reloaded, SettingDigests};
+use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
 
 /// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
 /// were logged at start.

@@ -96,7 +96,7 @@ async fn a_changed_row_is_rejected() {
         "alter table tokens drop column digest",
         "update backup set format = 0",
         "update backup set schema_version = 0",
-        "update backup set schema_version = 4",
+        "update backup set schema_version = -1",
     ]
     .into_iter()
     .enumerate()
@@ -134,7 +134,7 @@ async fn another_file_is_rejected() {
         error,
         format!("cannot read {}: No such file or directory (os error 2)", missing.display())
     );
-    let error = Backup::open(folder.path()).err().unwrap().to_string();
+    let error = Backup::open(folder.path(), &options()).err().unwrap().to_string();
     assert!(error.starts_with(&format!("cannot read {}", folder.path().display())), "{error}");
 }
 

@@ -124,7 +124,7 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     drop(store);
     let drop_rows = "delete from accounts; delete from audit_events";
     client.batch_execute(drop_rows).await.unwrap();
-    let backup = belfry_store::Backup::open(&file).unwrap();
+    let backup = belfry_store::Backup::open(&file, &options()).unwrap();
     let event = AuditEntry::of_command(now(), AuditKind::Restore);
     let tokens = belfry_store::ExistingTokens::Keep;
     belfry_store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)

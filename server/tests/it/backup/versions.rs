@@ -8,8 +8,12 @@ use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
 use super::rows::{fill, rows};
-use super::{back_up, restore};
+use super::{back_up, restore, try_restore_with};
 use crate::support::TestDatabase;
+use belfry_store::test_support::{next_options, open_next, options};
+
+/// The column that the next release adds to each table.
+const ADDED: &str = "\"added\":\"next\"";
 
 /// Writes the checksums that the rows and the manifest of a backup have now.
 fn seal(file: &Path) {
@@ -96,7 +100,7 @@ async fn the_format_is_as_defined() {
     let file = folder.path().join("backup");
     let written = back_up(&source, &file).await;
     change(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
-    assert_ne!(*Backup::open(&file).unwrap().manifest(), written);
+    assert_ne!(*Backup::open(&file, &options()).unwrap().manifest(), written);
     restore(&file, &target).await;
     assert!(rows(&target).await["accounts"].iter().any(|row| row.contains("\"name\":\"alice\"")));
 }
@@ -113,49 +117,53 @@ async fn a_backup_of_a_newer_version_is_rejected() {
         let file = folder.path().join(what);
         back_up(&source, &file).await;
         change(&file, sql);
-        let error = Backup::open(&file).err().unwrap();
+        let error = Backup::open(&file, &options()).err().unwrap();
         assert!(matches!(error, BackupError::Newer { found: 999, .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains(what) && text.contains("belfry 9.8.7"), "{text}");
     }
 }
 
-/// Turns a backup into one of schema version 4.
-const TO_VERSION_4: &str = "\
-    drop table audit_events; drop table reserved_names; \
-    create table old_accounts as select id, name, email, password, created_at, disabled_at \
-    from accounts; drop table accounts; alter table old_accounts rename to accounts; \
-    create table old_apps as select id, client_id, secret, name, website, redirect_uris, scopes, \
-    created_at, disabled_at from apps; drop table apps; alter table old_apps rename to apps; \
-    create table old_tokens as select lookup, digest, app_id, account_id, scopes, created_at, \
-    expires_at, revoked_at from tokens; drop table tokens; \
-    alter table old_tokens rename to tokens; \
-    create table old_sessions as select lookup, digest, account_id, created_at, seen_at, \
-    expires_at, lang from sessions; drop table sessions; \
-    alter table old_sessions rename to sessions; \
-    create table old_rulesets as select account_id, scope, version, document from rulesets; \
-    drop table rulesets; alter table old_rulesets rename to rulesets; \
-    update backup set schema_version = 4";
+/// Pre-releases had other tables.
+#[tokio::test]
+async fn a_backup_of_a_pre_release_is_rejected() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let folder = tempfile::tempdir().unwrap();
+    for version in [1, 4, 11] {
+        let file = folder.path().join(version.to_string());
+        back_up(&source, &file).await;
+        change(&file, &format!("update backup set schema_version = {version}"));
+        let error = Backup::open(&file, &options()).err().unwrap();
+        assert!(matches!(error, BackupError::PreRelease { found, .. } if found == version));
+        let text = error.to_string();
+        let reason =
+            format!("was written by a pre-release of belfry (0.1.0, schema version {version})");
+        assert!(text.contains(&reason) && text.contains("export what you need"), "{text}");
+    }
+}
 
+/// The next release restores the backups of this one.
 async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     back_up(&source, &file).await;
-    change(&file, TO_VERSION_4);
-    // An empty database of the newest version is no obstacle.
-    drop(target.open().await);
+    // An empty database of the newest version does not prevent it.
+    drop(open_next(&target).await);
 
-    restore(&file, &target).await;
+    let tokens = ExistingTokens::Keep;
+    try_restore_with(&next_options(), &file, &target.database, tokens).await.unwrap();
 
-    let (before, after) = (rows(&source).await, rows(&target).await);
-    assert_eq!(after["codes"], before["codes"]);
-    assert_eq!(after["rulesets"].len(), before["rulesets"].len());
-    assert_eq!(after["accounts"].len(), before["accounts"].len());
-    assert!(after["accounts"].iter().all(|row| row.contains("\"role\":\"user\"")));
-    assert_eq!(after["reserved_names"].len(), 0);
-    target.open().await.ping().await.unwrap();
+    let (before, mut after) = (rows(&source).await, rows(&target).await);
+    assert_eq!(after.remove("notes"), Some(Vec::new()));
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    for (table, rows) in after {
+        assert_eq!(rows.len(), before[&table].len(), "{table}");
+        assert!(rows.iter().all(|row| row.contains(ADDED)), "{table}: {rows:?}");
+    }
+    open_next(&target).await.ping().await.unwrap();
 }
 
 #[tokio::test]

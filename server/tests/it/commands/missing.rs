@@ -57,25 +57,3 @@ fn an_empty_file_is_not_turned_into_a_database() {
     assert!(message.contains("data/belfry.db: it does not exist or is empty"), "{message}");
     workspace.run(&["account", "add", "alice"]);
 }
-
-/// A server of the older version may be using the database.
-#[test]
-fn commands_do_not_migrate_an_older_database() {
-    let workspace = Workspace::sqlite();
-    workspace.run(&["account", "add", "alice"]);
-    let database = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
-    let version = || -> i64 {
-        let newest = "select max(number) from migrations";
-        database.query_row(newest, [], |row| row.get(0)).unwrap()
-    };
-    database.execute("delete from migrations where number = ?1", [version()]).unwrap();
-    let older = version();
-    let problem = format!("it has schema version {older}, this belfry needs {}", older + 1);
-    for arguments in
-        [&["account", "list"][..], &["account", "add", "bob"], &["token", "issue", "alice"]]
-    {
-        let message = workspace.fail(arguments);
-        assert!(message.contains(&problem), "{arguments:?}: {message}");
-        assert_eq!(version(), older, "{arguments:?}");
-    }
-}

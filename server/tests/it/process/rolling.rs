@@ -6,7 +6,7 @@ mod load;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::{execute, newest, next_migration};
+use belfry_store::test_support::open_next;
 use tempfile::TempDir;
 use test_engines::shared::engine_url;
 use test_engines::{EngineError, Proxy, free_port};
@@ -14,6 +14,7 @@ use test_engines::{EngineError, Proxy, free_port};
 use self::load::Load;
 use crate::support::process::belfry;
 use crate::support::{Process, TestDatabase, report_skipped};
+use belfry_store::test_support::open_next;
 
 const GUIDE: &str = include_str!("../../../../docs/operating.md");
 const NGINX: &str = include_str!("../../../../docs/examples/nginx.conf");
@@ -158,9 +159,6 @@ async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
 /// release serve requests and are restarted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_of_a_newer_release_fails_no_request() {
-    let migrate = async |database: &TestDatabase| {
-        let known = newest(database).await;
-        execute(database, &next_migration(known)).await;
-    };
+    let migrate = async |database: &TestDatabase| drop(open_next(database).await);
     assert_eq!(restart_all("2s", migrate).await, [""; 0]);
 }

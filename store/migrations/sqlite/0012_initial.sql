@@ -1,0 +1,174 @@
+-- The initial schema. Columns are text or bigint only, so that both engines run the same statements:
+-- times are whole seconds since the Unix epoch, documents are JSON with a version.
+--
+-- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
+-- only the SHA-256 digest of the random part is stored (base64url).
+
+-- A user account.
+create table accounts (
+    id               bigint not null primary key,
+    name             text   not null unique,
+    email            text   unique,
+    unverified_email text,                -- given at sign-up; not unique, not accepted at sign-in
+    password         text   not null,     -- Argon2id hash in PHC format
+    role             text   not null default 'user', -- 'user' or 'admin'
+    created_at       bigint not null,
+    signed_in_at     bigint,              -- last sign-in, in a browser or a Matrix client
+    disabled_at      bigint,
+    delete_at        bigint               -- when it is deleted, at the request of its owner
+);
+
+create index accounts_by_unverified_email on accounts (unverified_email)
+    where unverified_email is not null;
+create index accounts_admins on accounts (id) where role = 'admin';
+create index accounts_disabled on accounts (id) where disabled_at is not null;
+create index accounts_disabled_by_name on accounts (name) where disabled_at is not null;
+create index accounts_by_deletion on accounts (delete_at) where delete_at is not null;
+
+-- A registered app.
+create table apps (
+    id                    bigint not null primary key,
+    client_id             text   not null unique,
+    secret                text   not null, -- lookup key and digest of the client secret
+    previous_secret       text,            -- the client secret before the last rotation
+    previous_secret_until bigint,          -- when the previous secret is no longer accepted
+    name                  text   not null,
+    website               text,
+    redirect_uris         text   not null, -- JSON array
+    scopes                text   not null, -- separated by spaces
+    created_at            bigint not null,
+    last_used_at          bigint,          -- updated at most once an hour
+    used_at               bigint,          -- set when a sweep sees that a user authorized it, and by
+                                           -- commands that add an app which must stay
+    disabled_at           bigint
+);
+
+-- The apps that a sweep may delete, by the latest possible time of their last use.
+create index apps_by_use on apps (coalesce(last_used_at + 3600, created_at)) where used_at is null;
+
+-- An access token, issued to an app for an account, or to the app itself if account_id is null.
+-- Revoked tokens remain, so that their use can be reported as such.
+create table tokens (
+    lookup       text   not null primary key,
+    digest       text   not null,
+    app_id       bigint not null,
+    account_id   bigint,
+    scopes       text   not null,
+    binding      text,            -- JSON: that of its code, to ask again for another redirect URI
+    created_at   bigint not null,
+    last_used_at bigint,          -- updated at most once an hour
+    expires_at   bigint,
+    revoked_at   bigint
+) without rowid;
+
+create index tokens_of_app on tokens (app_id);
+
+-- The apps authorised by an account.
+create index tokens_of_account on tokens (account_id, app_id) where account_id is not null;
+
+-- The tokens of an app itself, by the latest possible time of their last use.
+create index tokens_of_app_by_use
+    on tokens (app_id, coalesce(last_used_at + 3600, created_at), lookup) where account_id is null;
+create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
+create index tokens_by_revocation on tokens (revoked_at) where revoked_at is not null;
+
+-- An authorization code: the grant, and the token it was redeemed for.
+create table codes (
+    lookup     text   not null primary key,
+    digest     text   not null,
+    app_id     bigint not null,
+    account_id bigint not null,
+    scopes     text   not null,
+    binding    text   not null, -- JSON: what the token request must match
+    expires_at bigint not null,
+    used_at    bigint,
+    token      text             -- lookup key of the token
+) without rowid;
+
+create index codes_by_expiry on codes (expires_at);
+
+-- A browser session of a signed-in account.
+create table sessions (
+    lookup     text   not null primary key,
+    digest     text   not null,
+    account_id bigint not null,
+    browser    text,            -- with operating system, as 'Firefox/Linux'; either may be empty
+    lang       text,            -- language chosen at sign-in
+    created_at bigint not null,
+    seen_at    bigint not null,
+    expires_at bigint not null
+) without rowid;
+
+create index sessions_of_account on sessions (account_id);
+create index sessions_by_expiry on sessions (expires_at);
+
+-- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
+-- An update must name the version it read (optimistic locking).
+create table rulesets (
+    account_id bigint not null,
+    scope      text   not null, -- 'global' or 'device/<profile_tag>'
+    version    bigint not null,
+    document   text   not null, -- JSON
+    expires_at bigint,          -- when its next timed rule ends, rounded up to a second
+    primary key (account_id, scope)
+) without rowid;
+
+create index rulesets_by_expiry on rulesets (expires_at, account_id, scope)
+    where expires_at is not null;
+
+-- An authorization request that waits for sign-in and consent. The browser only gets its handle,
+-- and the request is bound to the cookie of the browser (lookup key and digest). After sign-in or
+-- sign-out the previous cookie is in came_from, so that a double submit of the form still finds the
+-- request.
+create table requests (
+    lookup     text   not null primary key,
+    digest     text   not null,
+    app_id     bigint not null,
+    account_id bigint,          -- account that signed in for it
+    browser    text   not null,
+    came_from  text,
+    parameters text   not null, -- JSON
+    expires_at bigint not null
+) without rowid;
+
+create index requests_by_expiry on requests (expires_at);
+
+-- The audit trail. An event is written in the transaction of the change that it records. Events
+-- that anyone can cause without limit are counted: one row for each hour and subject.
+create table audit_events (
+    id         text   not null primary key, -- hexadecimal, ordered by time
+    at         bigint not null,             -- of the first event, if count is above 1
+    last_at    bigint not null,
+    kind       text   not null,
+    outcome    text   not null,
+    origin     text   not null,
+    address    text,                        -- of the client, as far as the settings allow
+    request_id text,
+    detail     text,
+    account_id bigint,
+    app_id     bigint,
+    count      bigint not null
+) without rowid;
+
+create index audit_events_by_time on audit_events (at);
+
+-- Deleted with their app, if no user authorized it.
+create index registrations_of_app on audit_events (app_id) where kind = 'app_register';
+
+-- Names of deleted accounts, which nobody can sign up with.
+create table reserved_names (
+    name        text   not null primary key,
+    reserved_at bigint not null
+);
+
+-- The last sweep of all nodes, in the only row, and when the clock is trusted again.
+create table sweeps (
+    id           bigint not null primary key,
+    swept_at     bigint not null,
+    trusted_from bigint not null
+);
+
+-- Rows that transactions lock so that they run one after the other. A missing row is inserted.
+create table locks (
+    name text not null primary key
+);

@@ -1,0 +1,41 @@
+//! An invented next release: the migrations of this one, and one that adds a column to each table, a
+//! table and indexes.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+
+use super::{TestDatabase, options};
+use crate::{Migration, Migrations, Options, Store};
+
+static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
+    let Migrations(known) = Migrations::default();
+    let newest = known.last().unwrap();
+    let mut next = String::new();
+    for table in known.iter().flat_map(|migration| tables(migration.sqlite)) {
+        next += &format!("alter table {table} add column added text not null default 'next';");
+    }
+    next += "create table notes (id bigint not null primary key, text text not null);";
+    next += "create index notes_by_text on notes (text);";
+    next += "create index accounts_by_added on accounts (added) where disabled_at is null;";
+    let next: &'static str = next.leak();
+    let (number, compatible_from) = (newest.number + 1, newest.number);
+    let next = Migration { number, compatible_from, sqlite: next, postgres: next };
+    [known, &[next]].concat()
+});
+
+/// The tables that a migration creates.
+fn tables(sql: &str) -> impl Iterator<Item = &str> {
+    let names = sql.lines().filter_map(|line| line.strip_prefix("create table "));
+    names.filter_map(|line| line.split(' ').next())
+}
+
+/// The options of the next release.
+pub fn next_options() -> Options {
+    Options { migrations: Migrations(&MIGRATIONS), ..options() }
+}
+
+/// Opens a database as the next release, which migrates it.
+pub async fn open_next(database: &TestDatabase) -> Store {
+    Store::open(&database.database, &next_options(), Timestamp::UNIX_EPOCH).await.unwrap()
+}
