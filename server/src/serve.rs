@@ -4,7 +4,9 @@ mod activity;
 mod connection;
 mod file_limit;
 mod listeners;
+mod request_body;
 mod slots;
+mod stream;
 
 use std::future::Future;
 use std::io;

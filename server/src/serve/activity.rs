@@ -4,14 +4,12 @@
 //! its next request, so idle connections would get the short timeout of slow request heads. For
 //! HTTP/2, hyper has no idle timeout.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
-use tokio_util::io::{InspectReader, InspectWriter};
 
 /// The number of requests in a row that rate limits reject before the connection is closed.
 const MAX_REJECTIONS: u32 = 10;
@@ -25,6 +23,8 @@ pub(super) struct Activity {
     state: Mutex<State>,
     /// The requests in a row that were rejected by rate limits.
     rejections: AtomicU32,
+    /// Whether the body of the last request of HTTP/1 was not read to its end.
+    has_unread_body: AtomicBool,
     /// Notified when the connection is to be closed after the requests in flight.
     close: Notify,
 }
@@ -77,7 +77,12 @@ impl Activity {
             is_used: false,
             rejected_since: now,
         };
-        Self { state: Mutex::new(state), rejections: AtomicU32::new(0), close: Notify::new() }
+        Self {
+            state: Mutex::new(state),
+            rejections: AtomicU32::new(0),
+            has_unread_body: AtomicBool::new(false),
+            close: Notify::new(),
+        }
     }
 
     /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
@@ -157,17 +162,16 @@ impl Activity {
         state.requests == 0 && state.protocol == Protocol::Http2
     }
 
-    /// Wraps a stream so that its reads and writes are recorded.
-    pub(super) fn record_stream<S: AsyncRead + AsyncWrite>(
-        self: &Arc<Self>,
-        stream: S,
-    ) -> impl AsyncRead + AsyncWrite + use<S> {
-        let (reading, writing) = (Arc::clone(self), Arc::clone(self));
-        let stream = InspectWriter::new(stream, move |_: &[u8]| writing.record_write());
-        InspectReader::new(stream, move |bytes: &[u8]| reading.record_read(bytes))
+    /// Records that the body of the last request was not read to its end.
+    pub(super) fn record_unread_body(&self) {
+        self.has_unread_body.store(true, Ordering::Relaxed);
     }
 
-    fn record_read(&self, bytes: &[u8]) {
+    pub(super) fn has_unread_body(&self) -> bool {
+        self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
         if let Protocol::Unknown(received) = state.protocol {
             let expected = &PREFACE[received..];
@@ -187,7 +191,7 @@ impl Activity {
     }
 
     /// Restarts the timeout, because a client may read a long response slowly.
-    fn record_write(&self) {
+    pub(super) fn record_write(&self) {
         let mut state = self.lock();
         if state.protocol == Protocol::Http1 {
             state.since = Instant::now();

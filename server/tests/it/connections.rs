@@ -4,6 +4,7 @@ mod bodies;
 mod slots;
 mod stopping;
 mod tls;
+mod unread_bodies;
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -14,6 +14,7 @@ use super::*;
 use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
+use crate::http::extract::body::FullBody;
 use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
 
 /// The state of a service with default settings and an empty database in this folder.
@@ -27,7 +28,8 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
 }
 
-/// A service with routes for tests: one panics, one is slow, one has a guard.
+/// A service with routes for tests: one panics, one is slow, one has a guard, one reads a
+/// body.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
     let slowly = async || {
@@ -44,6 +46,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
         .route("/_matrix/register", post(registers));
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route("/slow", get(slowly))
+        .route("/body", post(async |FullBody(_): FullBody| "read"))
         .route("/well", get(async || "well"));
     HttpService { routes: Arc::new(Routes::join(vec![matrix, plain], DEFAULT_AREA, &state)), state }
 }

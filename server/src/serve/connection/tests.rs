@@ -1,0 +1,209 @@
+//! Tests of single connections, with a paused clock.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::*;
+use crate::config;
+use crate::http::test_service;
+use crate::tls::Tls;
+
+const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// The head of a request whose response does not depend on its body.
+const WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+
+/// The peer of a connection that is served, and the server around it. The clock is paused.
+struct Peered {
+    peer: DuplexStream,
+    stop: watch::Sender<()>,
+    service: HttpService,
+    serving: JoinHandle<()>,
+    _folder: tempfile::TempDir,
+}
+
+async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<()>) -> Connection {
+    let http = config::Http::default();
+    Connection {
+        builder: Arc::new(crate::serve::builder(http)),
+        service: test_service(folder.path()).await,
+        peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+        stop: stop.subscribe(),
+        is_health_only: false,
+        idle_timeout: http.idle_timeout,
+    }
+}
+
+impl Peered {
+    async fn start() -> Self {
+        let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(()));
+        let connection = connection(&folder, &stop).await;
+        let service = connection.service.clone();
+        tokio::time::pause();
+        let (peer, stream) = duplex(64 * 1024);
+        let serving = tokio::spawn(connection.serve(stream));
+        Self { peer, stop, service, serving, _folder: folder }
+    }
+
+    /// Sends a request and returns the first bytes of the response, which are all of it.
+    async fn request(&mut self) -> String {
+        self.peer.write_all(REQUEST).await.unwrap();
+        let mut response = [0; 4096];
+        let length = self.peer.read(&mut response).await.unwrap();
+        String::from_utf8_lossy(&response[..length]).into_owned()
+    }
+
+    fn stop(&self) {
+        self.service.state().begin_shutdown();
+        self.stop.send_replace(());
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
+    for is_used in [true, false] {
+        let mut peered = Peered::start().await;
+        if is_used {
+            let response = peered.request().await;
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+            assert!(!response.contains("connection: close\r\n"), "{response}");
+        }
+        peered.stop();
+        sleep(REQUEST_GRACE.saturating_sub(Duration::from_millis(5))).await;
+        let response = peered.request().await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        assert!(response.contains("connection: close\r\n"), "{response}");
+        peered.serving.await.unwrap();
+        tokio::time::resume();
+    }
+}
+
+/// The frames that the server sends until it closes the connection.
+async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
+    let mut received = Vec::new();
+    peer.read_to_end(&mut received).await.unwrap();
+    let (mut types, mut rest) = (Vec::new(), &received[..]);
+    while let Some((head, after)) = rest.split_at_checked(9) {
+        types.push(head[3]);
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        rest = &after[after.len().min(usize::try_from(length).unwrap())..];
+    }
+    types
+}
+
+#[tokio::test]
+async fn a_slow_request_head_is_cut_off_whether_it_is_the_first_or_the_second() {
+    for is_used in [true, false] {
+        let mut peered = Peered::start().await;
+        if is_used {
+            peered.request().await;
+        }
+        let start = Instant::now();
+        peered.peer.write_all(b"GET /well HTTP/1.1\r\nHost: a\r\nX-Slow: ").await.unwrap();
+        assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+        let elapsed = start.elapsed();
+        assert!((HEADER_TIMEOUT..=HEADER_TIMEOUT * 2).contains(&elapsed), "{elapsed:?}");
+        tokio::time::resume();
+    }
+}
+
+#[tokio::test]
+async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
+    let mut peered = Peered::start().await;
+    let mut limits = config::Config::default();
+    limits.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+    let state = peered.service.state();
+    state.limits.replace(&limits, &state.metrics.limits);
+    let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+    for stream_id in (1..30_u8).step_by(2) {
+        // HEADERS: GET / over http, from HPACK's static table.
+        frames.extend([0, 0, 3, 1, 5, 0, 0, 0, stream_id, 0x82, 0x86, 0x84]);
+    }
+    let start = Instant::now();
+    peered.peer.write_all(&frames).await.unwrap();
+    let types = read_frame_types(&mut peered.peer).await;
+    let elapsed = start.elapsed();
+    assert!(elapsed < config::Http::default().idle_timeout, "{elapsed:?}");
+    let (headers, goaway) = (1, 7);
+    assert_eq!(types.iter().filter(|kind| **kind == headers).count(), 15, "{types:?}");
+    assert!(types.contains(&goaway), "{types:?}");
+}
+
+/// The beginning of a `ClientHello`, which announces more bytes.
+const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+
+#[tokio::test]
+async fn an_unfinished_handshake_is_cut_off() {
+    for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = connection(&folder, &watch::Sender::new(())).await;
+        let [certificate, key] =
+            ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+        let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        std::fs::write(&certificate, pair.cert.pem()).unwrap();
+        std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+        let tls = Tls::load(config::TlsSettings { certificate, key }).unwrap();
+        tokio::time::pause();
+        let (mut peer, stream) = duplex(64 * 1024);
+        peer.write_all(bytes).await.unwrap();
+        let start = Instant::now();
+        assert!(connection.handshake(stream, &tls.acceptor()).await.is_none(), "{bytes:?}");
+        let elapsed = start.elapsed();
+        assert!(elapsed.as_secs() == HANDSHAKE_TIMEOUT.as_secs(), "{bytes:?}: {elapsed:?}");
+        tokio::time::resume();
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_shortly_after_the_stop() {
+    for is_used in [true, false] {
+        let mut peered = Peered::start().await;
+        if is_used {
+            peered.request().await;
+        }
+        let start = Instant::now();
+        peered.stop();
+        peered.serving.await.unwrap();
+        // Timers have a granularity of a millisecond.
+        let late = start.elapsed().checked_sub(REQUEST_GRACE);
+        assert!(late.is_some_and(|late| late < Duration::from_millis(5)), "{late:?}");
+        assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+        tokio::time::resume();
+    }
+}
+
+#[tokio::test]
+async fn a_slow_body_that_was_not_needed_has_a_second_and_a_few_more_to_close() {
+    let mut peered = Peered::start().await;
+    let start = Instant::now();
+    peered.peer.write_all(WITH_BODY).await.unwrap();
+    let mut response = vec![0; 4096];
+    let length = peered.peer.read(&mut response).await.unwrap();
+    let response = String::from_utf8_lossy(&response[..length]);
+    assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
+    assert!(response.contains("connection: close\r\n"), "{response}");
+    assert_eq!(start.elapsed().as_secs(), 1);
+    // Sending on does not extend the time.
+    while peered.peer.write_all(b"a").await.is_ok() {
+        sleep(Duration::from_millis(100)).await;
+    }
+    peered.serving.await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), CLOSE_TIMEOUT.as_secs() + 1);
+}
+
+#[tokio::test]
+async fn a_body_that_timed_out_gets_no_more_time() {
+    let mut peered = Peered::start().await;
+    let start = Instant::now();
+    let head = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+    peered.peer.write_all(head).await.unwrap();
+    let mut response = vec![0; 4096];
+    let length = peered.peer.read(&mut response).await.unwrap();
+    let response = String::from_utf8_lossy(&response[..length]);
+    assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+    assert!(response.contains("connection: close\r\n"), "{response}");
+    assert_eq!(start.elapsed().as_secs(), config::Http::default().body_timeout.as_secs());
+}

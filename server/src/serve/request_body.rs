@@ -1,0 +1,91 @@
+//! Request bodies of HTTP/1.1, of which the rest is discarded if the handler did not read it.
+//!
+//! hyper closes a connection whose request body was not read, without announcing it, and clients
+//! often send head and body in two packets. Without this, the next request of a client would fail
+//! after a response that was decided by the head alone.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::{Request, Version, header};
+use tokio::time::timeout;
+
+/// The maximum number of bytes that are discarded to keep a connection open.
+const MAX_DISCARDED: usize = 64 * 1024;
+/// The maximum time to wait for them.
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The body of a request, shared by its handler and its connection.
+#[derive(Clone)]
+pub(super) struct RequestBody(Arc<Mutex<State>>);
+
+struct State {
+    body: Incoming,
+    /// Whether the client sends the body without waiting for `100 Continue`, which hyper sends when
+    /// the body is polled.
+    is_arriving: bool,
+}
+
+impl RequestBody {
+    /// Shares the body of a request. `None` without a body, and for HTTP/2, where a stream ends
+    /// without its connection.
+    pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
+        if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
+            return (request.map(Body::new), None);
+        }
+        let is_arriving = !request.headers().contains_key(header::EXPECT);
+        let (parts, body) = request.into_parts();
+        let shared = Self(Arc::new(Mutex::new(State { body, is_arriving })));
+        (Request::from_parts(parts, Body::new(shared.clone())), Some(shared))
+    }
+
+    /// Discards the part that has not been read, if it is small and arrives soon. Returns whether
+    /// the body has ended.
+    pub(super) async fn discard_rest(self) -> bool {
+        let is_small = self.size_hint().lower() <= MAX_DISCARDED as u64;
+        if !is_small || !self.lock().is_arriving {
+            return false;
+        }
+        let mut rest = Limited::new(self, MAX_DISCARDED);
+        let discard = async {
+            while let Some(frame) = rest.frame().await {
+                if frame.is_err() {
+                    return false;
+                }
+            }
+            true
+        };
+        timeout(DISCARD_TIMEOUT, discard).await.unwrap_or(false)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut state = self.lock();
+        state.is_arriving = true;
+        Pin::new(&mut state.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.lock().body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.lock().body.size_hint()
+    }
+}

@@ -1,0 +1,94 @@
+//! The stream of a connection, whose reads and writes are recorded as its activity.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+use super::activity::Activity;
+
+/// Maximum time for the peer to read the last response when a connection is closed.
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A stream with its activity.
+pub(super) struct RecordedStream<S> {
+    stream: S,
+    activity: Arc<Activity>,
+    /// Ends the time in which the rest of a request body is discarded.
+    closing: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> RecordedStream<S> {
+    pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
+        Self { stream, activity, closing: None }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for RecordedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        self.activity.record_read(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        self.activity.record_write();
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        self.activity.record_write();
+        Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    /// After a request body that was not read, the connection stays half open for a while: closing
+    /// a socket with unread bytes resets it, which can destroy the response before it is read.
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { stream, activity, closing } = self.get_mut();
+        if closing.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+            if !activity.has_unread_body() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let closing = closing.get_or_insert_with(|| Box::pin(sleep(CLOSE_TIMEOUT)));
+        let mut discarded = [0; 8 * 1024];
+        while closing.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut discarded);
+            ready!(Pin::new(&mut *stream).poll_read(context, &mut buffer))?;
+            if buffer.filled().is_empty() {
+                break;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,144 @@
+//! Responses that are decided before the body of the request has arrived.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{DEADLINE, Server, read_until_closed};
+use crate::support::service::config;
+
+const RULE: &str = "/_matrix/client/v3/pushrules/global/room/a";
+const NEXT: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// Reads one response, which has a length, and returns its head.
+async fn read_response(stream: &mut TcpStream) -> String {
+    let reading = async {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("a response"));
+        }
+        let head = String::from_utf8(head).unwrap();
+        let length = head.split_once("content-length: ").expect("a length").1;
+        let length = length.split_once("\r\n").unwrap().0.parse().unwrap();
+        stream.read_exact(&mut vec![0; length]).await.expect("the whole response");
+        head
+    };
+    timeout(DEADLINE, reading).await.expect("a response in time")
+}
+
+/// The requests that are rejected by their head, with their status.
+async fn rejected(server: &Server) -> [(u16, String); 5] {
+    let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
+    let allowed = server.service.user("alice").await.token().to_owned();
+    let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
+    [
+        (401, format!("PUT {RULE} HTTP/1.1\r\n")),
+        (403, put(&token)),
+        (404, "PUT /nothing HTTP/1.1\r\n".to_owned()),
+        (405, "PUT /healthz HTTP/1.1\r\n".to_owned()),
+        (413, put(&allowed)),
+    ]
+}
+
+/// A server that accepts rules up to 1,000 bytes.
+async fn server() -> Server {
+    Server::with(config(|config| config.rules.max_body_bytes = 1000)).await
+}
+
+/// The time until a packet that was sent has arrived, with a large margin.
+async fn packet() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &str, body: &[u8]) {
+    stream.write_all(head.as_bytes()).await.unwrap();
+    packet().await;
+    stream.write_all(body).await.unwrap();
+    let response = read_response(stream).await;
+    assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+    assert!(!response.contains("connection: close"), "{response}");
+    stream.write_all(NEXT).await.unwrap();
+    let response = read_response(stream).await;
+    assert!(response.starts_with("HTTP/1.1 200 "), "after {status}: {response}");
+}
+
+#[tokio::test]
+async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
+    let server = server().await;
+    let mut stream = server.connect().await;
+    for (status, head) in rejected(&server).await {
+        let with_length = format!("{head}Host: a\r\nContent-Length: 2000\r\n\r\n");
+        assert_usable_afterwards(&mut stream, status, &with_length, &[b'a'; 2000]).await;
+        let chunked = format!("{head}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let body = format!("7d0\r\n{}\r\n0\r\n\r\n", "a".repeat(2000));
+        assert_usable_afterwards(&mut stream, status, &chunked, body.as_bytes()).await;
+    }
+    drop(stream);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
+    let server = Server::with(config(|config| {
+        config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+    }))
+    .await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 404 "));
+    let head = format!("PUT {RULE} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+    assert_usable_afterwards(&mut stream, 429, &head, b"body").await;
+    drop(stream);
+    server.stop().await;
+}
+
+/// A client that sends its whole body before it reads still gets the response.
+#[tokio::test]
+async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_response() {
+    let server = server().await;
+    for (status, head) in rejected(&server).await {
+        // More than fits into the buffers of both sockets.
+        let size = 32 * 1024 * 1024;
+        let mut stream = server.connect().await;
+        let head = format!("{head}Host: a\r\nContent-Length: {size}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b'a'; size]).await.expect("no reset");
+        let response = read_response(&mut stream).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        assert!(response.contains("connection: close\r\n"), "{response}");
+        assert_eq!(stream.read(&mut [0]).await.expect("no reset"), 0, "{status}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_100_continue_is_not_invited_to_send_a_rejected_body() {
+    let server = server().await;
+    for (status, head) in rejected(&server).await {
+        let head = format!("{head}Host: a\r\nContent-Length: 2000\r\nExpect: 100-continue\r\n\r\n");
+        let mut stream = server.connect().await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let response = read_until_closed(&mut stream).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+        assert!(response.contains("connection: close\r\n"), "{response}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_whose_unneeded_body_does_not_arrive_keeps_its_slot() {
+    let server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let mut slow = server.connect().await;
+    slow.write_all(b"PUT /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+    let response = read_response(&mut slow).await;
+    assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
+    assert!(response.contains("connection: close\r\n"), "{response}");
+    let mut other = server.connect().await;
+    other.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let response = read_response(&mut other).await;
+    assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+    drop((slow, other));
+    server.stop().await;
+}
