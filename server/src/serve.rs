@@ -5,6 +5,7 @@ mod connection;
 mod file_limit;
 mod listeners;
 mod request_body;
+mod response_body;
 mod slots;
 mod stream;
 
@@ -134,6 +135,8 @@ fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(250)
+        // The part of a response that h2 holds, whose progress is not recorded.
+        .max_send_buf_size(64 * 1024)
         .max_header_list_size(u32::try_from(http.max_header_bytes).unwrap_or(u32::MAX))
         .keep_alive_interval(HEADER_TIMEOUT)
         .keep_alive_timeout(HEADER_TIMEOUT);

@@ -35,7 +35,7 @@ struct State {
     requests: usize,
     /// Whether a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
     is_reading_head: bool,
-    /// The time of the last change of the two fields above, or of the last write in HTTP/1.
+    /// The time of the last change of the two fields above, or of the last progress of a response.
     since: Instant,
     protocol: Protocol,
     /// Whether a request has been received.
@@ -50,7 +50,7 @@ enum Protocol {
     Unknown(usize),
     Http1,
     /// Some frames belong to no request (pings, window updates), so reads and writes do not
-    /// indicate requests.
+    /// indicate requests. `response_body` records the progress of large responses.
     Http2,
 }
 
@@ -156,10 +156,11 @@ impl Activity {
         self.lock().protocol == Protocol::Http2
     }
 
-    /// Whether this is HTTP/2 without a request in flight.
-    pub(super) fn is_idle_http2(&self) -> bool {
+    /// Whether this is HTTP/2 without a request in flight or progress of a response for this time.
+    pub(super) fn is_idle_http2(&self, time: Duration) -> bool {
         let state = self.lock();
-        state.requests == 0 && state.protocol == Protocol::Http2
+        let is_idle = state.requests == 0 && state.since.elapsed() >= time;
+        is_idle && state.protocol == Protocol::Http2
     }
 
     /// Records that the body of the last request was not read to its end.
@@ -190,12 +191,16 @@ impl Activity {
         }
     }
 
-    /// Restarts the timeout, because a client may read a long response slowly.
+    /// Records a write of HTTP/1, which is part of a response.
     pub(super) fn record_write(&self) {
-        let mut state = self.lock();
-        if state.protocol == Protocol::Http1 {
-            state.since = Instant::now();
+        if self.lock().protocol == Protocol::Http1 {
+            self.restart_timeout();
         }
+    }
+
+    /// Restarts the timeout, because a client may read a long response slowly.
+    pub(super) fn restart_timeout(&self) {
+        self.lock().since = Instant::now();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -341,9 +346,9 @@ mod tests {
         activity.record_read(PREFACE);
         let (first, second) = (activity.begin_request(), activity.begin_request());
         drop(first);
-        assert!(!activity.is_idle_http2());
+        assert!(!activity.is_idle_http2(Duration::ZERO));
         drop(second);
-        assert!(activity.is_idle_http2());
+        assert!(activity.is_idle_http2(Duration::ZERO));
     }
 
     #[test]

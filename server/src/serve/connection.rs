@@ -23,6 +23,7 @@ use tokio_rustls::server::TlsStream;
 use super::activity::{Activity, Timeout};
 use super::request_body::RequestBody;
 use super::stream::{RecordedStream, CLOSE_TIMEOUT};
+use super::response_body;
 use crate::http::{HttpService, Peer};
 
 /// Maximum time of a TLS handshake.
@@ -142,6 +143,9 @@ impl Connection {
                 } else if is_stopping {
                     activity.close();
                 }
+                if version == Version::HTTP_2 {
+                    response = response_body::record_progress(response, activity);
+                }
                 Ok::<_, std::convert::Infallible>(response)
             }
         });
@@ -180,7 +184,7 @@ impl Connection {
                 // An HTTP/2 connection ends when the peer acknowledges the shutdown, which an
                 // unresponsive peer never does.
                 while timeout(CLOSE_TIMEOUT, serving.as_mut()).await.is_err() {
-                    if activity.is_idle_http2() {
+                    if activity.is_idle_http2(CLOSE_TIMEOUT) {
                         break;
                     }
                 }

@@ -28,8 +28,11 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
 }
 
+/// The size of the response to `/large`.
+pub(crate) const LARGE: usize = 200_000;
+
 /// A service with routes for tests: one panics, one is slow, one has a guard, one reads a
-/// body.
+/// body, one is large.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
     let slowly = async || {
@@ -47,6 +50,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route("/slow", get(slowly))
         .route("/body", post(async |FullBody(_): FullBody| "read"))
+        .route("/large", get(async || vec![b'a'; LARGE]))
         .route("/well", get(async || "well"));
     HttpService { routes: Arc::new(Routes::join(vec![matrix, plain], DEFAULT_AREA, &state)), state }
 }

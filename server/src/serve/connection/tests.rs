@@ -1,5 +1,6 @@
 //! Tests of single connections, with a paused clock.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -8,7 +9,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config;
-use crate::http::test_service;
+use crate::http::{test_service, LARGE};
 use crate::tls::Tls;
 
 const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -206,4 +207,99 @@ async fn a_body_that_timed_out_gets_no_more_time() {
     assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
     assert!(response.contains("connection: close\r\n"), "{response}");
     assert_eq!(start.elapsed().as_secs(), config::Http::default().body_timeout.as_secs());
+}
+
+/// A peer that speaks HTTP/2.
+struct Http2Peer(Peered);
+
+/// Types and flags of frames (RFC 9113 section 6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const WINDOW_UPDATE: u8 = 8;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+impl Http2Peer {
+    /// Requests a large response, with the default window of 65,535 bytes.
+    async fn start() -> Self {
+        let mut peer = Self(Peered::start().await);
+        peer.0.peer.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+        peer.send(SETTINGS, 0, 0, b"").await.unwrap();
+        // GET and http from the static table of HPACK, and the path as a literal.
+        let headers = b"\x82\x86\x04\x06/large";
+        peer.send(HEADERS, END_STREAM | END_HEADERS, 1, headers).await.unwrap();
+        peer
+    }
+
+    async fn send(&mut self, kind: u8, flags: u8, stream: u8, payload: &[u8]) -> io::Result<()> {
+        let head = [0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
+        self.0.peer.write_all(&[&head, payload].concat()).await
+    }
+
+    /// Receives the frames that the server sends now. Returns the size of the data, and whether the
+    /// response has ended.
+    async fn receive(&mut self) -> io::Result<(usize, bool)> {
+        let (mut size, mut has_ended) = (0, false);
+        let mut head = [0; 9];
+        while let Ok(read) =
+            timeout(Duration::from_secs(1), self.0.peer.read_exact(&mut head)).await
+        {
+            read?;
+            let length =
+                usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+            self.0.peer.read_exact(&mut vec![0; length]).await?;
+            if head[3] == DATA {
+                size += length;
+                has_ended = head[4] & END_STREAM != 0;
+            }
+        }
+        Ok((size, has_ended))
+    }
+}
+
+#[tokio::test]
+async fn a_large_http2_response_may_be_read_slowly() {
+    let mut peer = Http2Peer::start().await;
+    let (start, mut received) = (Instant::now(), 0);
+    loop {
+        let (size, has_ended) = peer.receive().await.expect("the whole response");
+        received += size;
+        if has_ended {
+            break;
+        }
+        sleep(Duration::from_secs(40)).await;
+        for stream in [0, 1] {
+            peer.send(WINDOW_UPDATE, 0, stream, &16_384_u32.to_be_bytes()).await.unwrap();
+        }
+    }
+    assert_eq!(received, LARGE);
+    assert!(start.elapsed() > config::Http::default().idle_timeout * 3);
+}
+
+#[tokio::test]
+async fn an_http2_response_that_is_not_read_is_given_up_although_the_peer_sends_pings() {
+    let mut peer = Http2Peer::start().await;
+    let start = Instant::now();
+    while peer.receive().await.is_ok() && peer.send(PING, 0, 0, &[0; 8]).await.is_ok() {
+        sleep(Duration::from_secs(5)).await;
+    }
+    assert!(start.elapsed() < config::Http::default().idle_timeout * 2);
+}
+
+#[tokio::test]
+async fn a_stopping_server_finishes_http2_responses_that_make_progress() {
+    let mut peer = Http2Peer::start().await;
+    let (mut received, mut has_ended) = peer.receive().await.unwrap();
+    peer.0.stop();
+    while !has_ended {
+        sleep(Duration::from_secs(2)).await;
+        for stream in [0, 1] {
+            peer.send(WINDOW_UPDATE, 0, stream, &16_384_u32.to_be_bytes()).await.unwrap();
+        }
+        let (size, is_last) = peer.receive().await.expect("the whole response");
+        (received, has_ended) = (received + size, is_last);
+    }
+    assert_eq!(received, LARGE);
 }

@@ -1,0 +1,73 @@
+//! Large responses of HTTP/2, in pieces whose progress is recorded as activity of the connection.
+//!
+//! h2 takes over a whole body at once and sends it as the windows of the peer allow. Without the
+//! pieces, a connection whose peer reads slowly would look like one without activity.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
+
+use super::activity::Activity;
+
+/// The size of a piece, which is that of a frame (RFC 9113 section 4.2).
+const PIECE_BYTES: usize = 16 * 1024;
+
+/// A body that is taken over in pieces.
+struct ResponseBody {
+    body: Body,
+    /// The part of the current frame that has not been taken over.
+    rest: Bytes,
+    activity: Arc<Activity>,
+}
+
+/// Records the progress of a response, if it is large.
+pub(super) fn record_progress(response: Response, activity: &Arc<Activity>) -> Response {
+    if response.body().size_hint().upper().is_some_and(|size| size <= PIECE_BYTES as u64) {
+        return response;
+    }
+    let activity = Arc::clone(activity);
+    response.map(|body| Body::new(ResponseBody { body, rest: Bytes::new(), activity }))
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        // hyper polls only if the peer has room for more.
+        self.activity.restart_timeout();
+        if self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                end => return Poll::Ready(end),
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+        let size = self.rest.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(size)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(body.lower() + rest);
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
+    }
+}
