@@ -22,10 +22,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use self::connection::{Connection, HEADER_TIMEOUT, REQUEST_GRACE};
+use self::connection::{Connection, HEADER_TIMEOUT};
 pub use self::file_limit::{file_limit, needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
-use self::slots::Slots;
+use self::slots::{Slot, Slots};
 use crate::config;
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
@@ -48,37 +48,45 @@ pub async fn serve(
     let acceptor = Acceptor {
         builder: Arc::new(builder(http)),
         slots: Slots::new(http, service.state().config.limits.ipv6_48_multiple),
-        stopping: watch::Sender::new(()),
+        stopping: watch::Sender::new(false),
         idle_timeout: http.idle_timeout,
         tls,
         service,
     };
     tokio::pin!(stop);
-    loop {
-        let accept = async {
-            match listener.accept().await {
-                Ok((stream, peer)) => acceptor.serve(stream, peer).await,
-                Err(error) => handle_accept_error(&error).await,
+    // The connection that waited for a slot when the server stopped.
+    let waiting = loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break None,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                handle_accept_error(&error).await;
+                continue;
             }
         };
-        tokio::select! {
-            () = &mut stop => break,
-            () = accept => {}
-        }
-    }
+        let slot = tokio::select! {
+            () = &mut stop => break Some((stream, peer)),
+            slot = acceptor.acquire_slot(peer) => slot,
+        };
+        acceptor.serve(stream, peer, slot);
+    };
     acceptor.service.state().begin_shutdown();
     tracing::info!("draining in-flight requests");
     let queued = listener.close().await;
-    let accept_queued = async {
-        for (stream, peer) in queued {
-            acceptor.serve(stream, peer).await;
+    // Idle connections end soon, and their slots are for those that wait.
+    acceptor.stopping.send_replace(true);
+    let drain = async {
+        for (stream, peer) in waiting.into_iter().chain(queued) {
+            let slot = acceptor.acquire_slot(peer).await;
+            acceptor.serve(stream, peer, slot);
         }
+        // Each connection holds a receiver until it has ended.
+        acceptor.stopping.closed().await;
     };
-    // Without a slot, the rest is dropped.
-    drop(timeout(REQUEST_GRACE, accept_queued).await);
-    acceptor.stopping.send_replace(());
-    // Each connection holds a receiver until it has ended.
-    if timeout(http.shutdown_timeout, acceptor.stopping.closed()).await.is_err() {
+    if timeout(http.shutdown_timeout, drain).await.is_err() {
         let timeout_ms = u64::try_from(http.shutdown_timeout.as_millis()).unwrap_or(u64::MAX);
         tracing::warn!(timeout_ms, "shutdown timeout, aborting in-flight requests");
     }
@@ -89,24 +97,30 @@ struct Acceptor {
     builder: Arc<auto::Builder<TokioExecutor>>,
     slots: Slots,
     /// Notifies the connections that the server stops.
-    stopping: watch::Sender<()>,
+    stopping: watch::Sender<bool>,
     idle_timeout: Duration,
     tls: Option<Tls>,
     service: HttpService,
 }
 
 impl Acceptor {
-    /// Serves a connection in a task of its own, when it has a slot. Meanwhile further connections
-    /// wait in the kernel's queue.
-    async fn serve(&self, stream: TcpStream, peer: SocketAddr) {
+    /// Waits for a slot; `None` if the address has too many connections. Meanwhile further
+    /// connections wait in the kernel's queue.
+    async fn acquire_slot(&self, peer: SocketAddr) -> Option<Slot> {
         let state = self.service.state();
         let is_proxy = state.limits.active().proxies.contains(peer.ip());
         let counted = (!is_proxy).then_some(peer.ip());
-        let Ok(slot) = self.slots.acquire(counted).await else {
+        let slot = self.slots.acquire(counted).await.ok();
+        if slot.is_none() {
             state.metrics.http.rejected_connections.inc();
             tracing::debug!(peer = %peer.ip(), "too many connections from one address");
-            return;
-        };
+        }
+        slot
+    }
+
+    /// Serves a connection that has a slot, in a task of its own.
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, slot: Option<Slot>) {
+        let Some(slot) = slot else { return };
         let connection = Connection {
             builder: Arc::clone(&self.builder),
             service: self.service.clone(),

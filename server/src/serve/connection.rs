@@ -35,7 +35,7 @@ pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a connection without a request in flight stays open after the server has stopped
 /// accepting connections. A request that the peer sent before it could know is still answered, with
 /// `Connection: close`.
-pub(super) const REQUEST_GRACE: Duration = Duration::from_millis(250);
+const REQUEST_GRACE: Duration = Duration::from_millis(250);
 
 /// Maximum duration of a connection that serves health requests only.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -44,8 +44,8 @@ pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,
     pub(super) peer: Peer,
-    /// Changes when the server stops; dropped when the connection has ended.
-    pub(super) stop: watch::Receiver<()>,
+    /// Becomes true when the server stops; dropped when the connection has ended.
+    pub(super) stop: watch::Receiver<bool>,
     /// Whether the connection exceeds the maximum number and serves health requests only.
     pub(super) is_health_only: bool,
     pub(super) idle_timeout: Duration,
@@ -79,7 +79,7 @@ impl Connection {
     ) -> Option<TlsStream<S>> {
         let mut stop = self.stop.clone();
         let stopped = async {
-            drop(stop.changed().await);
+            drop(stop.wait_for(|is_stopping| *is_stopping).await);
             sleep(REQUEST_GRACE).await;
         };
         let result = tokio::select! {
@@ -154,7 +154,7 @@ impl Connection {
         let timed_out = async {
             tokio::select! {
                 () = activity.closed() => None,
-                _ = self.stop.changed() => None,
+                _ = self.stop.wait_for(|is_stopping| *is_stopping) => None,
                 timeout = activity.timeout(HEADER_TIMEOUT, self.idle_timeout) => Some(timeout),
             }
         };

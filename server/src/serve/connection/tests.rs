@@ -20,13 +20,13 @@ const WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 
 /// The peer of a connection that is served, and the server around it. The clock is paused.
 struct Peered {
     peer: DuplexStream,
-    stop: watch::Sender<()>,
+    stop: watch::Sender<bool>,
     service: HttpService,
     serving: JoinHandle<()>,
     _folder: tempfile::TempDir,
 }
 
-async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<()>) -> Connection {
+async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
     let http = config::Http::default();
     Connection {
         builder: Arc::new(crate::serve::builder(http)),
@@ -40,7 +40,7 @@ async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<()>) -> Con
 
 impl Peered {
     async fn start() -> Self {
-        let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(()));
+        let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
         let connection = connection(&folder, &stop).await;
         let service = connection.service.clone();
         tokio::time::pause();
@@ -59,7 +59,7 @@ impl Peered {
 
     fn stop(&self) {
         self.service.state().begin_shutdown();
-        self.stop.send_replace(());
+        self.stop.send_replace(true);
     }
 }
 
@@ -140,7 +140,7 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 async fn an_unfinished_handshake_is_cut_off() {
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
         let folder = tempfile::tempdir().unwrap();
-        let connection = connection(&folder, &watch::Sender::new(())).await;
+        let connection = connection(&folder, &watch::Sender::new(false)).await;
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

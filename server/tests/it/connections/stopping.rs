@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::{DEADLINE, Server, read_until_closed};
 use crate::support::Service;
+use crate::support::service::config;
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -82,6 +83,31 @@ async fn http_2_connections_are_closed_after_their_next_response() {
             assert_eq!(body, "{\"status\":\"ok\"}");
         }
         timeout(DEADLINE, connection).await.expect("the server closes it").unwrap().unwrap();
+    }
+    server.stop().await;
+}
+
+/// The number of connections beyond the maximum that serve health requests.
+const HEALTH_CONNECTIONS: usize = 32;
+
+#[tokio::test]
+async fn a_connection_that_waits_for_a_slot_is_served_when_the_server_stops() {
+    let mut server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let mut idle = Vec::new();
+    for _ in 0..=HEALTH_CONNECTIONS {
+        let mut stream = server.connect().await;
+        // An incomplete request occupies the slot.
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
+        idle.push(stream);
+    }
+    let mut waiting = server.connect().await;
+    waiting.write_all(GET).await.unwrap();
+    let mut queued = server.connect().await;
+    queued.write_all(GET).await.unwrap();
+    drop(server.stop.take());
+    for stream in [&mut waiting, &mut queued] {
+        let response = read_until_closed(stream).await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     }
     server.stop().await;
 }
