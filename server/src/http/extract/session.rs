@@ -10,6 +10,7 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
+use belfry_runtime::log_throttle::LogThrottle;
 use belfry_runtime::random;
 use belfry_store::{Account, Session, SignInOutcome};
 use jiff::Timestamp;
@@ -24,6 +25,9 @@ use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice, PendingDeletion};
+
+static SESSION_USE_ERROR_LINES: LogThrottle =
+    LogThrottle::new("failed to store the last use of a session");
 
 /// Minimum seconds between two updates of a session's last use.
 const LAST_USE_INTERVAL: i64 = 60;
@@ -200,7 +204,13 @@ async fn load_session(
     };
     if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
-        state.store.record_session_use(cookie.lookup, now, expires_at).await?;
+        let recorded = state.store.record_session_use(cookie.lookup, now, expires_at).await;
+        // A page can be read while nothing can be written, for example on a full disk.
+        if let Err(error) = recorded
+            && SESSION_USE_ERROR_LINES.admits()
+        {
+            tracing::warn!(%error, "failed to store the last use of a session");
+        }
     }
     RequestContext::record_account(account.id);
     let language = session.lang.as_deref().and_then(Language::from_tag);

@@ -38,6 +38,19 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     assert!(shown.contains(expected), "{shown}");
 }
 
+#[tokio::test]
+async fn a_page_is_shown_although_the_last_use_of_its_session_cannot_be_stored() {
+    let service = Service::start().await;
+    let mut here = alice(&service).await;
+    service.execute_sql(
+        "create trigger full_disk before update on sessions begin select raise(fail, 'full'); end",
+    );
+    service.clock.advance(3600);
+    let page = here.get(SECURITY).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(is_signed_in(&mut here).await);
+}
+
 async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
     let mut here = alice(&service).await;
     let mut bob = signed_in(&service, "bob", FIREFOX).await;
