@@ -11,6 +11,7 @@ use belfry_core::limits::{
     Bucket, CountMode, Limit, RateLimitDecision, UnixMicros, Window, decide,
 };
 use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::supervisor::TaskStatus;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -167,6 +168,11 @@ impl Engine {
             out.value(&families::REDIS_UP, u8::from(state.status == EngineStatus::Redis));
             metrics.write(out);
         }
+    }
+
+    /// The status of the background task, if Redis is used.
+    pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
+        self.redis.as_ref().map(RedisCounters::task_status)
     }
 
     /// The state of the engine, for health checks and metrics.

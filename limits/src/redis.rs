@@ -30,11 +30,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
+use belfry_runtime::supervisor::{Task, TaskStatus};
 use redis::{Client, ConnectionInfo, ErrorKind, RedisError, RedisResult, TlsCertificates};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
 
 pub use self::diagnosis::{RedisDiagnosis, RedisMeasurement, diagnose};
 use self::node::CONNECT_TIMEOUT;
@@ -68,7 +68,7 @@ pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionIn
 #[derive(Debug)]
 pub struct RedisCounters {
     servers: Arc<Servers>,
-    _refresh_task: AbortOnDropHandle<()>,
+    refresh_task: Task,
 }
 
 /// The count of a request.
@@ -89,8 +89,14 @@ impl RedisCounters {
         let servers = Arc::new(Servers::new(addresses, prefix, timeout));
         servers.update_first().await;
         servers.settle(Instant::now() + CONNECT_TIMEOUT + timeout).await;
-        let task = tokio::spawn(refresh::refresh_loop(Arc::clone(&servers)));
-        Self { servers, _refresh_task: AbortOnDropHandle::new(task) }
+        let refreshed = Arc::clone(&servers);
+        let refresh = move || refresh::refresh_loop(Arc::clone(&refreshed));
+        Self { servers, refresh_task: Task::spawn("redis_refresh", refresh) }
+    }
+
+    /// The status of the background task.
+    pub(super) fn task_status(&self) -> Arc<TaskStatus> {
+        self.refresh_task.status()
     }
 
     /// Counts a request.

@@ -1,5 +1,5 @@
 //! What every part of Belfry needs of its process: the clock, randomness, durations in settings,
-//! the log throttle, certificate checks, and the mechanism of metrics.
+//! the log throttle, supervised tasks, certificate checks, and the mechanism of metrics.
 
 pub mod certificate;
 pub mod clock;
@@ -8,5 +8,6 @@ pub mod log_throttle;
 pub mod metrics;
 mod process_user;
 pub mod random;
+pub mod supervisor;
 
 pub use self::process_user::process_user;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use belfry_runtime::clock::Clock;
 use belfry_runtime::random;
+use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
 use tokio::sync::Mutex;
 
@@ -74,6 +75,8 @@ pub struct AppState {
     pub large_bodies: LargeBodies,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
+    /// Background tasks.
+    pub tasks: Tasks,
 }
 
 impl AppState {
@@ -102,6 +105,7 @@ impl AppState {
             evaluation_pool: EvaluationPool::default(),
             large_bodies: LargeBodies::default(),
             unread_responses: UnreadResponses::default(),
+            tasks: Tasks::default(),
             logo,
             style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
@@ -127,6 +131,14 @@ impl AppState {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
+    /// The status of every background task.
+    pub fn task_statuses(&self) -> Vec<Arc<TaskStatus>> {
+        let mut statuses = self.tasks.statuses();
+        statuses.extend(self.store.task_status());
+        statuses.extend(self.limits.engine.task_status());
+        statuses
+    }
+
     /// Deletes rows that are no longer needed, if a sweep is due.
     pub async fn sweep(&self) {
         match self.store.sweep(&self.config.retention, self.clock.now()).await {
@@ -149,6 +161,13 @@ impl AppState {
         match self.store.delete_excess_app_tokens(self.config.oauth.max_app_tokens).await {
             Ok(rows) => self.metrics.count_deleted_rows("tokens", rows),
             Err(error) => tracing::warn!(%error, "failed to delete tokens of apps"),
+        }
+    }
+
+    /// Stores counted audit events.
+    pub async fn flush_audit(&self) {
+        if let Err(error) = self.audit.flush(&self.store).await {
+            tracing::warn!(%error, "failed to store counted audit events, trying again later");
         }
     }
 

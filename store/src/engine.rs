@@ -6,10 +6,11 @@
 mod row;
 mod statement;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
 pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
@@ -32,6 +33,11 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Why no connection could be opened at the last attempt, if the engine has connections.
     fn connection_error(&self) -> Option<String> {
+        None
+    }
+
+    /// The status of the background task, if the engine has one.
+    fn task_status(&self) -> Option<Arc<TaskStatus>> {
         None
     }
 
@@ -148,6 +154,11 @@ impl CheckedEngine {
     /// Why no connection could be opened at the last attempt.
     pub(crate) fn connection_error(&self) -> Option<String> {
         self.engine.connection_error()
+    }
+
+    /// The status of the background task, if the engine has one.
+    pub(crate) fn task_status(&self) -> Option<Arc<TaskStatus>> {
+        self.engine.task_status()
     }
 
     fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {

@@ -49,6 +49,7 @@ use belfry_core::audit::AuditEntry;
 use belfry_core::secret::{HashedSecret, Sha256Digest};
 use belfry_runtime::duration;
 use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::supervisor::TaskStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
@@ -336,6 +337,11 @@ impl Store {
     /// Why no connection to PostgreSQL could be opened at the last attempt.
     pub fn connection_error(&self) -> Option<String> {
         self.engine.connection_error()
+    }
+
+    /// The status of the background task, if the engine has one.
+    pub(crate) fn task_status(&self) -> Option<Arc<TaskStatus>> {
+        self.engine.task_status()
     }
 
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of

@@ -19,13 +19,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::supervisor::{Task, TaskStatus};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use tokio_util::task::AbortOnDropHandle;
 
 use self::connect_error::reason;
 use self::connections::{Connections, Object};
@@ -49,7 +49,7 @@ pub(super) struct Postgres {
     writer: Writer,
     group_commit: GroupCommit,
     /// `None` if the database is only read.
-    _listener: Option<AbortOnDropHandle<()>>,
+    listener: Option<Task>,
 }
 
 impl Postgres {
@@ -83,7 +83,7 @@ impl Postgres {
         let writer = Writer::new(connections.clone(), Arc::clone(&cache), Arc::clone(&node_id));
         let group_commit = GroupCommit::new(writer.clone());
         if options.access == Access::Read {
-            return Ok(Self { connections, writer, group_commit, _listener: None });
+            return Ok(Self { connections, writer, group_commit, listener: None });
         }
         let listener = Listener {
             hosts,
@@ -92,7 +92,7 @@ impl Postgres {
             node_id,
             is_reported: AtomicBool::new(false),
         };
-        Ok(Self { connections, writer, group_commit, _listener: Some(listener.start()) })
+        Ok(Self { connections, writer, group_commit, listener: Some(listener.start()) })
     }
 }
 
@@ -129,6 +129,10 @@ impl Engine for Postgres {
 
     fn connection_error(&self) -> Option<String> {
         self.connections.error()
+    }
+
+    fn task_status(&self) -> Option<Arc<TaskStatus>> {
+        self.listener.as_ref().map(Task::status)
     }
 
     fn name(&self) -> &'static str {

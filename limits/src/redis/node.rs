@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::supervisor::Task;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::Connection;
 use super::slots::{ALL_SLOTS, tag_in};
@@ -44,7 +44,7 @@ pub(super) struct NodeSettings {
 pub(super) struct Node {
     managed: Arc<ManagedConnection>,
     pub(super) created: Instant,
-    _reconnect_task: AbortOnDropHandle<()>,
+    _reconnect_task: Task,
 }
 
 impl Node {
@@ -55,8 +55,9 @@ impl Node {
         settings: NodeSettings,
     ) -> Arc<Self> {
         let managed = Arc::new(ManagedConnection::new(info, slots, settings));
-        let task = tokio::spawn(reconnect_loop(Arc::clone(&managed)));
-        let (created, task) = (Instant::now(), AbortOnDropHandle::new(task));
+        let connected = Arc::clone(&managed);
+        let reconnect = move || reconnect_loop(Arc::clone(&connected));
+        let (created, task) = (Instant::now(), Task::spawn("redis_connection", reconnect));
         Arc::new(Self { managed, created, _reconnect_task: task })
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::log_throttle;
+use belfry_runtime::supervisor::Task;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
 
 use self::open::open_store;
 use self::reload::reload_at_hangup;
@@ -85,21 +86,27 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     raise_file_limit(config.http.max_connections);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
-    // Aborts its tasks when it is dropped.
-    let mut tasks = JoinSet::new();
-    tasks.spawn(sweep(Arc::clone(&state)));
-    tasks.spawn(sweep_limits(Arc::clone(&state)));
-    tasks.spawn(flush_audit_counters(Arc::clone(&state)));
-    tasks.spawn(flush_uses(Arc::clone(&state)));
-    tasks.spawn(reload_at_hangup(Arc::clone(&state), overrides, warnings, reload));
+    every(&state, "sweep", SWEEP_INTERVAL, sweep);
+    every(&state, "sweep_limits", SWEEP_INTERVAL, sweep_limits);
+    every(&state, "flush_audit", AUDIT_INTERVAL, flush_audit);
+    every(&state, "flush_uses", USE_INTERVAL, flush_uses);
+    let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
+    let reloaded = Arc::clone(&state);
+    state.tasks.add(Task::spawn("reload", move || {
+        let (overrides, reload) = (Arc::clone(&overrides), Arc::clone(&reload));
+        reload_at_hangup(Arc::clone(&reloaded), overrides, warnings.clone(), reload)
+    }));
     if let Some(tls) = tls.clone() {
         state.metrics.tls.get_or_init(|| tls.clone());
-        tasks.spawn(tls.watch());
+        state.tasks.add(Task::spawn("certificate", move || tls.clone().watch()));
     }
     if let Some(listener) = metrics_listener {
         let service = HttpService::metrics_only(Arc::clone(&state));
+        let mut listener = Some(listener);
         // Until the process ends, so that readiness can be requested while requests are finished.
-        tasks.spawn(serve(listener, None, service, std::future::pending()));
+        state.tasks.add(Task::spawn("metrics_listener", move || {
+            serve_metrics(listener.take(), service.clone())
+        }));
     }
     let mut stdout = std::io::stdout();
     let ready = writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush());
@@ -108,11 +115,16 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     service_manager::notify_ready(&bound);
     let service = HttpService::new(Arc::clone(&state));
-    tasks.spawn(service_manager::reset_watchdog(service.clone()));
+    if let Some(interval) = service_manager::watchdog_interval() {
+        let service = service.clone();
+        let reset = move || service_manager::reset_watchdog(service.clone());
+        state.tasks.add(Task::every("watchdog", interval, reset));
+    }
 
     serve(listener, tls, service, signals.wait(&state)).await;
 
-    flush_audit(&state).await;
+    state.tasks.stop().await;
+    state.flush_audit().await;
     state.flush_uses().await;
     log_throttle::report_all_suppressed();
     Ok(())
@@ -146,43 +158,50 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     }
 }
 
+/// Runs a function of the state at intervals.
+fn every<F: Future<Output = ()> + Send + 'static>(
+    state: &Arc<AppState>,
+    name: &'static str,
+    interval: Duration,
+    run: impl Fn(Arc<AppState>) -> F + Send + Sync + 'static,
+) {
+    let owned = Arc::clone(state);
+    state.tasks.add(Task::every(name, interval, move || run(Arc::clone(&owned))));
+}
+
 async fn sweep(state: Arc<AppState>) {
-    loop {
-        state.delete_excess_app_tokens().await;
-        state.sweep().await;
-        tokio::time::sleep(SWEEP_INTERVAL).await;
-    }
-}
-
-async fn flush_audit_counters(state: Arc<AppState>) {
-    loop {
-        tokio::time::sleep(AUDIT_INTERVAL).await;
-        flush_audit(&state).await;
-        log_throttle::report_suppressed();
-    }
-}
-
-async fn flush_uses(state: Arc<AppState>) {
-    loop {
-        tokio::time::sleep(USE_INTERVAL).await;
-        state.flush_uses().await;
-    }
-}
-
-async fn flush_audit(state: &AppState) {
-    if let Err(error) = state.audit.flush(&state.store).await {
-        tracing::warn!(%error, "failed to store counted audit events, trying again later");
-    }
+    state.delete_excess_app_tokens().await;
+    state.sweep().await;
 }
 
 async fn sweep_limits(state: Arc<AppState>) {
-    loop {
-        tokio::time::sleep(SWEEP_INTERVAL).await;
-        let state = Arc::clone(&state);
-        // A blocking task, because there may be millions of keys.
-        let _panicked =
-            tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now())).await;
-    }
+    // A blocking task, because there may be millions of keys.
+    tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now()))
+        .await
+        .expect("sweeping does not panic");
+}
+
+async fn flush_audit(state: Arc<AppState>) {
+    state.flush_audit().await;
+    log_throttle::report_suppressed();
+}
+
+async fn flush_uses(state: Arc<AppState>) {
+    state.flush_uses().await;
+}
+
+/// Serves the metrics. `listener` is `None` after a failure.
+async fn serve_metrics(listener: Option<Listeners>, service: HttpService) {
+    let address = service.state().config.metrics_listen.clone();
+    let listener = match (listener, address) {
+        (Some(listener), _) => listener,
+        (None, Some(address)) => match Listeners::bind(&address).await {
+            Ok(listener) => listener,
+            Err(error) => return tracing::warn!(%error, %address, "cannot listen"),
+        },
+        (None, None) => return,
+    };
+    serve(listener, None, service, std::future::pending()).await;
 }
 
 #[cfg(test)]

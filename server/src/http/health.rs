@@ -58,7 +58,8 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
     readiness(&state, true).await
 }
 
-/// The response of a readiness check. Its details are the status of the database and of Redis.
+/// The response of a readiness check. Its details are the status of the database and of Redis, and
+/// the background tasks that keep failing.
 /// While Redis is unreachable, a node counts locally and is still ready. A node that stops is not
 /// ready, whatever its engines are.
 async fn readiness(state: &AppState, has_details: bool) -> Response {
@@ -68,13 +69,20 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
     }
     let check = check_database(state);
     let database = reuse(&state.database_status, Instant::now(), check).await;
-    let (status, text) = match &*database {
-        READY => (StatusCode::OK, "ready"),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+    let mut failing = state.task_statuses();
+    failing.retain(|task| task.keeps_failing());
+    let (status, text) = if database == READY && failing.is_empty() {
+        (StatusCode::OK, "ready")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
     let mut body = json!({ "status": text });
     if has_details {
         body["database"] = database.into();
+        if !failing.is_empty() {
+            let names: Vec<&str> = failing.iter().map(|task| task.name).collect();
+            body["tasks"] = format!("failing repeatedly: {}", names.join(", ")).into();
+        }
         match state.limits.engine.state().status {
             EngineStatus::Memory => {}
             EngineStatus::Redis => body["redis"] = "ok".into(),

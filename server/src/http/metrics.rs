@@ -43,6 +43,10 @@ fn collect(state: &AppState, format: Format) -> String {
     let mut out = Exposition::new(format);
     state.metrics.write(&mut out);
     out.value(&families::HTTP_MAX_CONNECTIONS, state.config.http.max_connections);
+    let mut restarts = out.family(&families::TASK_RESTARTS);
+    for task in state.task_statuses() {
+        restarts.value(&[task.name], task.restarts.get());
+    }
     state.limits.engine.write_metrics(&mut out);
     out.value(&families::PASSWORD_HASHES, state.passwords.hash_count.get());
     out.value(&families::PASSWORD_QUEUE, state.passwords.queue_length());

@@ -24,6 +24,9 @@ belfry_runtime::families! {
         "Connections closed at once, because their address has too many";
     PANICS = Counter "belfry_panics_total" [] "Handlers that panicked";
 
+    TASK_RESTARTS = Counter "belfry_task_restarts_total" ["task"]
+        "Background tasks that were started again after a failure";
+
     RATE_LIMIT_DECISIONS = Counter "belfry_rate_limit_decisions_total" ["limit" "outcome"]
         "Decisions of rate limits";
     RATE_LIMIT_NEARLY_EXHAUSTED = Counter "belfry_rate_limit_nearly_exhausted_total" ["limit"]

@@ -22,8 +22,8 @@ use tokio_rustls::server::TlsStream;
 
 use super::activity::{Activity, Timeout};
 use super::request_body::RequestBody;
-use super::stream::{RecordedStream, CLOSE_TIMEOUT};
 use super::response_body;
+use super::stream::{CLOSE_TIMEOUT, RecordedStream};
 use crate::http::{HttpService, Peer};
 
 /// Maximum time of a TLS handshake.

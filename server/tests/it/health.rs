@@ -1,8 +1,10 @@
 //! Health, readiness, metrics, and properties of every response.
 
 use std::net::IpAddr;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use belfry::supervisor::Task;
 use serde_json::{Value, json};
 
 use crate::support::service::config;
@@ -20,6 +22,38 @@ async fn readyz_names_each_engine() {
     let service = Service::start().await;
     let response = service.operator().get("/readyz").await;
     assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
+}
+
+#[tokio::test]
+async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_readyz() {
+    let service = Service::start().await;
+    let broken = || async { panic!("a broken task") };
+    service.state.tasks.add(Task::spawn("broken", broken));
+    let healthy = || std::future::pending::<()>();
+    service.state.tasks.add(Task::spawn("healthy", healthy));
+    let start = Instant::now();
+    let response = loop {
+        let response = service.operator().get("/readyz").await;
+        if response.status == 503 {
+            break response;
+        }
+        assert!(start.elapsed() < Duration::from_mins(1), "{}", response.text);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let tasks = "failing repeatedly: broken";
+    let expected = json!({ "status": "not ready", "database": "ok", "tasks": tasks });
+    assert_eq!(response.expect(StatusCode::SERVICE_UNAVAILABLE), expected);
+    let response = service.anonymous().get("/readyz").await;
+    assert_eq!(
+        response.expect(StatusCode::SERVICE_UNAVAILABLE),
+        json!({ "status": "not ready" }),
+        "details are for operators"
+    );
+    let metrics = service.metrics().await;
+    assert!(metrics.contains("belfry_task_restarts_total{task=\"broken\"} 4\n"), "{metrics}");
+    assert!(metrics.contains("belfry_task_restarts_total{task=\"healthy\"} 0\n"), "{metrics}");
+    service.state.tasks.stop().await;
+    assert_eq!(service.operator().get("/readyz").await.status, 200);
 }
 
 #[tokio::test]

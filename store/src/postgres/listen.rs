@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use belfry_runtime::log_throttle::LogThrottle;
 use belfry_runtime::random;
+use belfry_runtime::supervisor::Task;
 use futures_util::{StreamExt, future, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -143,6 +144,15 @@ impl ReturnedProbes {
     }
 }
 
+/// Disables the cache when listening ends, also by a panic: entries could become outdated unnoticed.
+struct Listening<'a>(&'a Cache);
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.0.set_enabled(false);
+    }
+}
+
 /// The task that listens, and enables and disables the cache.
 pub(super) struct Listener {
     pub(super) hosts: Hosts,
@@ -155,14 +165,18 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Listens until the handle is dropped, and reconnects whenever probes do not return.
-    pub(super) fn start(self) -> AbortOnDropHandle<()> {
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            loop {
-                let reason = self.listen().await;
-                self.disable_cache(&reason);
-                sleep(PROBE_INTERVAL).await;
-            }
-        }))
+    pub(super) fn start(self) -> Task {
+        let listener = Arc::new(self);
+        Task::spawn("postgres_listener", move || Arc::clone(&listener).run())
+    }
+
+    async fn run(self: Arc<Self>) {
+        let _listening = Listening(&self.cache);
+        loop {
+            let reason = self.listen().await;
+            self.disable_cache(&reason);
+            sleep(PROBE_INTERVAL).await;
+        }
     }
 
     /// Listens until the connection fails or a probe does not return, and returns the reason.

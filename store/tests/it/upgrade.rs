@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belfry_store::{
-    Access, Diagnosis, Migrations, Options, RecordedBatch, RecordedStatement,
-    SchemaPolicy, SchemaState, Store, StoreError,
+    Access, Diagnosis, Migrations, Options, RecordedBatch, RecordedStatement, SchemaPolicy,
+    SchemaState, Store, StoreError,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tokio::signal::unix::Signal;
+use tokio::sync::Mutex;
 
 use super::service_manager;
 use crate::app::AppState;
@@ -13,10 +14,11 @@ use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
 /// were logged at start.
 pub(super) async fn reload_at_hangup(
     state: Arc<AppState>,
-    overrides: Overrides,
+    overrides: Arc<Overrides>,
     mut warnings: Vec<String>,
-    mut hangup: Signal,
+    hangup: Arc<Mutex<Signal>>,
 ) {
+    let mut hangup = hangup.lock().await;
     while hangup.recv().await.is_some() {
         service_manager::notify_reloading();
         match Config::load(&overrides) {

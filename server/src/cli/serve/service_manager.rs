@@ -3,6 +3,8 @@
 
 #![expect(clippy::doc_markdown, reason = "sd_notify(3) is a manual page")]
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use sd_notify::NotifyState;
 
@@ -36,18 +38,19 @@ pub(super) fn notify_stopping(status: &str) {
     notify(&[NotifyState::Stopping, NotifyState::Status(status)]);
 }
 
-/// Resets the watchdog twice in each of its intervals, as long as the service responds to requests.
-/// Ends at once without a watchdog.
+/// The interval at which the watchdog is to be reset, twice as often as necessary; `None` without a
+/// watchdog.
+pub(super) fn watchdog_interval() -> Option<Duration> {
+    sd_notify::watchdog_enabled().map(|interval| interval / 2)
+}
+
+/// Resets the watchdog if the service responds to requests.
 ///
 /// The request does not come from the network: the server must not be restarted because a flood of
 /// connections delays new ones.
 pub(super) async fn reset_watchdog(service: HttpService) {
-    let Some(interval) = sd_notify::watchdog_enabled() else { return };
-    loop {
-        if service.check_health().await == StatusCode::OK {
-            notify(&[NotifyState::Watchdog]);
-        }
-        tokio::time::sleep(interval / 2).await;
+    if service.check_health().await == StatusCode::OK {
+        notify(&[NotifyState::Watchdog]);
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config;
-use crate::http::{test_service, LARGE};
+use crate::http::{LARGE, test_service};
 use crate::tls::Tls;
 
 const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";

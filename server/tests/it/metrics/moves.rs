@@ -18,12 +18,16 @@ use super::text::{Labels, Scrape};
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Families that no scenario changes, and why.
-const UNCHANGED: [(&str, &str); 12] = [
+const UNCHANGED: [(&str, &str); 13] = [
     ("belfry_build_info", "constant"),
     ("belfry_http_max_connections", "a setting"),
     ("belfry_postgres_max_connections", "a setting"),
     ("belfry_evaluation_max_queue_length", "depends on the number of processors"),
     ("belfry_panics_total", "see a_panic_in_a_handler_fails_only_its_own_request"),
+    (
+        "belfry_task_restarts_total",
+        "see a_task_that_panics_or_ends_is_started_again_after_a_growing_pause",
+    ),
     ("belfry_evaluation_failures_total", "see slots_are_bounded_and_returned"),
     ("belfry_sqlite_disk_available_bytes", "belongs to the whole machine"),
     ("process_max_fds", "set at start"),

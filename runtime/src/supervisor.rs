@@ -1,0 +1,297 @@
+//! Supervised background tasks, which are started again after a panic or an unexpected end.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::metrics::Counter;
+
+/// The pause before a task is started again, which doubles with each failure in a row.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+
+/// The time after which a task that runs is healthy again.
+const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+
+/// The number of failures in a row at which a task keeps failing.
+const MAX_FAILURES: u32 = 5;
+
+/// Maximum time for all tasks to end when the process stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A task that runs until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Task {
+    status: Arc<TaskStatus>,
+    stop: CancellationToken,
+    handle: AbortOnDropHandle<()>,
+}
+
+/// The name and the failures of a task.
+#[derive(Debug)]
+pub struct TaskStatus {
+    /// The name, for logs and metrics.
+    pub name: &'static str,
+    /// How often it was started again.
+    pub restarts: Counter,
+    run: Mutex<Run>,
+}
+
+/// The current run of a task.
+#[derive(Debug)]
+struct Run {
+    /// The failures in a row before it.
+    failures: u32,
+    /// `None` in the pause before it begins.
+    since: Option<Instant>,
+}
+
+impl Task {
+    /// Runs a future that does not end by itself. When the task is stopped, it is dropped.
+    pub fn spawn<F: Future<Output = ()> + Send + 'static>(
+        name: &'static str,
+        mut start: impl FnMut() -> F + Send + 'static,
+    ) -> Self {
+        Self::supervise(name, move |stop| {
+            let running = start();
+            async move { stop.run_until_cancelled(running).await.unwrap_or_default() }
+        })
+    }
+
+    /// Runs a future at intervals, for the first time now. When the task is stopped, it is finished.
+    pub fn every<F: Future<Output = ()> + Send + 'static>(
+        name: &'static str,
+        interval: Duration,
+        run: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self {
+        let run = Arc::new(run);
+        Self::supervise(name, move |stop| {
+            let run = Arc::clone(&run);
+            async move {
+                run().await;
+                while stop.run_until_cancelled(sleep(interval)).await.is_some() {
+                    run().await;
+                }
+            }
+        })
+    }
+
+    fn supervise<F: Future<Output = ()> + Send + 'static>(
+        name: &'static str,
+        mut start: impl FnMut(CancellationToken) -> F + Send + 'static,
+    ) -> Self {
+        let status = Arc::new(TaskStatus::new(name));
+        let stop = CancellationToken::new();
+        let (own_status, own_stop) = (Arc::clone(&status), stop.clone());
+        let supervising = async move {
+            loop {
+                own_status.begin_run();
+                let running = AssertUnwindSafe(async { start(own_stop.clone()).await });
+                // The hook of `log` logs a panic.
+                let is_panic = running.catch_unwind().await.is_err();
+                if own_stop.is_cancelled() {
+                    return;
+                }
+                let pause = own_status.end_run();
+                let retry_in_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+                tracing::error!(task = name, is_panic, retry_in_ms, "background task failed");
+                if own_stop.run_until_cancelled(sleep(pause)).await.is_none() {
+                    return;
+                }
+                own_status.restarts.inc();
+            }
+        };
+        Self { status, stop, handle: AbortOnDropHandle::new(tokio::spawn(supervising)) }
+    }
+
+    /// Its name and failures.
+    pub fn status(&self) -> Arc<TaskStatus> {
+        Arc::clone(&self.status)
+    }
+}
+
+impl TaskStatus {
+    fn new(name: &'static str) -> Self {
+        let run = Mutex::new(Run { failures: 0, since: None });
+        Self { name, restarts: Counter::default(), run }
+    }
+
+    /// Whether it failed repeatedly, and did not run for a minute since then.
+    pub fn keeps_failing(&self) -> bool {
+        let run = self.lock();
+        run.failures >= MAX_FAILURES && !run.is_healthy()
+    }
+
+    fn begin_run(&self) {
+        self.lock().since = Some(Instant::now());
+    }
+
+    /// Records a failure, and returns the pause before the next run.
+    fn end_run(&self) -> Duration {
+        let mut run = self.lock();
+        run.failures = if run.is_healthy() { 1 } else { run.failures.saturating_add(1) };
+        run.since = None;
+        let doubled = 1_u32.checked_shl(run.failures - 1).unwrap_or(u32::MAX);
+        FIRST_PAUSE.saturating_mul(doubled).min(MAX_PAUSE)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Run {
+    fn is_healthy(&self) -> bool {
+        self.since.is_some_and(|since| since.elapsed() >= HEALTHY_AFTER)
+    }
+}
+
+/// The tasks of a server, in the order of their start.
+#[derive(Debug, Default)]
+pub struct Tasks(Mutex<Vec<Task>>);
+
+impl Tasks {
+    /// Adds a task.
+    pub fn add(&self, task: Task) {
+        self.lock().push(task);
+    }
+
+    /// The status of every task.
+    pub fn statuses(&self) -> Vec<Arc<TaskStatus>> {
+        self.lock().iter().map(Task::status).collect()
+    }
+
+    /// Stops the tasks one after the other, the last one first. Those that do not end in time are
+    /// aborted.
+    pub async fn stop(&self) {
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        let tasks = std::mem::take(&mut *self.lock());
+        for Task { status, stop, handle } in tasks.into_iter().rev() {
+            stop.cancel();
+            if timeout_at(deadline, handle).await.is_err() {
+                tracing::warn!(task = status.name, "background task aborted");
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Task>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_panics_or_ends_is_started_again_after_a_growing_pause() {
+        let (starts, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
+        let recorded = Arc::clone(&starts);
+        let task = Task::spawn("test", move || {
+            let mut starts = recorded.lock().unwrap();
+            starts.push(start.elapsed().as_millis());
+            let number = starts.len();
+            async move {
+                match number {
+                    1 => panic!("the first run"),
+                    2 | 3 => {}
+                    _ => std::future::pending().await,
+                }
+            }
+        });
+        sleep(Duration::from_secs(10)).await;
+        // Timers have a granularity of a millisecond.
+        let tenths: Vec<_> = starts.lock().unwrap().iter().map(|millis| millis / 100).collect();
+        assert_eq!(tenths, [0, 1, 3, 7]);
+        assert_eq!(task.status().restarts.get(), 3);
+        assert!(!task.status().keeps_failing());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_keeps_failing_until_it_has_run_for_a_minute() {
+        let is_broken = Arc::new(AtomicBool::new(true));
+        let broken = Arc::clone(&is_broken);
+        let task = Task::every("test", Duration::from_secs(1), move || {
+            let is_broken = broken.load(Ordering::Relaxed);
+            async move { assert!(!is_broken) }
+        });
+        let status = task.status();
+        sleep(Duration::from_secs(1)).await;
+        assert!(!status.keeps_failing(), "it failed four times");
+        sleep(Duration::from_secs(1)).await;
+        assert!(status.keeps_failing());
+        sleep(MAX_PAUSE * 10).await;
+        assert!(status.keeps_failing());
+        assert!((15..25).contains(&status.restarts.get()), "{:?}", status.restarts);
+        is_broken.store(false, Ordering::Relaxed);
+        sleep(MAX_PAUSE / 2).await;
+        assert!(status.keeps_failing(), "it has not run for a minute");
+        sleep(MAX_PAUSE + HEALTHY_AFTER).await;
+        assert!(!status.keeps_failing());
+        is_broken.store(true, Ordering::Relaxed);
+        sleep(Duration::from_secs(1)).await;
+        assert!(!status.keeps_failing(), "failures before a healthy run do not count");
+    }
+
+    /// Records its name when it is dropped.
+    struct Recorder(&'static str, Arc<Mutex<Vec<&'static str>>>);
+
+    impl Drop for Recorder {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_are_stopped_one_after_the_other_and_runs_in_progress_are_finished() {
+        let (events, tasks) = (Arc::new(Mutex::new(Vec::new())), Tasks::default());
+        let recorder = |name| {
+            let events = Arc::clone(&events);
+            move || Recorder(name, Arc::clone(&events))
+        };
+        let first = recorder("first");
+        tasks.add(Task::spawn("first", move || {
+            let recorder = first();
+            std::future::pending().inspect(move |()| drop(recorder))
+        }));
+        let second = recorder("second");
+        tasks.add(Task::every("second", Duration::from_mins(1), move || {
+            let recorder = second();
+            sleep(Duration::from_secs(1)).map(move |()| drop(recorder))
+        }));
+        let third = recorder("third");
+        tasks.add(Task::spawn("third", move || {
+            let recorder = third();
+            std::future::pending().inspect(move |()| drop(recorder))
+        }));
+        sleep(Duration::from_millis(500)).await;
+        let start = Instant::now();
+        tasks.stop().await;
+        assert_eq!(*events.lock().unwrap(), ["third", "second", "first"]);
+        assert!(start.elapsed() < Duration::from_secs(1), "no task was aborted");
+        assert!(tasks.statuses().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_does_not_end_is_aborted() {
+        let (tasks, runs) = (Tasks::default(), Arc::new(AtomicU32::new(0)));
+        let counted = Arc::clone(&runs);
+        tasks.add(Task::every("stuck", Duration::from_secs(1), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::future::pending()
+        }));
+        sleep(Duration::from_secs(1)).await;
+        let start = Instant::now();
+        tasks.stop().await;
+        assert_eq!(start.elapsed().as_secs(), STOP_TIMEOUT.as_secs());
+        tokio::task::yield_now().await;
+        assert_eq!((runs.load(Ordering::Relaxed), Arc::strong_count(&runs)), (1, 1));
+    }
+}
