@@ -340,7 +340,7 @@ impl Store {
     }
 
     /// The status of the background task, if the engine has one.
-    pub(crate) fn task_status(&self) -> Option<Arc<TaskStatus>> {
+    pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
         self.engine.task_status()
     }
 

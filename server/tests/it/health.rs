@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use belfry::supervisor::Task;
+use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
 use crate::support::service::config;

@@ -140,7 +140,8 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 async fn an_unfinished_handshake_is_cut_off() {
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
         let folder = tempfile::tempdir().unwrap();
-        let connection = connection(&folder, &watch::Sender::new(false)).await;
+        let stop = watch::Sender::new(false);
+        let connection = connection(&folder, &stop).await;
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

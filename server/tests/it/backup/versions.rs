@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belfry_store::{Backup, BackupError};
+use belfry_store::{Backup, BackupError, ExistingTokens};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};

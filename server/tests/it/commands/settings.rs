@@ -280,7 +280,7 @@ fn an_empty_variable_counts_as_unset_and_a_misspelt_one_causes_a_warning() {
     let output = command.env("BELFRY_LISTEN", "").env("BELFRY_DATABSE", "x").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("listen = \"127.0.0.1:8080\" "), "{printed}");
-    let expected = "belfry: warning: unknown variable BELFRY_DATABSE; did you mean BELFRY_DATABASE?\n\
+    let expected = "belfry: warning: BELFRY_DATABSE has no effect: did you mean BELFRY_DATABASE?\n\
                     the settings are valid\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }

@@ -198,7 +198,7 @@ async fn the_body_has_its_own_size_limit() {
     let settings = format!("{PRODUCT}\n[rules]\nmax_body_bytes = 64\n");
     let (_service, product) = with_settings(&settings).await;
     let body = json!({ "event": message("x"), "members": members(&["ann"]) }).to_string();
-    let padded = |bytes: usize| format!("{body:<bytes$}");
+    let padded = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
     assert_eq!(product.send(EVALUATE, padded(16 << 20)).await.status, 200);
     let response = product.send(EVALUATE, padded((16 << 20) + 1)).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));

@@ -14,7 +14,6 @@ use test_engines::{EngineError, Proxy, free_port};
 use self::load::Load;
 use crate::support::process::belfry;
 use crate::support::{Process, TestDatabase, report_skipped};
-use belfry_store::test_support::open_next;
 
 const GUIDE: &str = include_str!("../../../../docs/operating.md");
 const NGINX: &str = include_str!("../../../../docs/examples/nginx.conf");

@@ -1,9 +1,9 @@
 //! A server with SQLite: requests, limits, sign-ins, evaluations, the cache and the database.
 
 use belfry::app::AppState;
-use belfry::limits::Engine;
-use belfry::limits::memory::MemoryCounters;
 use belfry_core::secret::Secret;
+use belfry_limits::Engine;
+use belfry_limits::memory::MemoryCounters;
 use belfry_store::Database;
 use futures_util::future::join;
 use serde_json::json;
