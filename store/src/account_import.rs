@@ -67,18 +67,18 @@ impl Store {
 /// Inserts the rulesets of an account, if it was added.
 fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
-        sql(
+        sql!(
             "insert into rulesets (account_id, scope, version, document, expires_at) \
-             select id, cast($3 as text), cast($4 as bigint), cast($5 as text), \
-             cast($6 as bigint) from accounts where id = $1 and name = $2",
+             select id, cast($scope as text), cast($first_version as bigint), cast($text as \
+             text), cast($expires_at as bigint) from accounts where id = $id and name = $name",
             [
-                import.account.id.into(),
-                import.account.name.as_str().into(),
-                ruleset.scope().to_string().into(),
-                first_version().into(),
-                ruleset.text().into(),
-                ruleset.expires_at().into(),
-            ],
+                id = import.account.id,
+                name = import.account.name.as_str(),
+                scope = ruleset.scope().to_string(),
+                first_version = first_version(),
+                text = ruleset.text(),
+                expires_at = ruleset.expires_at()
+            ]
         )
     })
 }

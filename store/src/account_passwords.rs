@@ -4,7 +4,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::authorized_apps::and_revoke_access;
 use super::engine::{Batch, sql};
 use super::{Store, StoreError, UpdateOutcome};
@@ -27,9 +27,9 @@ impl Store {
         old: &str,
         new: &str,
     ) -> Result<UpdateOutcome, StoreError> {
-        self.update(sql(
-            "update accounts set password = $3 where id = $1 and password = $2 returning id",
-            [id.into(), old.into(), new.into()],
+        self.update(sql!(
+            "update accounts set password = $new where id = $id and password = $old returning id",
+            [id, old, new]
         ))
         .await
     }
@@ -42,11 +42,11 @@ impl Store {
         access: ExistingAccess,
     ) -> Result<UpdateOutcome, StoreError> {
         let mut batch = Batch::default()
-            .and(sql(
-                "update accounts set password = $2 where id = $1 returning id",
-                [id.into(), password.into()],
+            .and(sql!(
+                "update accounts set password = $password where id = $id returning id",
+                [id, password]
             ))
-            .and(sql("delete from sessions where account_id = $1", [id.into()]))
+            .and(sql!("delete from sessions where account_id = $id", [id]))
             .and_events(&self.entries, &account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
             batch = and_revoke_access(batch, id, None, None, now);
@@ -66,22 +66,17 @@ impl Store {
     ) -> Result<UpdateOutcome, StoreError> {
         let id = verified.id;
         // The salt makes the new hash unique: it is stored only if the first statement stored it.
-        let event = sql(
-            insert_event!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and password = $10"
-            ),
-            [id.into(), new.into()],
-        );
+        let event = events_of!(accounts, "id = $id and password = $new", [id, new]);
         let batch = Batch::default()
-            .and(sql(
-                "update accounts set password = $3 where id = $1 and password = $2 returning id",
-                [id.into(), verified.password.as_str().into(), new.into()],
+            .and(sql!(
+                "update accounts set password = $new where id = $id and password = $password \
+                 returning id",
+                [id, password = verified.password.as_str(), new]
             ))
-            .and(sql(
-                "delete from sessions where account_id = $1 and lookup <> $2 \
-                 and exists (select 1 from accounts where id = $1 and password = $3)",
-                [id.into(), kept_session.into(), new.into()],
+            .and(sql!(
+                "delete from sessions where account_id = $id and lookup <> $kept_session \
+                 and exists (select 1 from accounts where id = $id and password = $new)",
+                [id, kept_session, new]
             ))
             .and_events(&self.entries, &event);
         self.update(and_revoke_access(batch, id, None, Some(new), now)).await

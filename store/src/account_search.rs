@@ -4,36 +4,51 @@ use belfry_core::admin::{AccountFilter, Page, PageStart};
 use belfry_core::oauth::account::Role;
 
 use super::accounts::{Account, select};
-use super::engine::{Statement, Value};
+use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
 /// The statement that finds accounts by a condition with an index. With another index than that of
 /// the ids, `+id` has the same value as `id` but no index, and the accounts that are found are
 /// sorted.
 macro_rules! find {
-    ($page:expr, by $id:literal, $condition:literal) => {
+    ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {
-            PageStart::Highest => find_in_order!($id, $condition, " desc"),
-            PageStart::Lowest => find_in_order!($id, $condition, ""),
+            PageStart::Highest => {
+                find_in_order!($filter, $page, $id, $condition, " desc" $(, $name)*)
+            }
+            PageStart::Lowest => find_in_order!($filter, $page, $id, $condition, "" $(, $name)*),
         }
     };
 }
 
 macro_rules! find_in_order {
-    ($id:literal, $condition:literal, $direction:literal) => {
-        select!(concat!(
-            "where ",
-            $condition,
-            " and (cast($3 as text) is null or role = cast($3 as text)) \
-             and (cast($4 as bigint) = 0 or disabled_at is not null) and ",
-            $id,
-            " < $1 and ",
-            $id,
-            " > $2 order by ",
-            $id,
-            $direction,
-            " limit $5"
-        ))
+    (
+        $filter:ident, $page:ident, $id:literal, $condition:literal, $direction:literal
+        $(, $name:ident)*
+    ) => {
+        sql!(
+            select!(concat!(
+                "where ",
+                $condition,
+                " and (cast($role as text) is null or role = cast($role as text)) \
+                 and (cast($only_disabled as bigint) = 0 or disabled_at is not null) and ",
+                $id,
+                " < $below and ",
+                $id,
+                " > $above order by ",
+                $id,
+                $direction,
+                " limit $limit"
+            )),
+            [
+                below = $page.below.unwrap_or(i64::MAX),
+                above = $page.above.unwrap_or(i64::MIN),
+                role = $filter.role,
+                only_disabled = i64::from($filter.only_disabled),
+                limit = $page.limit
+                $(, $name)*
+            ]
+        )
     };
 }
 
@@ -54,47 +69,51 @@ impl Store {
 }
 
 fn statement(filter: &AccountFilter, page: &Page) -> Statement {
-    let mut values = vec![
-        page.below.unwrap_or(i64::MAX).into(),
-        page.above.unwrap_or(i64::MIN).into(),
-        filter.role.into(),
-        i64::from(filter.only_disabled).into(),
-        page.limit.into(),
-    ];
-    let sql = match (&filter.name, &filter.email) {
+    match (&filter.name, &filter.email) {
         (Some(name), Some(email)) => {
-            values.extend(beginning(name));
-            values.extend(beginning(email));
+            let (name_end, email_end) = (end_of(name), end_of(email));
+            let (name, email) = (name.as_str(), email.as_str());
             find!(
+                filter,
                 page,
                 by "+id",
-                "name >= $6 and name < $7 and (email >= $8 and email < $9 \
-                 or unverified_email >= $8 and unverified_email < $9)"
+                "name >= $name and name < $name_end and (email >= $email and email < $email_end \
+                 or unverified_email >= $email and unverified_email < $email_end)",
+                name,
+                name_end,
+                email,
+                email_end
             )
         }
         (Some(name), None) => {
-            values.extend(beginning(name));
-            find!(page, by "+id", "name >= $6 and name < $7")
+            let (name, name_end) = (name.as_str(), end_of(name));
+            find!(filter, page, by "+id", "name >= $name and name < $name_end", name, name_end)
         }
         (None, Some(email)) => {
-            values.extend(beginning(email));
+            let (email, email_end) = (email.as_str(), end_of(email));
             find!(
+                filter,
                 page,
                 by "+id",
-                "(email >= $6 and email < $7 \
-                 or unverified_email >= $6 and unverified_email < $7)"
+                "(email >= $email and email < $email_end or unverified_email >= $email \
+                 and unverified_email < $email_end)",
+                email,
+                email_end
             )
         }
-        (None, None) if filter.only_disabled => find!(page, by "id", "disabled_at is not null"),
-        (None, None) if filter.role == Some(Role::Admin) => find!(page, by "id", "role = 'admin'"),
-        (None, None) => find!(page, by "id", "true"),
-    };
-    Statement::new(sql, values)
+        (None, None) if filter.only_disabled => {
+            find!(filter, page, by "id", "disabled_at is not null")
+        }
+        (None, None) if filter.role == Some(Role::Admin) => {
+            find!(filter, page, by "id", "role = 'admin'")
+        }
+        (None, None) => find!(filter, page, by "id", "true"),
+    }
 }
 
-/// The texts with this beginning are not less than the first text, and less than the second.
-fn beginning(text: &str) -> [Value; 2] {
-    [text.into(), format!("{text}{}", char::MAX).into()]
+/// The texts with this beginning are not less than it, and less than the returned text.
+fn end_of(beginning: &str) -> String {
+    format!("{beginning}{}", char::MAX)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::engine::{Batch, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
@@ -37,15 +37,15 @@ impl Store {
         now: Timestamp,
         at_most: i64,
     ) -> Result<Vec<AccountToken>, StoreError> {
-        self.read_all(sql(
-            "select lookup, app_id, scopes, created_at, expires_at, last_used_at from (\
-             select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, t.last_used_at, \
-             row_number() over (partition by t.app_id \
-             order by coalesce(t.last_used_at, t.created_at) desc, t.lookup) as place \
-             from tokens t join apps p on p.id = t.app_id where t.account_id = $1 \
-             and t.revoked_at is null and (t.expires_at is null or t.expires_at > $2) \
-             and p.disabled_at is null) as ordered where place <= $3 order by app_id, place",
-            [account.into(), now.into(), at_most.into()],
+        self.read_all(sql!(
+            "select lookup, app_id, scopes, created_at, expires_at, last_used_at from \
+             (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, t.last_used_at, \
+             row_number() over (partition by t.app_id order by coalesce(t.last_used_at, \
+             t.created_at) desc, t.lookup) as place from tokens t join apps p on p.id = t.app_id \
+             where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+             or t.expires_at > $now) and p.disabled_at is null) as ordered \
+             where place <= $at_most order by app_id, place",
+            [account, now, at_most]
         ))
         .await
     }
@@ -57,17 +57,15 @@ impl Store {
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = sql(
-            insert_event!(
-                "account_id, app_id, 1 as number from tokens where lookup = $9 \
-                 and account_id = $10 and revoked_at is null"
-            ),
-            [lookup.into(), account.into()],
+        let event = events_of!(
+            tokens,
+            "lookup = $lookup and account_id = $account and revoked_at is null",
+            [lookup, account]
         );
-        let update = sql(
-            "update tokens set revoked_at = $3 where lookup = $1 and account_id = $2 \
+        let update = sql!(
+            "update tokens set revoked_at = $now where lookup = $lookup and account_id = $account \
              and revoked_at is null returning lookup",
-            [lookup.into(), account.into(), now.into()],
+            [lookup, account, now]
         );
         let batch = Batch::default()
             .and_events(&self.entries, &event)

@@ -6,7 +6,7 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::admins::select_id;
-use super::audit::insert_event;
+use super::audit::{EventSource, events_of};
 use super::engine::{Batch, Rows, Statement, from_row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 
@@ -143,12 +143,12 @@ impl Store {
 
     /// Finds an account by id.
     pub async fn account(&self, id: i64) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql(select!("where id = $1"), [id.into()])).await
+        self.read_one(sql!(select!("where id = $id"), [id])).await
     }
 
     /// Finds an account by name.
     pub async fn account_by_name(&self, name: &str) -> Result<Option<Account>, StoreError> {
-        self.read_one(sql(select!("where name = $1"), [name.into()])).await
+        self.read_one(sql!(select!("where name = $name"), [name])).await
     }
 
     /// Finds the account that an application service acts for, by name.
@@ -170,7 +170,7 @@ impl Store {
     /// Finds an account by its verified e-mail address, ignoring case.
     pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
         let email = email.to_lowercase();
-        self.read_one(sql(select!("where email = $1"), [email.into()])).await
+        self.read_one(sql!(select!("where email = $email"), [email])).await
     }
 
     /// Records the audit events of an account that is not changed.
@@ -182,47 +182,43 @@ impl Store {
 
 /// Inserts an account, unless its name is reserved or something of it is taken.
 pub(super) fn insert_account(account: &Account) -> Statement {
-    sql(
-        "insert into accounts \
-         (id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-         disabled_at, delete_at) \
-         select cast($1 as bigint), cast($2 as text), cast($3 as text), cast($4 as text), \
-         cast($5 as text), cast($6 as text), cast($7 as bigint), cast($8 as bigint), \
-         cast($9 as bigint), cast($10 as bigint) \
-         where not exists (select 1 from reserved_names where name = $2) \
-         on conflict do nothing returning id",
+    sql!(
+        "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
+         signed_in_at, disabled_at, delete_at) select cast($id as bigint), cast($name as text), \
+         cast($email as text), cast($unverified_email as text), cast($password as text), \
+         cast($role as text), cast($created_at as bigint), cast($signed_in_at as bigint), \
+         cast($disabled_at as bigint), cast($delete_at as bigint) where not exists (select 1 \
+         from reserved_names where name = $name) on conflict do nothing returning id",
         [
-            account.id.into(),
-            account.name.as_str().into(),
-            account.email.as_deref().into(),
-            account.unverified_email.as_deref().into(),
-            account.password.as_str().into(),
-            account.role.into(),
-            account.created_at.into(),
-            account.signed_in_at.into(),
-            account.disabled_at.into(),
-            account.delete_at.into(),
-        ],
+            id = account.id,
+            name = account.name.as_str(),
+            email = account.email.as_deref(),
+            unverified_email = account.unverified_email.as_deref(),
+            password = account.password.as_str(),
+            role = account.role,
+            created_at = account.created_at,
+            signed_in_at = account.signed_in_at,
+            disabled_at = account.disabled_at,
+            delete_at = account.delete_at
+        ]
     )
 }
 
 /// Reads the accounts that have the name or the e-mail address, and the reserved name.
 pub(super) fn select_similar(account: &Account) -> Statement {
-    sql(
-        "select name, 0 as reserved from accounts where name = $1 or email = $2 \
-         union all select name, 1 from reserved_names where name = $1",
-        [account.name.as_str().into(), account.email.as_deref().into()],
+    sql!(
+        "select name, 0 as reserved from accounts where name = $name or email = $email union all \
+         select name, 1 from reserved_names where name = $name",
+        [name = account.name.as_str(), email = account.email.as_deref()]
     )
 }
 
 /// Inserts an event of an account that was just added.
-pub(super) fn added_event(account: &Account) -> Statement {
-    sql(
-        insert_event!(
-            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-             where id = $9 and name = $10"
-        ),
-        [account.id.into(), account.name.as_str().into()],
+pub(super) fn added_event(account: &Account) -> EventSource {
+    events_of!(
+        accounts,
+        "id = $id and name = $name",
+        [id = account.id, name = account.name.as_str()]
     )
 }
 
@@ -248,12 +244,6 @@ pub(super) fn check_added(
 }
 
 /// Inserts an event of an account, if it exists.
-pub(super) fn account_event(id: i64) -> Statement {
-    sql(
-        insert_event!(
-            "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-             where id = $9"
-        ),
-        [id.into()],
-    )
+pub(super) fn account_event(id: i64) -> EventSource {
+    events_of!(accounts, "id = $id", [id])
 }

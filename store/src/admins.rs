@@ -4,7 +4,7 @@
 use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::engine::{Batch, Rows, Statement, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
@@ -45,43 +45,41 @@ pub(super) use is_not_last_admin;
 /// first. One row is locked, not those of the admins: these could be locked in different orders,
 /// which ends in a deadlock.
 pub(super) fn lock_admins() -> Statement {
-    sql(
+    sql!(
         "insert into locks (name) values ('admins') \
-         on conflict (name) do update set name = excluded.name",
-        [],
+         on conflict (name) do update set name = excluded.name"
     )
 }
 
 /// Finds an account by id.
 pub(super) fn select_id(id: i64) -> Statement {
-    sql("select id from accounts where id = $1", [id.into()])
+    sql!("select id from accounts where id = $id", [id])
 }
 
 impl Store {
     /// Changes the role of an account. Its tokens have the rights of the new role at once, on all
     /// nodes.
     pub async fn set_account_role(&self, id: i64, role: Role) -> Result<AccountUpdate, StoreError> {
-        let event = sql(
-            insert_event!(concat!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and role <> cast($10 as text) \
-                 and (cast($10 as text) = 'admin' or ",
+        let event = events_of!(
+            accounts,
+            concat!(
+                "id = $id and role <> cast($role as text) and (cast($role as text) = 'admin' or ",
                 is_not_last_admin!(),
                 ")"
-            )),
-            [id.into(), role.into()],
+            ),
+            [id, role]
         );
         let batch = Batch::default()
             .and(lock_admins())
             .and_events(&self.entries, &event)
-            .and(sql(
+            .and(sql!(
                 concat!(
-                    "update accounts set role = cast($2 as text) where id = $1 \
-                     and (cast($2 as text) = 'admin' or ",
+                    "update accounts set role = cast($role as text) where id = $id \
+                     and (cast($role as text) = 'admin' or ",
                     is_not_last_admin!(),
                     ") returning id"
                 ),
-                [id.into(), role.into()],
+                [id, role]
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Everything);
@@ -96,31 +94,27 @@ impl Store {
         id: i64,
         at: Option<Timestamp>,
     ) -> Result<AccountUpdate, StoreError> {
-        let event = sql(
-            insert_event!(concat!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and (cast($10 as bigint) is null or ",
-                is_not_last_admin!(),
-                ")"
-            )),
-            [id.into(), at.into()],
+        let event = events_of!(
+            accounts,
+            concat!("id = $id and (cast($at as bigint) is null or ", is_not_last_admin!(), ")"),
+            [id, at]
         );
         let batch = Batch::default()
             .and(lock_admins())
             .and_events(&self.entries, &event)
-            .and(sql(
+            .and(sql!(
                 concat!(
-                    "update accounts set disabled_at = cast($2 as bigint) where id = $1 \
-                     and (cast($2 as bigint) is null or ",
+                    "update accounts set disabled_at = cast($at as bigint) where id = $id \
+                     and (cast($at as bigint) is null or ",
                     is_not_last_admin!(),
                     ") returning id"
                 ),
-                [id.into(), at.into()],
+                [id, at]
             ))
-            .and(sql(
-                "delete from sessions where account_id = $1 and exists (select 1 from accounts \
-                 where id = $1 and disabled_at is not null)",
-                [id.into()],
+            .and(sql!(
+                "delete from sessions where account_id = $id and exists (select 1 from accounts \
+                 where id = $id and disabled_at is not null)",
+                [id]
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Everything);

@@ -9,8 +9,8 @@ use belfry_core::secret::{HashedSecret, SplitToken};
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
-use super::engine::{Batch, FromRow, Row, Statement, from_row, sql};
+use super::audit::{EventSource, events_of};
+use super::engine::{Batch, FromRow, Row, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 
@@ -96,33 +96,32 @@ impl Store {
         let App { id, client_id, details } = &stored.app;
         let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         let previous = stored.secrets.previous;
-        let batch = Batch::from(sql(
+        let batch = Batch::from(sql!(
             "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
-             name, website, redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
-             on conflict do nothing returning id",
+             name, website, redirect_uris, scopes, created_at, used_at, last_used_at, \
+             disabled_at) values ($id, $client_id, $secret, $previous_secret, $previous_until, \
+             $name, $website, $redirect_uris, $scopes, $created_at, $retained_at, $last_used_at, \
+             $disabled_at) on conflict do nothing returning id",
             [
-                (*id).into(),
-                client_id.as_str().into(),
-                stored.secrets.current.into(),
-                previous.map(|previous| previous.secret).into(),
-                previous.map(|previous| previous.until).into(),
-                details.name.as_str().into(),
-                details.website.as_deref().into(),
-                serde_json::Value::from(uris).to_string().into(),
-                (&details.scopes).into(),
-                stored.created_at.into(),
-                stored.retained_at.into(),
-                stored.last_used_at.into(),
-                stored.disabled_at.into(),
-            ],
+                id = *id,
+                client_id = client_id.as_str(),
+                secret = stored.secrets.current,
+                previous_secret = previous.map(|previous| previous.secret),
+                previous_until = previous.map(|previous| previous.until),
+                name = details.name.as_str(),
+                website = details.website.as_deref(),
+                redirect_uris = serde_json::Value::from(uris).to_string(),
+                scopes = &details.scopes,
+                created_at = stored.created_at,
+                retained_at = stored.retained_at,
+                last_used_at = stored.last_used_at,
+                disabled_at = stored.disabled_at
+            ]
         ));
-        let event = sql(
-            insert_event!(
-                "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
-                 where id = $9 and client_id = $10"
-            ),
-            [(*id).into(), client_id.as_str().into()],
+        let event = events_of!(
+            apps,
+            "id = $id and client_id = $client_id",
+            [id = *id, client_id = client_id.as_str()]
         );
         let [added] = self.write_rows(batch.and_events(&self.entries, &event)).await?;
         Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
@@ -153,7 +152,7 @@ impl Store {
 
     /// Finds an app by id.
     pub async fn app(&self, id: i64) -> Result<Option<StoredApp>, StoreError> {
-        self.read_one(sql(select!("where id = $1"), [id.into()])).await
+        self.read_one(sql!(select!("where id = $id"), [id])).await
     }
 
     /// Finds an app by client id.
@@ -165,7 +164,7 @@ impl Store {
             return Ok(Some(app));
         }
         let epoch = self.cache.apps.epoch(client_id);
-        let select = sql(select!("where client_id = $1"), [client_id.into()]);
+        let select = sql!(select!("where client_id = $client_id"), [client_id]);
         let found: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
         if let Some(app) = &found {
             self.cache.apps.insert(client_id.into(), Arc::clone(app), epoch);
@@ -175,10 +174,10 @@ impl Store {
 
     /// The tokens of an app.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
-        let count = sql(
-            "select count(case when revoked_at is null and (expires_at is null or expires_at > $2) \
-             then 1 end), max(created_at) from tokens where app_id = $1",
-            [id.into(), now.into()],
+        let count = sql!(
+            "select count(case when revoked_at is null and (expires_at is null \
+             or expires_at > $now) then 1 end), max(created_at) from tokens where app_id = $id",
+            [id, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
@@ -190,9 +189,9 @@ impl Store {
         id: i64,
         at: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(sql(
-            "update apps set disabled_at = $2 where id = $1 returning id",
-            [id.into(), at.into()],
+        let batch = Batch::from(sql!(
+            "update apps set disabled_at = $at where id = $id returning id",
+            [id, at]
         ))
         .and_events(&self.entries, &app_event(id))
         .invalidating(Invalidation::Everything);
@@ -207,11 +206,11 @@ impl Store {
         secret: HashedSecret,
         previous_until: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(sql(
-            "update apps set secret = $2, previous_secret_until = cast($3 as bigint), \
-             previous_secret = case when cast($3 as bigint) is null then null else secret end \
-             where id = $1 returning id",
-            [id.into(), secret.into(), previous_until.into()],
+        let batch = Batch::from(sql!(
+            "update apps set secret = $secret, previous_secret_until = cast($previous_until as \
+             bigint), previous_secret = case when cast($previous_until as bigint) is null \
+             then null else secret end where id = $id returning id",
+            [id, secret, previous_until]
         ))
         .and_events(&self.entries, &app_event(id))
         .invalidating(Invalidation::Apps);
@@ -220,12 +219,6 @@ impl Store {
 }
 
 /// Inserts an event of an app, if it exists.
-pub(super) fn app_event(id: i64) -> Statement {
-    sql(
-        insert_event!(
-            "cast(null as bigint) as account_id, id as app_id, 1 as number from apps \
-             where id = $9"
-        ),
-        [id.into()],
-    )
+pub(super) fn app_event(id: i64) -> EventSource {
+    events_of!(apps, "id = $id", [id])
 }

@@ -8,30 +8,110 @@ use belfry_core::audit::{
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::engine::{Batch, Row, Statement, Value, from_row, sql};
+use super::engine::{Batch, Row, Statement, Value, from_row, sql, values};
 use super::{Store, StoreError};
 
-/// The statement that inserts an event for each row of a source. A row has the account, the app,
-/// and the `number` of rows that the change affects. The parameters of the source begin with `$9`.
-/// The detail is that of the entry, or an expression.
-macro_rules! insert_event {
-    (detail $detail:literal, $source:expr) => {
-        concat!(
-            "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
-             request_id, detail, account_id, app_id, count) \
-             select cast($1 as text), cast($2 as bigint), cast($2 as bigint), cast($3 as text), \
-             cast($4 as text), cast($5 as text), cast($6 as text), cast($7 as text), ",
-            $detail,
-            ", account_id, app_id, number from (select ",
+/// The source of the events of a change: a query that returns a row for each event, with the
+/// account, the app, and the `number` of rows that the change affects.
+pub(super) struct EventSource {
+    pub(super) sql: &'static str,
+    pub(super) values: Vec<Value>,
+}
+
+/// An [`EventSource`] from the rest of a `select`, and the values of its parameters. The detail is
+/// that of the entry, or an expression.
+macro_rules! event_source {
+    (
+        detail = $detail:literal,
+        $source:expr,
+        [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?
+    ) => {
+        $crate::audit::EventSource {
+            sql: $crate::engine::numbered!(
+                concat!(
+                    "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
+                     request_id, detail, account_id, app_id, count) \
+                     select cast($event_id as text), cast($event_at as bigint), cast($event_at as \
+                     bigint), cast($kind as text), cast($outcome as text), cast($origin as text), \
+                     cast($address as text), cast($request_id as text), ",
+                    $detail,
+                    ", account_id, app_id, number from (select ",
+                    $source,
+                    ") as source returning account_id, app_id, count"
+                ),
+                event_id, event_at, kind, outcome, origin, address, request_id, detail $(, $name)*
+            ),
+            values: $crate::engine::values![$($name $(= $value)?),*],
+        }
+    };
+    ($source:expr, $values:tt $(,)?) => {
+        $crate::audit::event_source!(
+            detail = "cast($detail as text)",
             $source,
-            ") as source returning account_id, app_id, count"
+            $values
         )
     };
-    ($source:expr) => {
-        insert_event!(detail "cast($8 as text)", $source)
+}
+
+/// The [`EventSource`] of the rows of a table that meet a condition.
+macro_rules! events_of {
+    ($table:ident, $condition:expr, $values:tt $(,)?) => {
+        $crate::audit::event_source!(
+            concat!(
+                $crate::audit::event_columns!($table),
+                ", 1 as number from ",
+                stringify!($table),
+                " where ",
+                $condition
+            ),
+            $values
+        )
     };
 }
-pub(super) use insert_event;
+
+/// The account and the app of a row of a table.
+macro_rules! event_columns {
+    (accounts) => {
+        "id as account_id, cast(null as bigint) as app_id"
+    };
+    (apps) => {
+        "cast(null as bigint) as account_id, id as app_id"
+    };
+    (sessions) => {
+        "account_id, cast(null as bigint) as app_id"
+    };
+    ($table:ident) => {
+        "account_id, app_id"
+    };
+}
+pub(super) use {event_columns, event_source, events_of};
+
+impl EventSource {
+    /// No account and no app.
+    pub(super) fn none() -> Self {
+        event_source!(
+            "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number",
+            []
+        )
+    }
+
+    /// The statement that inserts an event for each row of the source.
+    pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
+        let (origin, address, request_id) = origin_columns(&entry.origin);
+        let mut values = values![
+            event_id = event_id(entry.at.as_millisecond(), u64::from_be_bytes(random::bytes())),
+            event_at = entry.at,
+            kind = entry.kind.as_str(),
+            outcome = entry.outcome.as_str(),
+            origin,
+            address,
+            request_id,
+            detail = entry.detail.as_deref()
+        ];
+        values.extend(self.values.iter().cloned());
+        Statement::new(self.sql, values)
+    }
+}
 
 /// An event as it is shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,44 +179,18 @@ pub struct AuditFilter {
 }
 
 impl Batch {
-    /// Adds the events of a change, with a statement made by [`insert_event`]. The events must be
-    /// added before a statement that deletes the rows of the source, and after one that inserts
-    /// them; those of several changes one after another.
-    pub(super) fn and_events(mut self, entries: &[AuditEntry], source: &Statement) -> Self {
+    /// Adds the events of a change. The events must be added before a statement that deletes the
+    /// rows of the source, and after one that inserts them; those of several changes one after
+    /// another.
+    pub(super) fn and_events(mut self, entries: &[AuditEntry], source: &EventSource) -> Self {
         let start = match &self.events {
             events if events.is_empty() => self.statements.len(),
             events => events.start,
         };
-        self.statements.extend(entries.iter().map(|entry| {
-            let mut values = values_of(entry);
-            values.extend(source.values.iter().cloned());
-            Statement::new(source.sql, values)
-        }));
+        self.statements.extend(entries.iter().map(|entry| source.insert(entry)));
         self.events = start..self.statements.len();
         self
     }
-}
-
-/// The statement that inserts an event about no account and no app.
-pub(super) fn event_statement(entry: &AuditEntry) -> Statement {
-    let sql = insert_event!(
-        "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number"
-    );
-    Statement::new(sql, values_of(entry))
-}
-
-fn values_of(entry: &AuditEntry) -> Vec<Value> {
-    let (origin, address, request_id) = origin_columns(&entry.origin);
-    vec![
-        event_id(entry.at.as_millisecond(), u64::from_be_bytes(random::bytes())).into(),
-        entry.at.into(),
-        entry.kind.as_str().into(),
-        entry.outcome.as_str().into(),
-        origin.into(),
-        address.into(),
-        request_id.into(),
-        entry.detail.as_deref().into(),
-    ]
 }
 
 fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&str>) {
@@ -175,9 +229,8 @@ impl Store {
 
     /// Stores the events of an action that changes no row, such as a backup.
     pub async fn record_events(&self) -> Result<(), StoreError> {
-        let statements: Vec<Statement> = self.entries.iter().map(event_statement).collect();
-        let events = 0..statements.len();
-        self.write(Batch { statements, events, ..Batch::default() }).await.map(drop)
+        let batch = Batch::default().and_events(&self.entries, &EventSource::none());
+        self.write(batch).await.map(drop)
     }
 
     /// Logs the events that a batch has inserted, for each of its changes.
@@ -210,26 +263,26 @@ impl Store {
         let mut batch = Batch::default();
         for event in events {
             let Subject { kind, outcome, account, app, address, detail } = &event.subject;
-            batch = batch.and(sql(
+            batch = batch.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
-                 detail, account_id, app_id, count) \
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
-                 on conflict (id) do update set count = audit_events.count + excluded.count, \
-                 last_at = case when excluded.last_at > audit_events.last_at \
+                 detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
+                 $origin, $address, $detail, $account, $app, $count) on conflict (id) do update \
+                 set count = audit_events.count + excluded.count, last_at = case \
+                 when excluded.last_at > audit_events.last_at \
                  then excluded.last_at else audit_events.last_at end",
                 [
-                    event_id(event.hour * 3_600_000, event.subject_digest()).into(),
-                    event.first.into(),
-                    event.last.into(),
-                    kind.as_str().into(),
-                    outcome.as_str().into(),
-                    CLIENT.into(),
-                    address.as_deref().into(),
-                    detail.as_deref().into(),
-                    (*account).into(),
-                    (*app).into(),
-                    event.count.into(),
-                ],
+                    id = event_id(event.hour * 3_600_000, event.subject_digest()),
+                    first = event.first,
+                    last = event.last,
+                    kind = kind.as_str(),
+                    outcome = outcome.as_str(),
+                    origin = CLIENT,
+                    address = address.as_deref(),
+                    detail = detail.as_deref(),
+                    account = *account,
+                    app = *app,
+                    count = event.count
+                ]
             ));
         }
         self.engine.write(batch).await.map(drop)
@@ -242,25 +295,25 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<AuditEvent>, StoreError> {
         let mut newest_first = self
-            .read_all::<AuditEvent>(sql(
+            .read_all::<AuditEvent>(sql!(
                 "select e.at, e.last_at, e.kind, e.outcome, e.origin, e.address, e.request_id, \
                  e.detail, e.account_id, a.name, e.app_id, p.name, e.count from audit_events e \
                  left join accounts a on a.id = e.account_id left join apps p on p.id = e.app_id \
-                 where (cast($1 as bigint) is null or e.account_id = $1) \
-                 and (cast($2 as bigint) is null or e.app_id = $2) and e.last_at >= $3 \
-                 and (cast($5 as text) is null or e.kind = $5) \
-                 and (cast($6 as text) is null or e.outcome = $6) \
-                 and (cast($7 as bigint) is null or e.at < $7) \
-                 order by e.at desc, e.id desc limit $4",
+                 where (cast($account as bigint) is null or e.account_id = $account) \
+                 and (cast($app as bigint) is null or e.app_id = $app) and e.last_at >= $since \
+                 and (cast($kind as text) is null or e.kind = $kind) \
+                 and (cast($outcome as text) is null or e.outcome = $outcome) \
+                 and (cast($before as bigint) is null or e.at < $before) \
+                 order by e.at desc, e.id desc limit $limit",
                 [
-                    filter.account.into(),
-                    filter.app.into(),
-                    filter.since.unwrap_or(Timestamp::UNIX_EPOCH).into(),
-                    limit.into(),
-                    filter.kind.map(AuditKind::as_str).into(),
-                    filter.outcome.map(AuditOutcome::as_str).into(),
-                    filter.before.into(),
-                ],
+                    account = filter.account,
+                    app = filter.app,
+                    since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH),
+                    limit,
+                    kind = filter.kind.map(AuditKind::as_str),
+                    outcome = filter.outcome.map(AuditOutcome::as_str),
+                    before = filter.before
+                ]
             ))
             .await?;
         newest_first.reverse();
@@ -281,9 +334,9 @@ impl Store {
 
 /// Deletes the oldest events from before a time, `at_most` this many, and returns their ids.
 pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
-    sql(
-        "delete from audit_events where id in \
-         (select id from audit_events where at < $1 order by at limit $2) returning id",
-        [time.into(), at_most.into()],
+    sql!(
+        "delete from audit_events where id in (select id from audit_events where at < $time \
+         order by at limit $at_most) returning id",
+        [time, at_most]
     )
 }

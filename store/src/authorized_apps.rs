@@ -3,7 +3,7 @@
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::event_source;
 use super::engine::{Batch, Statement, from_row, sql};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
@@ -36,12 +36,13 @@ impl Store {
         account: i64,
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
-        let select = sql(
-            "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at), \
-             count(*) from tokens t join apps p on p.id = t.app_id where t.account_id = $1 and t.revoked_at is null \
-             and (t.expires_at is null or t.expires_at > $2) and p.disabled_at is null \
-             group by p.id, p.client_id, p.name, p.website, t.scopes order by p.id, t.scopes",
-            [account.into(), now.into()],
+        let select = sql!(
+            "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at), count(*) \
+             from tokens t join apps p on p.id = t.app_id where t.account_id = $account \
+             and t.revoked_at is null and (t.expires_at is null or t.expires_at > $now) \
+             and p.disabled_at is null group by p.id, p.client_id, p.name, p.website, t.scopes \
+             order by p.id, t.scopes",
+            [account, now]
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();
         for next in self.read_all::<AuthorizedApp>(select).await? {
@@ -66,22 +67,20 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         // Checked first, because the invalidation visits all cached tokens.
-        let existing = sql(
-            "select 1 from tokens where account_id = $1 and app_id = $2 and revoked_at is null \
-             union all select 1 from codes where expires_at > $3 and account_id = $1 \
-             and app_id = $2 and used_at is null limit 1",
-            [account.into(), app.into(), now.into()],
+        let existing = sql!(
+            "select 1 from tokens where account_id = $account and app_id = $app \
+             and revoked_at is null union all select 1 from codes where expires_at > $now \
+             and account_id = $account and app_id = $app and used_at is null limit 1",
+            [account, app, now]
         );
         if self.engine.read(existing).await?.is_empty() {
             return Ok(0);
         }
-        let event = sql(
-            insert_event!(
-                "account_id, app_id, count(*) as number from tokens where account_id = $9 \
-                 and app_id = $10 and revoked_at is null \
-                 and (expires_at is null or expires_at > $11) group by account_id, app_id"
-            ),
-            [account.into(), app.into(), now.into()],
+        let event = event_source!(
+            "account_id, app_id, count(*) as number from tokens where account_id = $account \
+             and app_id = $app and revoked_at is null and (expires_at is null \
+             or expires_at > $now) group by account_id, app_id",
+            [account, app, now]
         );
         let batch = Batch::default().and(lock_account(account)).and_events(&self.entries, &event);
         let batch = and_revoke_access(batch, account, Some(app), None, now);
@@ -95,7 +94,7 @@ impl Store {
 /// Locks an account row for the rest of a transaction that grants or revokes access, so that such
 /// transactions are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
-    sql("update accounts set password = password where id = $1", [id.into()])
+    sql!("update accounts set password = password where id = $id", [id])
 }
 
 /// Adds statements that revoke the access of one app or of all: delete the codes that are not
@@ -111,22 +110,20 @@ pub(super) fn and_revoke_access(
     password: Option<&str>,
     now: Timestamp,
 ) -> Batch {
-    let values = [account.into(), app.into(), now.into(), password.into()];
     batch
-        .and(sql(
-            "delete from codes where expires_at > $3 and account_id = $1 \
-             and (cast($2 as bigint) is null or app_id = $2) and used_at is null \
-             and (cast($4 as text) is null \
-             or exists (select 1 from accounts where id = $1 and password = $4))",
-            values.clone(),
+        .and(sql!(
+            "delete from codes where expires_at > $now and account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) and used_at is null \
+             and (cast($password as text) is null or exists (select 1 from accounts \
+             where id = $account and password = $password))",
+            [account, app, now, password]
         ))
-        .and(sql(
-            "update tokens set revoked_at = $3 where account_id = $1 \
-             and (cast($2 as bigint) is null or app_id = $2) and revoked_at is null \
-             and (cast($4 as text) is null \
-             or exists (select 1 from accounts where id = $1 and password = $4)) \
-             returning expires_at",
-            values,
+        .and(sql!(
+            "update tokens set revoked_at = $now where account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
+             and (cast($password as text) is null or exists (select 1 from accounts \
+             where id = $account and password = $password)) returning expires_at",
+            [account, app, now, password]
         ))
         .invalidating(Invalidation::Access(account, app))
 }

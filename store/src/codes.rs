@@ -5,7 +5,7 @@ use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, FromRow, Grouping, Row, sql};
 use super::tokens::token_event;
@@ -103,32 +103,31 @@ impl Store {
         grant: &Grant,
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
-        let batch = Batch::default().and(lock_account(grant.account_id)).and(sql(
+        let insert = sql!(
             "insert into codes (lookup, digest, app_id, account_id, scopes, binding, expires_at) \
-             select cast($1 as text), cast($2 as text), cast($3 as bigint), account_id, \
-             cast($5 as text), cast($6 as text), cast($7 as bigint) \
-             from sessions where lookup = $8 and account_id = $4 \
-             and not exists (select 1 from accounts where id = $4 and disabled_at is not null) \
-             and not exists (select 1 from apps where id = $3 and disabled_at is not null) \
-             and (cast($9 as bigint) is null or exists (select 1 from tokens \
-             where account_id = $4 and app_id = $3 and revoked_at is null \
-             and (expires_at is null or expires_at > $9))) returning lookup",
+             select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
+             account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
+             bigint) from sessions where lookup = $session and account_id = $account_id \
+             and not exists (select 1 from accounts where id = $account_id \
+             and disabled_at is not null) and not exists (select 1 from apps where id = $app_id \
+             and disabled_at is not null) and (cast($implied_at as bigint) is null or exists \
+             (select 1 from tokens where account_id = $account_id and app_id = $app_id \
+             and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
+             returning lookup",
             [
-                secret.lookup.into(),
-                secret.digest.into(),
-                grant.app_id.into(),
-                grant.account_id.into(),
-                (&grant.scopes).into(),
-                to_json(&BindingJson::from(&grant.binding))?,
-                grant.expires_at.into(),
-                consent.session.into(),
-                consent.implied_at.into(),
-            ],
-        ));
-        let event = sql(
-            insert_event!("account_id, app_id, 1 as number from codes where lookup = $9"),
-            [secret.lookup.into()],
+                lookup = secret.lookup,
+                digest = secret.digest,
+                app_id = grant.app_id,
+                account_id = grant.account_id,
+                scopes = &grant.scopes,
+                binding = to_json(&BindingJson::from(&grant.binding))?,
+                expires_at = grant.expires_at,
+                session = consent.session,
+                implied_at = consent.implied_at
+            ]
         );
+        let batch = Batch::default().and(lock_account(grant.account_id)).and(insert);
+        let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
         let batch = batch.and_events(&self.entries, &event);
         let [_, added] = self.write_rows(batch).await?;
         Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
@@ -136,10 +135,10 @@ impl Store {
 
     /// Finds a code, redeemed or not.
     pub async fn code(&self, secret: HashedSecret) -> Result<Option<StoredCode>, StoreError> {
-        let select = sql(
+        let select = sql!(
             "select digest, app_id, account_id, scopes, binding, expires_at, token from codes \
-             where lookup = $1",
-            [secret.lookup.into()],
+             where lookup = $lookup",
+            [lookup = secret.lookup]
         );
         self.read_secret(secret, select).await
     }
@@ -154,24 +153,23 @@ impl Store {
         expires_at: Option<Timestamp>,
     ) -> Result<(), RedeemError> {
         let batch = Batch::default()
-            .and(sql(
-                "update codes set used_at = $2, token = $3 \
-                 where lookup = $1 and used_at is null and expires_at > $2 \
-                 and not exists (select 1 from accounts a \
-                 where a.id = codes.account_id and a.disabled_at is not null) \
-                 and not exists (select 1 from apps p \
-                 where p.id = codes.app_id and p.disabled_at is not null)",
-                [code.into(), now.into(), token.lookup.into()],
+            .and(sql!(
+                "update codes set used_at = $now, token = $lookup where lookup = $code \
+                 and used_at is null and expires_at > $now and not exists (select 1 \
+                 from accounts a where a.id = codes.account_id and a.disabled_at is not null) \
+                 and not exists (select 1 from apps p where p.id = codes.app_id \
+                 and p.disabled_at is not null)",
+                [code, now, lookup = token.lookup]
             ))
             // The token's lookup key is new, so the code names it only if this call redeemed it.
-            .and(sql(
-                "insert into tokens \
-                 (lookup, digest, app_id, account_id, scopes, created_at, expires_at, binding) \
-                 select token, cast($3 as text), app_id, account_id, scopes, used_at, \
-                 cast($4 as bigint), binding from codes where lookup = $1 and token = $2",
-                [code.into(), token.lookup.into(), token.digest.into(), expires_at.into()],
+            .and(sql!(
+                "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
+                 expires_at, binding) select token, cast($digest as text), app_id, account_id, \
+                 scopes, used_at, cast($expires_at as bigint), binding from codes \
+                 where lookup = $code and token = $lookup",
+                [code, lookup = token.lookup, digest = token.digest, expires_at]
             ))
-            .and(sql("select token from codes where lookup = $1", [code.into()]))
+            .and(sql!("select token from codes where lookup = $code", [code]))
             .and_events(&self.entries, &token_event(token.lookup));
         let [_, _, redeemed] = self.write_rows(batch.grouped(Grouping::Code(code))).await?;
         match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::apps::app_event;
-use super::audit::insert_event;
+use super::audit::event_source;
 use super::authorized_apps::lock_account;
 use super::engine::{Batch, Rows, sql};
 use super::invalidation::Invalidation;
@@ -48,7 +48,7 @@ macro_rules! delete_rows {
         concat!(
             "delete from ",
             $table,
-            " where account_id = $1 and not exists (select 1 from accounts where id = $1) \
+            " where account_id = $id and not exists (select 1 from accounts where id = $id) \
              returning ",
             $key
         )
@@ -86,48 +86,46 @@ impl Store {
         due: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
-        let event = sql(
-            insert_event!(
-                detail "'name ' || name || coalesce('; ' || cast($8 as text), '')",
-                concat!(
-                    "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
-                     from accounts where id = $9 \
-                     and (cast($10 as bigint) is null or delete_at < $10) and ",
-                    is_not_last_admin!()
-                )
+        let event = event_source!(
+            detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
+            concat!(
+                "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
+                 from accounts where id = $id and (cast($due as bigint) is null \
+                 or delete_at < $due) and ",
+                is_not_last_admin!()
             ),
-            [id.into(), due.into()],
+            [id, due]
         );
         // The account is locked, so that all statements see the same time of deletion.
         let batch = Batch::default()
             .and(lock_admins())
             .and(lock_account(id))
             .and_events(&self.entries, &event)
-            .and(sql(
+            .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
-                     select name, cast($2 as bigint) from accounts where id = $1 \
-                     and (cast($3 as bigint) is null or delete_at < $3) and ",
+                     select name, cast($now as bigint) from accounts where id = $id \
+                     and (cast($due as bigint) is null or delete_at < $due) and ",
                     is_not_last_admin!(),
                     " on conflict do nothing"
                 ),
-                [id.into(), now.into(), due.into()],
+                [id, now, due]
             ))
             .and(select_id(id))
-            .and(sql(
+            .and(sql!(
                 concat!(
-                    "delete from accounts where id = $1 \
-                     and (cast($2 as bigint) is null or delete_at < $2) and ",
+                    "delete from accounts where id = $id and (cast($due as bigint) is null \
+                     or delete_at < $due) and ",
                     is_not_last_admin!(),
                     " returning id"
                 ),
-                [id.into(), due.into()],
+                [id, due]
             ))
-            .and(sql(delete_rows!("sessions", "lookup"), [id.into()]))
-            .and(sql(delete_rows!("codes", "lookup"), [id.into()]))
-            .and(sql(delete_rows!("tokens", "lookup"), [id.into()]))
-            .and(sql(delete_rows!("rulesets", "scope"), [id.into()]))
-            .and(sql(delete_rows!("requests", "lookup"), [id.into()]))
+            .and(sql!(delete_rows!("sessions", "lookup"), [id]))
+            .and(sql!(delete_rows!("codes", "lookup"), [id]))
+            .and(sql!(delete_rows!("tokens", "lookup"), [id]))
+            .and(sql!(delete_rows!("rulesets", "scope"), [id]))
+            .and(sql!(delete_rows!("requests", "lookup"), [id]))
             .invalidating(Invalidation::Everything);
         let [_, _, _, found, deleted, rows @ ..]: [Rows; 10] = self.write_rows(batch).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
@@ -143,10 +141,10 @@ impl Store {
     pub async fn delete_app(&self, id: i64) -> Result<Option<DeletedRows>, StoreError> {
         let batch = Batch::default()
             .and_events(&self.entries, &app_event(id))
-            .and(sql("delete from apps where id = $1 returning id", [id.into()]))
-            .and(sql("delete from codes where app_id = $1 returning lookup", [id.into()]))
-            .and(sql("delete from tokens where app_id = $1 returning lookup", [id.into()]))
-            .and(sql("delete from requests where app_id = $1 returning lookup", [id.into()]))
+            .and(sql!("delete from apps where id = $id returning id", [id]))
+            .and(sql!("delete from codes where app_id = $id returning lookup", [id]))
+            .and(sql!("delete from tokens where app_id = $id returning lookup", [id]))
+            .and(sql!("delete from requests where app_id = $id returning lookup", [id]))
             .invalidating(Invalidation::Everything);
         let [app, rows @ ..]: [Rows; 4] = self.write_rows(batch).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
@@ -160,11 +158,10 @@ impl Store {
         &self,
         since: Timestamp,
     ) -> Result<Vec<DeletedAccount>, StoreError> {
-        let select = sql(
-            "select account_id, detail from audit_events \
-             where at >= $1 and kind = $2 and account_id is not null and detail is not null \
-             order by at, id",
-            [since.into(), AuditKind::AccountDelete.as_str().into()],
+        let select = sql!(
+            "select account_id, detail from audit_events where at >= $since and kind = $kind \
+             and account_id is not null and detail is not null order by at, id",
+            [since, kind = AuditKind::AccountDelete.as_str()]
         );
         let mut deleted = Vec::new();
         for mut row in self.engine.read(select).await? {
@@ -177,7 +174,7 @@ impl Store {
 
     /// Makes the name of a deleted account available again.
     pub async fn release_name(&self, name: &str) -> Result<(), StoreError> {
-        let delete = sql("delete from reserved_names where name = $1", [name.into()]);
+        let delete = sql!("delete from reserved_names where name = $name", [name]);
         self.engine.write(delete.into()).await.map(drop)
     }
 }

@@ -1,8 +1,9 @@
 //! The interface of a database engine: read one statement, write a batch of statements atomically.
 //!
 //! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
-//! that both engines accept: `$1` parameters, `on conflict`, `returning`, text and 64-bit integers.
+//! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit integers.
 
+mod parameters;
 mod row;
 mod statement;
 
@@ -13,8 +14,9 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
+pub(crate) use self::parameters::{Numbered, numbered, sql, values};
 pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
-pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement, sql};
+pub(crate) use self::statement::{OnMissingRows, Grouping, Batch, Statement};
 use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};
 use crate::metrics::{OperationMetrics, StoreMetrics};
@@ -140,14 +142,14 @@ impl CheckedEngine {
     /// Checks that the database responds and can write. Unless a write has just succeeded, it
     /// writes a row and deletes it again.
     pub(crate) async fn check(&self) -> Result<(), StoreError> {
-        self.read(sql("select 1", [])).await?;
+        self.read(sql!("select 1")).await?;
         let last_write = *self.last_write();
         if last_write.is_some_and(|time| time.elapsed() < WRITE_CHECK_INTERVAL) {
             return Ok(());
         }
         let probe = Batch::default()
-            .and(sql(migrations::TEST_INSERT, []))
-            .and(sql("delete from migrations where number = 0", []));
+            .and(sql!(migrations::TEST_INSERT))
+            .and(sql!("delete from migrations where number = 0"));
         self.write(probe).await.map(drop)
     }
 

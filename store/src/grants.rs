@@ -23,10 +23,11 @@ impl Store {
         app_id: i64,
         now: Timestamp,
     ) -> Result<Vec<ActiveGrant>, StoreError> {
-        let select = sql(
-            "select distinct scopes, binding from tokens where account_id = $1 and app_id = $2 \
-             and revoked_at is null and (expires_at is null or expires_at > $3)",
-            [account_id.into(), app_id.into(), now.into()],
+        let select = sql!(
+            "select distinct scopes, binding from tokens where account_id = $account_id \
+             and app_id = $app_id and revoked_at is null and (expires_at is null \
+             or expires_at > $now)",
+            [account_id, app_id, now]
         );
         self.read_all(select).await
     }

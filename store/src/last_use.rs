@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::engine::{Batch, Statement, Value, sql};
+use super::engine::{Batch, Statement, sql};
 use super::{Store, StoreError};
 
 /// Age in seconds at which a stored last use is stored again.
@@ -139,27 +139,24 @@ impl PendingUses {
     /// The statements that store the uses. A use that another node has stored in the same hour
     /// changes nothing.
     fn statements(&self) -> Vec<Statement> {
+        // The time until which a stored use is replaced.
+        let old = |at: &Timestamp| at.as_second() - PRECISION;
         let tokens = self.tokens.iter().map(|(lookup, at)| {
-            sql(
-                "update tokens set last_used_at = $2 where lookup = $1 and \
-                 (last_used_at is null or last_used_at > $2 or last_used_at <= $3)",
-                values((*lookup).into(), *at),
+            sql!(
+                "update tokens set last_used_at = $at where lookup = $lookup \
+                 and (last_used_at is null or last_used_at > $at or last_used_at <= $old)",
+                [lookup = *lookup, at = *at, old = old(at)]
             )
         });
         let apps = self.apps.iter().map(|(id, at)| {
-            sql(
-                "update apps set last_used_at = $2 where id = $1 and \
-                 (last_used_at is null or last_used_at > $2 or last_used_at <= $3)",
-                values((*id).into(), *at),
+            sql!(
+                "update apps set last_used_at = $at where id = $id and (last_used_at is null \
+                 or last_used_at > $at or last_used_at <= $old)",
+                [id = *id, at = *at, old = old(at)]
             )
         });
         tokens.chain(apps).collect()
     }
-}
-
-/// The key of a row, the time of its use, and the time until which a stored use is replaced.
-fn values(key: Value, at: Timestamp) -> [Value; 3] {
-    [key, at.into(), (at.as_second() - PRECISION).into()]
 }
 
 impl Store {

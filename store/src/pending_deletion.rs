@@ -4,7 +4,7 @@ use belfry_core::audit::{AuditEntry, AuditKind};
 use jiff::Timestamp;
 
 use super::admins::{AccountUpdate, is_not_last_admin, lock_admins};
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::engine::{Batch, sql};
 use super::{Account, AccountDeletion, Store, StoreError, UpdateOutcome};
 
@@ -20,29 +20,29 @@ impl Store {
         delete_at: Timestamp,
     ) -> Result<AccountUpdate, StoreError> {
         let (id, password) = (verified.id, verified.password.as_str());
-        let event = sql(
-            insert_event!(concat!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and password = $10 and delete_at is null and ",
+        let event = events_of!(
+            accounts,
+            concat!(
+                "id = $id and password = $password and delete_at is null and ",
                 is_not_last_admin!()
-            )),
-            [id.into(), password.into()],
+            ),
+            [id, password]
         );
         let batch = Batch::default()
             .and(lock_admins())
             .and_events(&self.entries, &event)
-            .and(sql(
+            .and(sql!(
                 concat!(
-                    "update accounts set delete_at = coalesce(delete_at, $3) \
-                     where id = $1 and password = $2 and ",
+                    "update accounts set delete_at = coalesce(delete_at, $delete_at) \
+                     where id = $id and password = $password and ",
                     is_not_last_admin!(),
                     " returning id"
                 ),
-                [id.into(), password.into(), delete_at.into()],
+                [id, password, delete_at]
             ))
-            .and(sql(
-                "select id from accounts where id = $1 and password = $2",
-                [id.into(), password.into()],
+            .and(sql!(
+                "select id from accounts where id = $id and password = $password",
+                [id, password]
             ));
         let [_, updated, found] = self.write_rows(batch).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
@@ -50,18 +50,13 @@ impl Store {
 
     /// Cancels the deletion of an account. `NotFound` if none was requested.
     pub async fn cancel_account_deletion(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
-        let event = sql(
-            insert_event!(
-                "id as account_id, cast(null as bigint) as app_id, 1 as number from accounts \
-                 where id = $9 and delete_at is not null"
-            ),
-            [id.into()],
-        );
-        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
-            "update accounts set delete_at = null where id = $1 and delete_at is not null \
+        let event = events_of!(accounts, "id = $id and delete_at is not null", [id]);
+        let update = sql!(
+            "update accounts set delete_at = null where id = $id and delete_at is not null \
              returning id",
-            [id.into()],
-        ));
+            [id]
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(update);
         self.update(batch).await
     }
 
@@ -75,13 +70,13 @@ impl Store {
         let store = self.audited([AuditEntry::of_server(now, AuditKind::AccountDelete)]);
         let mut deleted = 0;
         loop {
-            let select = sql(
+            let select = sql!(
                 concat!(
-                    "select id from accounts where delete_at < $1 and ",
+                    "select id from accounts where delete_at < $due and ",
                     is_not_last_admin!(),
-                    " order by delete_at, id limit $2"
+                    " order by delete_at, id limit $limit"
                 ),
-                [due.into(), BATCH.into()],
+                [due, limit = BATCH]
             );
             let ids = self.engine.read(select).await?.into_iter().map(|mut row| row.take::<i64>());
             let ids = ids.collect::<Result<Vec<_>, _>>()?;

@@ -5,7 +5,7 @@ use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::audit::insert_event;
+use super::audit::events_of;
 use super::engine::{Batch, FromRow, Row, sql};
 use super::{Store, StoreError, UpdateOutcome, to_json};
 
@@ -60,29 +60,30 @@ impl Store {
         handle: HashedSecret,
         request: &StoredRequest,
     ) -> Result<(), StoreError> {
-        let insert = sql(
-            "insert into requests \
-             (lookup, digest, app_id, browser, account_id, parameters, expires_at) \
-             values ($1, $2, $3, $4, $5, $6, $7)",
+        let insert = sql!(
+            "insert into requests (lookup, digest, app_id, browser, account_id, parameters, \
+             expires_at) values ($lookup, $digest, $app_id, $browser, $account_id, $parameters, \
+             $expires_at)",
             [
-                handle.lookup.into(),
-                handle.digest.into(),
-                request.app_id.into(),
-                request.browser.into(),
-                request.account_id.into(),
-                to_json(&ParametersJson { version: 1, parameters: &request.parameters })?,
-                request.expires_at.into(),
-            ],
+                lookup = handle.lookup,
+                digest = handle.digest,
+                app_id = request.app_id,
+                browser = request.browser,
+                account_id = request.account_id,
+                parameters =
+                    to_json(&ParametersJson { version: 1, parameters: &request.parameters })?,
+                expires_at = request.expires_at
+            ]
         );
         self.engine.write(insert.into()).await.map(drop)
     }
 
     /// Deletes the oldest requests beyond this number.
     pub async fn trim_requests(&self, max: usize) -> Result<(), StoreError> {
-        let delete = sql(
+        let delete = sql!(
             "delete from requests where (expires_at, lookup) <= (select expires_at, lookup \
-             from requests order by expires_at desc, lookup desc limit 1 offset $1)",
-            [i64::try_from(max).unwrap_or(i64::MAX).into()],
+             from requests order by expires_at desc, lookup desc limit 1 offset $max)",
+            [max = i64::try_from(max).unwrap_or(i64::MAX)]
         );
         self.engine.write(delete.into()).await.map(drop)
     }
@@ -95,10 +96,10 @@ impl Store {
         browser: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<StoredRequest>, StoreError> {
-        let select = sql(
+        let select = sql!(
             "select digest, app_id, browser, account_id, parameters, expires_at, came_from \
-             from requests where lookup = $1 and expires_at > $2",
-            [handle.lookup.into(), now.into()],
+             from requests where lookup = $lookup and expires_at > $now",
+            [lookup = handle.lookup, now]
         );
         let stored: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
         Ok(stored.and_then(|(request, came_from)| {
@@ -119,10 +120,10 @@ impl Store {
         if self.request(handle, from, Timestamp::MIN).await?.is_none() {
             return Ok(UpdateOutcome::NotFound);
         }
-        self.update(sql(
-            "update requests set browser = $3, came_from = $2, account_id = $4 \
-             where lookup = $1 and (browser = $2 or came_from = $2) returning lookup",
-            [handle.lookup.into(), from.into(), to.into(), account_id.into()],
+        self.update(sql!(
+            "update requests set browser = $to, came_from = $from, account_id = $account_id \
+             where lookup = $lookup and (browser = $from or came_from = $from) returning lookup",
+            [lookup = handle.lookup, from, to, account_id]
         ))
         .await
     }
@@ -138,17 +139,16 @@ impl Store {
         if self.request(handle, browser, now).await?.is_none() {
             return Ok(None);
         }
-        let delete = sql(
-            "delete from requests where lookup = $1 and browser = $2 and expires_at > $3 \
-             returning app_id, browser, account_id, parameters, expires_at, came_from",
-            [handle.lookup.into(), browser.into(), now.into()],
+        let delete = sql!(
+            "delete from requests where lookup = $lookup and browser = $browser \
+             and expires_at > $now returning app_id, browser, account_id, parameters, expires_at, \
+             came_from",
+            [lookup = handle.lookup, browser, now]
         );
-        let event = sql(
-            insert_event!(
-                "account_id, app_id, 1 as number from requests where lookup = $9 \
-                 and browser = $10 and expires_at > $11"
-            ),
-            [handle.lookup.into(), browser.into(), now.into()],
+        let event = events_of!(
+            requests,
+            "lookup = $lookup and browser = $browser and expires_at > $now",
+            [lookup = handle.lookup, browser, now]
         );
         let batch = Batch::default().and_events(&self.entries, &event).and(delete);
         let [deleted] = self.write_rows(batch).await?;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
 use super::audit::delete_audit_events;
-use super::engine::{Batch, Value, from_row, sql};
+use super::engine::{Batch, from_row, sql};
 use super::{Store, StoreError};
 
 /// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
@@ -111,7 +111,7 @@ struct Cutoffs {
 
 type DeleteBatch = fn(&Cutoffs) -> Batch;
 
-/// Deletes the rows of one batch whose time in this column is before `$1`, the oldest first.
+/// Deletes the rows of one batch whose time in this column is before `$before`, the oldest first.
 macro_rules! delete_oldest {
     ($table:literal, $column:literal) => {
         concat!(
@@ -122,26 +122,31 @@ macro_rules! delete_oldest {
             " \
                  where ",
             $column,
-            " < $1 order by ",
+            " < $before order by ",
             $column,
             ", lookup limit 1000) returning lookup"
         )
     };
 }
 
-/// Marks the apps of these rows as authorized at `$2`, before the rows that prove it are deleted.
-macro_rules! mark_apps_of_oldest {
-    ($table:literal, $column:literal) => {
-        concat!(
-            "update apps set used_at = $2 where used_at is null and id in (select app_id from \
-             (select app_id, account_id from ",
-            $table,
-            " where ",
-            $column,
-            " < $1 order by ",
-            $column,
-            ", lookup limit 1000) as oldest where account_id is not null)"
-        )
+/// Deletes the rows of one batch like [`delete_oldest`]. Before that, their apps are marked as
+/// authorized, which these rows prove.
+macro_rules! mark_and_delete {
+    ($table:literal, $column:literal, $before:expr, $now:expr) => {
+        Batch::from(sql!(
+            concat!(
+                "update apps set used_at = $now where used_at is null and id in (select app_id \
+                 from (select app_id, account_id from ",
+                $table,
+                " where ",
+                $column,
+                " < $before order by ",
+                $column,
+                ", lookup limit 1000) as oldest where account_id is not null)"
+            ),
+            [before = $before, now = $now]
+        ))
+        .and(sql!(delete_oldest!($table, $column), [before = $before]))
     };
 }
 
@@ -149,35 +154,16 @@ macro_rules! mark_apps_of_oldest {
 /// rows.
 const TABLES: [(&str, DeleteBatch); 6] = [
     ("requests", |cutoffs| {
-        sql(delete_oldest!("requests", "expires_at"), [cutoffs.expired.into()]).into()
+        sql!(delete_oldest!("requests", "expires_at"), [before = cutoffs.expired]).into()
     }),
     ("sessions", |cutoffs| {
-        sql(delete_oldest!("sessions", "expires_at"), [cutoffs.expired.into()]).into()
+        sql!(delete_oldest!("sessions", "expires_at"), [before = cutoffs.expired]).into()
     }),
-    ("codes", |cutoffs| {
-        let mark = mark_apps_of_oldest!("codes", "expires_at");
-        mark_and_delete(mark, delete_oldest!("codes", "expires_at"), cutoffs.expired, cutoffs.now)
-    }),
-    ("tokens", |cutoffs| {
-        let mark = mark_apps_of_oldest!("tokens", "expires_at");
-        mark_and_delete(mark, delete_oldest!("tokens", "expires_at"), cutoffs.tokens, cutoffs.now)
-    }),
-    ("tokens", |cutoffs| {
-        let mark = mark_apps_of_oldest!("tokens", "revoked_at");
-        mark_and_delete(mark, delete_oldest!("tokens", "revoked_at"), cutoffs.tokens, cutoffs.now)
-    }),
+    ("codes", |cutoffs| mark_and_delete!("codes", "expires_at", cutoffs.expired, cutoffs.now)),
+    ("tokens", |cutoffs| mark_and_delete!("tokens", "expires_at", cutoffs.tokens, cutoffs.now)),
+    ("tokens", |cutoffs| mark_and_delete!("tokens", "revoked_at", cutoffs.tokens, cutoffs.now)),
     ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
 ];
-
-/// Marks apps as authorized before the rows that prove it are deleted.
-fn mark_and_delete(
-    mark: &'static str,
-    delete: &'static str,
-    before: Timestamp,
-    now: Timestamp,
-) -> Batch {
-    Batch::default().and(sql(mark, [before.into(), now.into()])).and(sql(delete, [before.into()]))
-}
 
 impl Store {
     /// The tables that sweeps delete from.
@@ -225,25 +211,25 @@ impl Store {
 
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let select = sql("select swept_at, trusted_from from sweeps where id = 1", []);
+        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
         let stored: Option<SweepState> = self.read_one(select).await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
-        let [swept_at, trusted_from]: [Value; 2] = [next.swept_at.into(), next.trusted_from.into()];
+        let SweepState { swept_at, trusted_from } = next;
         // Of nodes that begin at the same time, one writes the row.
         let write = match stored {
-            None => sql(
-                "insert into sweeps (id, swept_at, trusted_from) values (1, $1, $2) \
-                 on conflict do nothing returning id",
-                [swept_at, trusted_from],
+            None => sql!(
+                "insert into sweeps (id, swept_at, trusted_from) \
+                 values (1, $swept_at, $trusted_from) on conflict do nothing returning id",
+                [swept_at, trusted_from]
             ),
-            Some(stored) => sql(
-                "update sweeps set swept_at = $1, trusted_from = $2 \
-                 where id = 1 and swept_at = $3 returning id",
-                [swept_at, trusted_from, stored.swept_at.into()],
+            Some(stored) => sql!(
+                "update sweeps set swept_at = $swept_at, trusted_from = $trusted_from \
+                 where id = 1 and swept_at = $stored_swept_at returning id",
+                [swept_at, trusted_from, stored_swept_at = stored.swept_at]
             ),
         };
         let [written] = self.write_rows(write).await?;
-        Ok((!written.is_empty()).then_some(next.trusted_from))
+        Ok((!written.is_empty()).then_some(trusted_from))
     }
 }
 

@@ -154,9 +154,10 @@ impl Store {
             return Ok(cached);
         }
         let epoch = self.cache.rules.epoch(&account);
-        let select = sql(
-            "select scope, version, document from rulesets where account_id = $1 order by scope",
-            [account.into()],
+        let select = sql!(
+            "select scope, version, document from rulesets where account_id = $account \
+             order by scope",
+            [account]
         );
         let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired(now);
         self.cache.rules.insert(account, rulesets.clone(), epoch);

@@ -4,7 +4,7 @@ use belfry_core::secret::LookupKey;
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::{event_source, events_of};
 use super::engine::{Batch, from_row, sql};
 use super::{Store, StoreError, UpdateOutcome};
 
@@ -33,11 +33,11 @@ impl Store {
         now: Timestamp,
         at_most: i64,
     ) -> Result<Vec<AccountSession>, StoreError> {
-        self.read_all(sql(
+        self.read_all(sql!(
             "select lookup, created_at, seen_at, expires_at, browser from sessions \
-             where account_id = $1 and expires_at > $2 \
-             order by seen_at desc, lookup limit $3",
-            [account.into(), now.into(), at_most.into()],
+             where account_id = $account and expires_at > $now order by seen_at desc, lookup \
+             limit $at_most",
+            [account, now, at_most]
         ))
         .await
     }
@@ -48,17 +48,14 @@ impl Store {
         account: i64,
         lookup: LookupKey,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = sql(
-            insert_event!(
-                "account_id, cast(null as bigint) as app_id, 1 as number from sessions \
-                 where lookup = $9 and account_id = $10"
-            ),
-            [lookup.into(), account.into()],
+        let event =
+            events_of!(sessions, "lookup = $lookup and account_id = $account", [lookup, account]);
+        let delete = sql!(
+            "delete from sessions where lookup = $lookup and account_id = $account \
+             returning lookup",
+            [lookup, account]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
-            "delete from sessions where lookup = $1 and account_id = $2 returning lookup",
-            [lookup.into(), account.into()],
-        ));
+        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
         self.update(batch).await
     }
 
@@ -69,17 +66,18 @@ impl Store {
         kept: LookupKey,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event = sql(
-            insert_event!(
-                "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
-                 where account_id = $9 and lookup <> $10 and expires_at > $11 group by account_id"
-            ),
-            [account.into(), kept.into(), now.into()],
+        let event = event_source!(
+            "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
+             where account_id = $account and lookup <> $kept and expires_at > $now \
+             group by account_id",
+            [account, kept, now]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(sql(
-            "delete from sessions where account_id = $1 and lookup <> $2 returning expires_at",
-            [account.into(), kept.into()],
-        ));
+        let delete = sql!(
+            "delete from sessions where account_id = $account and lookup <> $kept \
+             returning expires_at",
+            [account, kept]
+        );
+        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
         let [ended] = self.write_rows(batch).await?;
         let expiries = ended.into_iter().map(|mut row| row.take::<Timestamp>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;

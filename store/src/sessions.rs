@@ -4,9 +4,9 @@ use belfry_core::secret::{HashedSecret, LookupKey};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, Statement, from_row, sql};
+use super::engine::{Batch, from_row, sql};
 use super::{SignInOutcome, Store, StoreError};
 
 /// A stored session.
@@ -48,29 +48,34 @@ impl Store {
         session: &Session,
         password: &str,
     ) -> Result<SignInOutcome, StoreError> {
-        let batch = Batch::default().and(lock_account(session.account_id)).and(sql(
-            "insert into sessions \
-             (lookup, digest, account_id, created_at, seen_at, expires_at, lang, browser) \
-             select cast($1 as text), cast($2 as text), id, cast($4 as bigint), \
-             cast($5 as bigint), cast($6 as bigint), cast($7 as text), cast($9 as text) \
-             from accounts where id = $3 and password = $8 and disabled_at is null returning lookup",
+        let insert = sql!(
+            "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at, \
+             lang, browser) select cast($lookup as text), cast($digest as text), id, \
+             cast($created_at as bigint), cast($seen_at as bigint), cast($expires_at as bigint), \
+             cast($lang as text), cast($browser as text) from accounts where id = $account_id \
+             and password = $password and disabled_at is null returning lookup",
             [
-                secret.lookup.into(),
-                secret.digest.into(),
-                session.account_id.into(),
-                session.created_at.into(),
-                session.seen_at.into(),
-                session.expires_at.into(),
-                session.lang.as_deref().into(),
-                password.into(),
-                session.browser.into(),
-            ],
-        ));
+                lookup = secret.lookup,
+                digest = secret.digest,
+                account_id = session.account_id,
+                created_at = session.created_at,
+                seen_at = session.seen_at,
+                expires_at = session.expires_at,
+                lang = session.lang.as_deref(),
+                password,
+                browser = session.browser
+            ]
+        );
+        let batch = Batch::default().and(lock_account(session.account_id)).and(insert);
         let batch = batch
-            .and(sql(
-                "update accounts set signed_in_at = $2 where id = $1 \
-                 and exists (select 1 from sessions where lookup = $3)",
-                [session.account_id.into(), session.created_at.into(), secret.lookup.into()],
+            .and(sql!(
+                "update accounts set signed_in_at = $created_at where id = $account_id and exists \
+                 (select 1 from sessions where lookup = $lookup)",
+                [
+                    account_id = session.account_id,
+                    created_at = session.created_at,
+                    lookup = secret.lookup
+                ]
             ))
             .and_events(&self.entries, &session_event(secret.lookup));
         let [_, added, _] = self.write_rows(batch).await?;
@@ -83,10 +88,10 @@ impl Store {
         secret: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let select = sql(
-            "select digest, account_id, created_at, seen_at, expires_at, lang, browser from sessions \
-             where lookup = $1 and expires_at > $2",
-            [secret.lookup.into(), now.into()],
+        let select = sql!(
+            "select digest, account_id, created_at, seen_at, expires_at, lang, browser \
+             from sessions where lookup = $lookup and expires_at > $now",
+            [lookup = secret.lookup, now]
         );
         self.read_secret(secret, select).await
     }
@@ -97,9 +102,10 @@ impl Store {
         account: i64,
         now: Timestamp,
     ) -> Result<SessionUse, StoreError> {
-        let count = sql(
-            "select count(*), max(seen_at) from sessions where account_id = $1 and expires_at > $2",
-            [account.into(), now.into()],
+        let count = sql!(
+            "select count(*), max(seen_at) from sessions where account_id = $account \
+             and expires_at > $now",
+            [account, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
@@ -111,9 +117,10 @@ impl Store {
         seen_at: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let update = sql(
-            "update sessions set seen_at = $2, expires_at = $3 where lookup = $1",
-            [lookup.into(), seen_at.into(), expires_at.into()],
+        let update = sql!(
+            "update sessions set seen_at = $seen_at, expires_at = $expires_at \
+             where lookup = $lookup",
+            [lookup, seen_at, expires_at]
         );
         self.engine.write(update.into()).await.map(drop)
     }
@@ -122,18 +129,12 @@ impl Store {
     pub async fn end_session(&self, lookup: LookupKey) -> Result<(), StoreError> {
         let batch = Batch::default()
             .and_events(&self.entries, &session_event(lookup))
-            .and(sql("delete from sessions where lookup = $1", [lookup.into()]));
+            .and(sql!("delete from sessions where lookup = $lookup", [lookup]));
         self.write(batch).await.map(drop)
     }
 }
 
 /// Inserts an event of a session, if it exists.
-fn session_event(lookup: LookupKey) -> Statement {
-    sql(
-        insert_event!(
-            "account_id, cast(null as bigint) as app_id, 1 as number from sessions \
-             where lookup = $9"
-        ),
-        [lookup.into()],
-    )
+fn session_event(lookup: LookupKey) -> EventSource {
+    events_of!(sessions, "lookup = $lookup", [lookup])
 }

@@ -9,20 +9,21 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::audit::insert_event;
+use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Grouping, Row, Statement, Value, sql};
+use super::engine::{Batch, FromRow, Grouping, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
 /// so without `limit` it reads the whole table of accounts until it has statistics.
-pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, a.disabled_at, t.scopes, \
-     t.created_at, t.expires_at, t.revoked_at, p.disabled_at, t.last_used_at \
-     from tokens t join apps p on p.id = t.app_id \
-     left join accounts a on a.id = t.account_id \
-     where t.lookup = $1 and (t.account_id is null or a.id is not null) limit 1";
+pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
+                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
+                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
+                                       join apps p on p.id = t.app_id left join accounts a \
+                                       on a.id = t.account_id where t.lookup = $lookup \
+                                       and (t.account_id is null or a.id is not null) limit 1";
 
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,10 +123,10 @@ impl Store {
         let batch = Batch::default()
             .and(lock_account(account_id))
             .and(insert(token, Some(password)))
-            .and(sql(
-                "update accounts set signed_in_at = $2 where id = $1 \
-                 and exists (select 1 from tokens where lookup = $3)",
-                [account_id.into(), token.created_at.into(), token.secret.lookup.into()],
+            .and(sql!(
+                "update accounts set signed_in_at = $created_at where id = $account_id and exists \
+                 (select 1 from tokens where lookup = $lookup)",
+                [account_id, created_at = token.created_at, lookup = token.secret.lookup]
             ))
             .and_events(&self.entries, &token_event(token.secret.lookup));
         let [_, added, _] = self.write_rows(batch).await?;
@@ -142,7 +143,7 @@ impl Store {
             return Ok(Some(token));
         }
         let epoch = self.cache.tokens.epoch(&secret.lookup);
-        let select = sql(SELECT_TOKEN, [secret.lookup.into()]);
+        let select = sql!(SELECT_TOKEN, [lookup = secret.lookup]);
         let stored: Option<Arc<StoredToken>> =
             self.read_secret(secret, select).await?.map(Arc::new);
         if let Some(token) = &stored {
@@ -170,17 +171,15 @@ impl Store {
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = sql(
-            insert_event!(
-                "account_id, app_id, 1 as number from tokens where lookup = $9 \
-                 and account_id is not null and revoked_at is null"
-            ),
-            [lookup.into()],
+        let event = events_of!(
+            tokens,
+            "lookup = $lookup and account_id is not null and revoked_at is null",
+            [lookup]
         );
-        let update = sql(
-            "update tokens set revoked_at = coalesce(revoked_at, $2) where lookup = $1 \
+        let update = sql!(
+            "update tokens set revoked_at = coalesce(revoked_at, $now) where lookup = $lookup \
              returning lookup",
-            [lookup.into(), now.into()],
+            [lookup, now]
         );
         let batch = Batch::default()
             .and_events(&self.entries, &event)
@@ -192,13 +191,26 @@ impl Store {
 
 /// Inserts a token, unless its app is disabled, and if these conditions hold.
 macro_rules! insert_if {
-    ($conditions:expr) => {
-        concat!(
-            "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at) \
-             select cast($1 as text), cast($2 as text), cast($3 as bigint), cast($4 as bigint), \
-             cast($5 as text), cast($6 as bigint), cast($7 as bigint) \
-             where not exists (select 1 from apps where id = $3 and disabled_at is not null)",
-            $conditions
+    ($token:ident, $conditions:literal $(, $name:ident)*) => {
+        sql!(
+            concat!(
+                "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
+                 expires_at) select cast($lookup as text), cast($digest as text), cast($app_id as \
+                 bigint), cast($account_id as bigint), cast($scopes as text), cast($created_at as \
+                 bigint), cast($expires_at as bigint) where not exists (select 1 from apps \
+                 where id = $app_id and disabled_at is not null)",
+                $conditions
+            ),
+            [
+                lookup = $token.secret.lookup,
+                digest = $token.secret.digest,
+                app_id = $token.app_id,
+                account_id = $token.account_id,
+                scopes = &$token.scopes,
+                created_at = $token.created_at,
+                expires_at = $token.expires_at
+                $(, $name)*
+            ]
         )
     };
 }
@@ -210,36 +222,24 @@ macro_rules! insert_if {
 /// execution, because it estimates that a plan for known values saves more than planning costs. In
 /// fact planning takes longer than the insert.
 fn insert(token: &NewToken, password: Option<&str>) -> Statement {
-    let mut values = vec![
-        token.secret.lookup.into(),
-        token.secret.digest.into(),
-        token.app_id.into(),
-        token.account_id.into(),
-        (&token.scopes).into(),
-        token.created_at.into(),
-        token.expires_at.into(),
-    ];
-    values.extend(password.map(Value::from));
     let insert = match (token.account_id, password) {
-        (None, None) => insert_if!(""),
+        (None, None) => insert_if!(token, ""),
         (Some(_), None) => insert_if!(
-            " and not exists (select 1 from accounts where id = $4 and disabled_at is not null)"
+            token,
+            " and not exists (select 1 from accounts where id = $account_id \
+             and disabled_at is not null)"
         ),
-        (_, Some(_)) => insert_if!(
-            " and exists (select 1 from accounts where id = $4 and password = $8 \
-             and disabled_at is null)"
+        (_, Some(password)) => insert_if!(
+            token,
+            " and exists (select 1 from accounts where id = $account_id and password = $password \
+             and disabled_at is null)",
+            password
         ),
     };
-    Statement::new(insert, values).counting_changes()
+    insert.counting_changes()
 }
 
 /// Inserts an event of a token that was issued for a user, if it exists.
-pub(super) fn token_event(lookup: LookupKey) -> Statement {
-    sql(
-        insert_event!(
-            "account_id, app_id, 1 as number from tokens where lookup = $9 \
-             and account_id is not null"
-        ),
-        [lookup.into()],
-    )
+pub(super) fn token_event(lookup: LookupKey) -> EventSource {
+    events_of!(tokens, "lookup = $lookup and account_id is not null", [lookup])
 }

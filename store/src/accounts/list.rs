@@ -21,19 +21,21 @@ pub struct AccountListFilter {
 
 /// The statement of a page of the accounts that meet a condition for which there is an index.
 macro_rules! page {
-    ($condition:literal) => {
-        select!(concat!(
-            "where ",
-            $condition,
-            " and name > $1 \
-             and (cast($3 as text) is null \
-             or case when disabled_at is null then 'active' else 'disabled' end = $3) \
-             and (cast($4 as text) is null or role = $4) \
-             and (cast($5 as text) is null or substr(name, 1, length(cast($5 as text))) = $5) \
-             and (cast($6 as text) is null or replace(email, $6, '') <> email \
-             or replace(unverified_email, $6, '') <> unverified_email) \
-             order by name limit $2"
-        ))
+    ($condition:literal, $values:tt) => {
+        sql!(
+            select!(concat!(
+                "where ",
+                $condition,
+                " and name > $after and (cast($state as text) is null or case \
+                 when disabled_at is null then 'active' else 'disabled' end = $state) \
+                 and (cast($role as text) is null or role = $role) \
+                 and (cast($prefix as text) is null or substr(name, 1, length(cast($prefix as \
+                 text))) = $prefix) and (cast($email as text) is null \
+                 or replace(email, $email, '') <> email or replace(unverified_email, $email, '') \
+                 <> unverified_email) order by name limit $limit"
+            )),
+            $values
+        )
     };
 }
 
@@ -48,20 +50,18 @@ impl Store {
         let email = filter.email.as_ref().filter(|email| !email.is_empty());
         // Addresses are stored in lower case.
         let email = email.map(|email| email.to_lowercase());
+        let (state, role, prefix) = (filter.state, filter.role, filter.name_prefix.as_deref());
         // The few disabled accounts and admins are not searched among all accounts.
-        let page = match (filter.state, filter.role) {
-            (_, Some(Role::Admin)) => page!("id in (select id from accounts where role = 'admin')"),
-            (Some(State::Disabled), _) => page!("disabled_at is not null"),
-            _ => page!("true"),
+        let page = match (state, role) {
+            (_, Some(Role::Admin)) => page!(
+                "id in (select id from accounts where role = 'admin')",
+                [after, limit, state, role, prefix, email]
+            ),
+            (Some(State::Disabled), _) => {
+                page!("disabled_at is not null", [after, limit, state, role, prefix, email])
+            }
+            _ => page!("true", [after, limit, state, role, prefix, email]),
         };
-        let values = [
-            after.into(),
-            limit.into(),
-            filter.state.into(),
-            filter.role.into(),
-            filter.name_prefix.as_deref().into(),
-            email.into(),
-        ];
-        self.read_all(sql(page, values)).await
+        self.read_all(page).await
     }
 }

@@ -25,33 +25,27 @@ impl Store {
     ) -> Result<Vec<StoredApp>, StoreError> {
         // An empty text, too, is contained in every name.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
-        let page = sql(
+        let page = sql!(
             select!(concat!(
-                "where id > $1 \
-                 and (cast($3 as text) is null \
-                 or case when disabled_at is null then 'active' else 'disabled' end = $3) \
-                 and (cast($4 as text) is null \
-                 or replace(lower(name), lower($4), '') <> lower(name)) \
-                 and (cast($5 as bigint) is null or (used_at is null and not ",
+                "where id > $after and (cast($state as text) is null or case \
+                 when disabled_at is null then 'active' else 'disabled' end = $state) \
+                 and (cast($name as text) is null or replace(lower(name), lower($name), '') <> \
+                 lower(name)) and (cast($unused as bigint) is null or (used_at is null and not ",
                 is_first_party!(),
-                " and not exists (select 1 from tokens where app_id = apps.id) \
-                 and id not in (select app_id from codes))) \
-                 order by id limit $2"
+                " and not exists (select 1 from tokens where app_id = apps.id) and id not in \
+                 (select app_id from codes))) order by id limit $limit"
             )),
-            [
-                after.into(),
-                limit.into(),
-                filter.state.into(),
-                name.into(),
-                filter.unused.then_some(1_i64).into(),
-            ],
+            [after, limit, state = filter.state, name, unused = filter.unused.then_some(1_i64)]
         );
         self.read_all(page).await
     }
 
     /// The apps with this name, in upper or lower case, in order of id.
     pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
-        let named = select!("where lower(name) = lower($1) order by id limit $2");
-        self.read_all(sql(named, [name.into(), limit.into()])).await
+        self.read_all(sql!(
+            select!("where lower(name) = lower($name) order by id limit $limit"),
+            [name, limit]
+        ))
+        .await
     }
 }

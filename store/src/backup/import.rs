@@ -9,10 +9,10 @@ use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
-use crate::audit::event_statement;
 use crate::engine::{Statement, Value, sql};
-use crate::migrations::{self, Migration, SchemaVersion};
+use crate::migrations::{Migration, self, SchemaVersion};
 use crate::{SchemaPolicy, StoreError};
+use crate::audit::EventSource;
 
 /// What happens to the tokens, sessions and codes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +90,8 @@ impl Restore<'_> {
         for migration in migrations {
             target.execute(T::dialect(migration)).await?;
             let (number, compatible_from) = (migration.number, migration.compatible_from);
-            let applied = [number.into(), self.event.at.into(), compatible_from.into()];
-            target.run(&sql(migrations::INSERT, applied)).await?;
+            let applied = vec![number.into(), self.event.at.into(), compatible_from.into()];
+            target.run(&Statement::new(migrations::INSERT, applied)).await?;
         }
         Ok(())
     }
@@ -146,20 +146,20 @@ impl Restore<'_> {
         let mut statements = match self.tokens {
             ExistingTokens::Keep => Vec::new(),
             ExistingTokens::Revoke => vec![
-                sql(
-                    "update tokens set revoked_at = $1 where revoked_at is null",
-                    [self.event.at.into()],
+                sql!(
+                    "update tokens set revoked_at = $at where revoked_at is null",
+                    [at = self.event.at]
                 ),
-                sql("delete from sessions", []),
-                sql("delete from codes", []),
+                sql!("delete from sessions"),
+                sql!("delete from codes"),
             ],
         };
         // The backup may lack the cancellation of a deletion.
-        statements.push(sql(
-            "update accounts set delete_at = $1 where delete_at < $1",
-            [expiry(self.event.at, DELETION_DELAY).into()],
+        statements.push(sql!(
+            "update accounts set delete_at = $expiry where delete_at < $expiry",
+            [expiry = expiry(self.event.at, DELETION_DELAY)]
         ));
-        statements.push(event_statement(self.event));
+        statements.push(EventSource::none().insert(self.event));
         statements
     }
 }

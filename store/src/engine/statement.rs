@@ -103,8 +103,3 @@ impl Statement {
         self.values.iter().any(has_nul)
     }
 }
-
-/// The statement `sql` with the values of `$1`, `$2` and so on.
-pub(crate) fn sql<const N: usize>(sql: &'static str, values: [Value; N]) -> Statement {
-    Statement::new(sql, values.into())
-}

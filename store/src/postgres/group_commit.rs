@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn batch(text: &str) -> Batch {
-        Batch::from(sql("select $1", [text.into()])).grouped(Grouping::NewRows)
+        Batch::from(sql!("select $text", [text])).grouped(Grouping::NewRows)
     }
 
     /// The sizes of the groups that these batches form, without writing them.

@@ -68,16 +68,18 @@ impl NodeId {
 
     /// The statement that notifies other nodes.
     pub(super) fn notify(&self, invalidation: Invalidation) -> Statement {
-        sql("select pg_notify('belfry', $1)", [self.payload(invalidation).into()])
+        sql!("select pg_notify('belfry', $payload)", [payload = self.payload(invalidation)])
     }
 
     /// The statement that notifies other nodes of several writes.
     pub(super) fn notify_all(&self, invalidations: &[Invalidation]) -> Statement {
         let payloads = invalidations.iter().map(|&invalidation| self.payload(invalidation));
         let payloads = payloads.collect::<Vec<_>>().join(",");
-        let notify = "select count(pg_notify('belfry', payload)) \
-                      from unnest(string_to_array($1, ',')) as payload";
-        sql(notify, [payloads.into()])
+        sql!(
+            "select count(pg_notify('belfry', payload)) from unnest(string_to_array($payloads, \
+             ',')) as payload",
+            [payloads]
+        )
     }
 
     fn payload(&self, invalidation: Invalidation) -> String {

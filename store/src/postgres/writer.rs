@@ -81,7 +81,7 @@ impl Writer {
         let notification = (!invalidations.is_empty()).then(|| {
             // Commits with notifications wait for each other, which takes long if the disk is slow.
             // The group holds no lock that such a commit waits for.
-            let wait = sql("set local lock_timeout to default", []);
+            let wait = sql!("set local lock_timeout to default");
             [self.node_id.notify_all(&invalidations), wait]
         });
         let notification = notification.iter().flatten();

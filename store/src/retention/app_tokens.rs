@@ -32,13 +32,14 @@ impl Store {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let mut deleted = 0;
         loop {
-            let select = sql(
+            let select = sql!(
                 concat!(
-                    "select lookup from tokens where app_id = $1 and account_id is null order by ",
+                    "select lookup from tokens where app_id = $app_id and account_id is null \
+                     order by ",
                     last_use!(),
-                    " desc, lookup desc limit 1000 offset $2"
+                    " desc, lookup desc limit 1000 offset $max"
                 ),
-                [app_id.into(), max.into()],
+                [app_id, max]
             );
             let excess = self.read_lookup_keys(select).await?;
             if !excess.is_empty() {
@@ -64,7 +65,7 @@ impl Store {
 pub(super) fn delete_tokens(batch: Batch, lookups: &[LookupKey]) -> Batch {
     lookups.iter().fold(batch, |batch, &lookup| {
         batch
-            .and(sql("delete from tokens where lookup = $1", [lookup.into()]))
+            .and(sql!("delete from tokens where lookup = $lookup", [lookup]))
             .invalidating(Invalidation::Token(lookup))
     })
 }

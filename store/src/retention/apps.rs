@@ -36,7 +36,7 @@ struct Candidate {
 
 from_row!(Candidate { id, is_retained });
 
-/// The apps of one batch that were last used before `$1`, the least recently used first.
+/// The apps of one batch that were last used before `$cutoff`, the least recently used first.
 macro_rules! unused_apps {
     ($columns:expr) => {
         concat!(
@@ -44,7 +44,7 @@ macro_rules! unused_apps {
             $columns,
             " from apps where used_at is null and ",
             last_use!(),
-            " < $1 order by ",
+            " < $cutoff order by ",
             last_use!(),
             ", id limit 100"
         )
@@ -58,15 +58,15 @@ impl Store {
         settings: &RetentionSettings,
         now: Timestamp,
     ) -> Result<Timestamp, StoreError> {
-        let newest_beyond = sql(
+        let newest_beyond = sql!(
             concat!(
                 "select ",
                 last_use!(),
                 " from apps where used_at is null order by ",
                 last_use!(),
-                " desc limit 1 offset $1"
+                " desc limit 1 offset $max"
             ),
-            [i64::from(settings.max_unauthorized_apps).into()],
+            [max = i64::from(settings.max_unauthorized_apps)]
         );
         let mut rows = self.engine.read(newest_beyond).await?.into_iter();
         let by_age = before(now, settings.unused_apps);
@@ -83,20 +83,23 @@ impl Store {
     ) -> Result<[(&'static str, usize); 2], StoreError> {
         let (mut apps, mut tokens) = (0, 0);
         for _ in 0..MAX_BATCHES {
-            let select = unused_apps!(concat!(
-                "id, case when ",
-                is_retained!(),
-                " then cast(1 as bigint) else 0 end"
-            ));
-            let candidates: Vec<Candidate> = self.read_all(sql(select, [cutoff.into()])).await?;
+            let select = sql!(
+                unused_apps!(concat!(
+                    "id, case when ",
+                    is_retained!(),
+                    " then cast(1 as bigint) else 0 end"
+                )),
+                [cutoff]
+            );
+            let candidates: Vec<Candidate> = self.read_all(select).await?;
             if candidates.is_empty() {
                 break;
             }
             let mut batch = Batch::default();
             for candidate in &candidates {
                 if candidate.is_retained == 1 {
-                    let mark = "update apps set used_at = $2 where id = $1";
-                    batch = batch.and(sql(mark, [candidate.id.into(), now.into()]));
+                    const MARK: &str = "update apps set used_at = $now where id = $id";
+                    batch = batch.and(sql!(MARK, [id = candidate.id, now]));
                     continue;
                 }
                 let issued = self.tokens_of_app_itself(candidate.id).await?;
@@ -115,28 +118,33 @@ impl Store {
 
     /// Tokens of an app that were issued without a user.
     async fn tokens_of_app_itself(&self, id: i64) -> Result<Vec<LookupKey>, StoreError> {
-        let select =
-            "select lookup from tokens where app_id = $1 and account_id is null limit 1000";
-        self.read_lookup_keys(sql(select, [id.into()])).await
+        self.read_lookup_keys(sql!(
+            "select lookup from tokens where app_id = $id and account_id is null limit 1000",
+            [id]
+        ))
+        .await
     }
 }
 
 /// Adds the deletion of unused apps to a batch, with their registrations in the audit trail. Apps
 /// that were authorized or issued a token since the candidates were read remain.
 fn delete_apps(batch: Batch, cutoff: Timestamp, candidates: &[Candidate]) -> Batch {
-    let delete = concat!(
-        "delete from apps where id in (",
-        unused_apps!("id"),
-        ") and not ",
-        is_retained!(),
-        " and not exists (select 1 from tokens where app_id = apps.id) returning id"
+    let delete = sql!(
+        concat!(
+            "delete from apps where id in (",
+            unused_apps!("id"),
+            ") and not ",
+            is_retained!(),
+            " and not exists (select 1 from tokens where app_id = apps.id) returning id"
+        ),
+        [cutoff]
     );
-    let batch = batch.and(sql(delete, [cutoff.into()])).invalidating(Invalidation::Apps);
+    let batch = batch.and(delete).invalidating(Invalidation::Apps);
     candidates.iter().fold(batch, |batch, candidate| {
-        batch.and(sql(
-            "delete from audit_events where kind = 'app_register' and app_id = $1 \
-             and not exists (select 1 from apps where id = $1)",
-            [candidate.id.into()],
+        batch.and(sql!(
+            "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
+             (select 1 from apps where id = $id)",
+            [id = candidate.id]
         ))
     })
 }

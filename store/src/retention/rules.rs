@@ -56,10 +56,10 @@ impl Store {
     }
 
     async fn due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
-        let select = sql(
-            "select account_id, scope, version, document from rulesets where expires_at < $1 \
+        let select = sql!(
+            "select account_id, scope, version, document from rulesets where expires_at < $before \
              order by expires_at, account_id, scope limit 20",
-            [before.into()],
+            [before]
         );
         let rows = self.engine.read(select).await?.into_iter();
         rows.map(|row| DueDocument::new(row, before)).collect()
@@ -87,10 +87,10 @@ impl DueDocument {
         let Self { account, scope, version, document } = self;
         match document {
             Some(document) => save_statement(account, Some(version), &document),
-            None => Some(sql(
-                "update rulesets set expires_at = null \
-                 where account_id = $1 and scope = $2 and version = $3",
-                [account.into(), scope.into(), version.into()],
+            None => Some(sql!(
+                "update rulesets set expires_at = null where account_id = $account \
+                 and scope = $scope and version = $version",
+                [account, scope, version]
             )),
         }
     }

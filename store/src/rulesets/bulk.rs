@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
-use crate::engine::{FromRow, Value, sql};
+use crate::engine::{Value, FromRow, Statement};
 use crate::epochs::Epoch;
 use crate::{Store, StoreError};
 
@@ -47,9 +47,9 @@ impl Store {
             let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
             let epochs = missing.iter().map(|name| self.cache.accounts.epoch(*name));
             let epochs: Vec<Epoch> = epochs.collect();
-            let select = sql(
+            let select = Statement::new(
                 in_list!("select name, id from accounts where disabled_at is null and name", ""),
-                pad(&missing),
+                pad(&missing).into(),
             );
             let mut ids_by_name = HashMap::new();
             for mut row in self.engine.read(select).await? {
@@ -82,12 +82,12 @@ impl Store {
         }
         for chunk in uncached.chunks(CHUNK) {
             let missing: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
-            let select = sql(
+            let select = Statement::new(
                 in_list!(
                     "select account_id, scope, version, document from rulesets where account_id",
                     " order by account_id, scope"
                 ),
-                pad(&missing),
+                pad(&missing).into(),
             );
             let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
             for mut row in self.engine.read(select).await? {

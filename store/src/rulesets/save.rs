@@ -125,24 +125,25 @@ pub(crate) fn save_statement(
     version: Option<i64>,
     document: &SerializedDocument,
 ) -> Option<Statement> {
-    let [account, scope] = [account.into(), document.scope().to_string().into()];
-    let expires_at = document.expires_at().into();
+    let (scope, expires_at) = (document.scope().to_string(), document.expires_at());
     Some(match (version, document.text()) {
         (None, "") => return None,
-        (None, text) => sql(
+        (None, text) => sql!(
             "insert into rulesets (account_id, scope, version, document, expires_at) \
-             values ($1, $2, $3, $4, $5) on conflict do nothing returning version",
-            [account, scope, first_version().into(), text.into(), expires_at],
+             values ($account, $scope, $first_version, $text, $expires_at) on conflict do nothing \
+             returning version",
+            [account, scope, first_version = first_version(), text, expires_at]
         ),
-        (Some(version), "") => sql(
-            "delete from rulesets \
-             where account_id = $1 and scope = $2 and version = $3 returning version",
-            [account, scope, version.into()],
+        (Some(version), "") => sql!(
+            "delete from rulesets where account_id = $account and scope = $scope \
+             and version = $version returning version",
+            [account, scope, version]
         ),
-        (Some(version), text) => sql(
-            "update rulesets set version = version + 1, document = $4, expires_at = $5 \
-             where account_id = $1 and scope = $2 and version = $3 returning version",
-            [account, scope, version.into(), text.into(), expires_at],
+        (Some(version), text) => sql!(
+            "update rulesets set version = version + 1, document = $text, expires_at = \
+             $expires_at where account_id = $account and scope = $scope and version = $version \
+             returning version",
+            [account, scope, version, text, expires_at]
         ),
     })
 }

@@ -16,11 +16,11 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     let engine = CheckedEngine::new(Box::new(sqlite));
 
     let stopped = StoreError::Unavailable("the database thread has stopped".to_owned());
-    let write = sql("insert into locks (name) values ('test')", []);
+    let write = sql!("insert into locks (name) values ('test')");
     assert_eq!(engine.write(write.into()).await.unwrap_err(), stopped);
     assert_eq!(engine.check().await, Err(stopped));
     assert_eq!(engine.metrics.failures(), 2);
-    assert_eq!(engine.read(sql("select 1", [])).await.unwrap().len(), 1, "reads continue");
+    assert_eq!(engine.read(sql!("select 1")).await.unwrap().len(), 1, "reads continue");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_statement_is_prepared_once() {
     let _sqlite = Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
         for lookup in ["one", "two", "three"] {
-            assert!(run(&connection, &sql(SELECT_TOKEN, [lookup.into()])).unwrap().is_empty());
+            assert!(run(&connection, &sql!(SELECT_TOKEN, [lookup])).unwrap().is_empty());
         }
         let statement = connection.prepare_cached(SELECT_TOKEN).unwrap();
         assert_eq!(statement.get_status(StatementStatus::Run), 3);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn insert(number: i64) -> Statement {
-        sql("insert into numbers values ($1) returning number", [number.into()])
+        sql!("insert into numbers values ($number) returning number", [number])
     }
 
     fn job(statements: Vec<Statement>) -> Job {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_failed_batch_is_rolled_back_without_the_others_of_its_group() {
         let connection = open_numbers();
-        let broken = || sql("insert into nowhere values (1)", []);
+        let broken = || sql!("insert into nowhere values (1)");
         let outcomes = commit_all(
             &connection,
             vec![
@@ -216,7 +216,7 @@ mod tests {
     fn a_batch_that_requires_rows_is_rolled_back_without_them() {
         let connection = open_numbers();
         let delete = |number: i64| {
-            sql("delete from numbers where number = $1 returning number", [number.into()])
+            sql!("delete from numbers where number = $number returning number", [number])
         };
         let requiring_rows = |statements| {
             let batch =
@@ -246,7 +246,7 @@ mod tests {
     fn when_the_transaction_fails_every_batch_fails() {
         let connection = open_numbers();
         // SQLite rolls back the transaction in the same way when the disk is full.
-        let rollback = sql("rollback", []);
+        let rollback = sql!("rollback");
         let outcomes = commit_all(
             &connection,
             vec![job(vec![insert(1)]), job(vec![rollback]), job(vec![insert(2)])],
@@ -265,7 +265,7 @@ mod tests {
     fn a_failed_transaction_invalidates_the_cache_like_a_successful_one() {
         let connection = open_numbers();
         let cache = Cache::new(1 << 20, true);
-        for (statement, is_ok) in [(insert(1), true), (sql("rollback", []), false)] {
+        for (statement, is_ok) in [(insert(1), true), (sql!("rollback"), false)] {
             let epoch = cache.accounts.epoch("alice");
             cache.accounts.insert("alice".into(), 7, epoch);
             assert_eq!(cache.accounts.get("alice"), Some(7));

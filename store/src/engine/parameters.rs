@@ -1,0 +1,130 @@
+//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile time,
+//! so that both engines get a constant text.
+
+/// A [`Statement`](super::Statement) with named parameters, whose values are given as in `format!`:
+/// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
+macro_rules! sql {
+    ($sql:expr $(,)?) => {
+        $crate::engine::sql!($sql, [])
+    };
+    ($sql:expr, [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?) => {
+        $crate::engine::Statement::new(
+            $crate::engine::numbered!($sql $(, $name)*),
+            $crate::engine::values![$($name $(= $value)?),*],
+        )
+    };
+}
+
+/// The text of a statement with these parameters, numbered in this order.
+macro_rules! numbered {
+    ($sql:expr $(, $name:ident)*) => {{
+        use $crate::engine::Numbered;
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        const SQL: &str = $sql;
+        const TEXT: &Numbered<{ Numbered::<0>::new(SQL, NAMES).len }> = &Numbered::new(SQL, NAMES);
+        const { TEXT.as_str() }
+    }};
+}
+
+/// The values of named parameters.
+macro_rules! values {
+    ($($name:ident $(= $value:expr)?),*) => {
+        vec![$($crate::engine::values!(@one $name $(= $value)?)),*]
+    };
+    (@one $name:ident) => { $crate::engine::Value::from($name) };
+    (@one $name:ident = $value:expr) => { $crate::engine::Value::from($value) };
+}
+
+pub(crate) use {numbered, sql, values};
+
+/// A text with numbered parameters. With `N` = 0 it only has the length.
+pub(crate) struct Numbered<const N: usize> {
+    bytes: [u8; N],
+    pub(crate) len: usize,
+}
+
+impl<const N: usize> Numbered<N> {
+    /// Replaces `$name` by the position of the name.
+    ///
+    /// # Panics
+    /// At compile time, if a parameter has no name in the list, or a name no parameter.
+    pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
+        let sql = sql.as_bytes();
+        let mut text = Self { bytes: [0; N], len: 0 };
+        let mut used = [false; 64];
+        let mut at = 0;
+        while at < sql.len() {
+            text.push(sql[at]);
+            at += 1;
+            if sql[at - 1] == b'$' {
+                let start = at;
+                while at < sql.len() && (sql[at].is_ascii_alphanumeric() || sql[at] == b'_') {
+                    at += 1;
+                }
+                let index = position(names, sql, start, at);
+                used[index] = true;
+                text.push_number(index + 1);
+            }
+        }
+        let mut index = 0;
+        while index < names.len() {
+            assert!(used[index], "a value is given for a name without a parameter");
+            index += 1;
+        }
+        text
+    }
+
+    const fn push(&mut self, byte: u8) {
+        if self.len < N {
+            self.bytes[self.len] = byte;
+        }
+        self.len += 1;
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a digit")]
+    const fn push_number(&mut self, number: usize) {
+        if number >= 10 {
+            self.push_number(number / 10);
+        }
+        self.push(b'0' + (number % 10) as u8);
+    }
+
+    pub(crate) const fn as_str(&self) -> &str {
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text,
+            Err(_) => panic!("parameters have ASCII names"),
+        }
+    }
+}
+
+/// The position of a part of the text in the list of names.
+const fn position(names: &[&str], sql: &[u8], start: usize, end: usize) -> usize {
+    let mut index = 0;
+    while index < names.len() {
+        let name = names[index].as_bytes();
+        let mut length = 0;
+        while length < name.len() && start + length < end && name[length] == sql[start + length] {
+            length += 1;
+        }
+        if length == name.len() && start + length == end {
+            return index;
+        }
+        index += 1;
+    }
+    panic!("a parameter of the statement has no value")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::Value;
+
+    #[test]
+    fn named_parameters_are_numbered_in_the_order_of_their_values() {
+        let (id, identity) = (1_i64, "é");
+        let statement = sql!("select $identity, 'é', $id, $id2, $id", [id, id2 = 2_i64, identity]);
+        assert_eq!(statement.sql, "select $3, 'é', $1, $2, $1");
+        assert_eq!(statement.values, [Value::from(1_i64), Value::from(2_i64), Value::from("é")]);
+        let text = numbered!("$a$b$c$d$e$f$g$h$i$j", j, a, b, c, d, e, f, g, h, i);
+        assert_eq!(text, "$2$3$4$5$6$7$8$9$10$1");
+    }
+}
