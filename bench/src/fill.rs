@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::scope::Scope;
@@ -51,15 +52,16 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     // Longer than a disk stalls while it stores this much.
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
-    store.add_app(&app(now)).await?;
+    store.add_first_party_app(&app(now)).await?;
+    let events: Arc<Events> = Arc::new(AuditEntry::of_server(now, AuditKind::AccountAdd).into());
     let world = Arc::new(World::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {
-        let (store, world) = (Arc::clone(&store), Arc::clone(&world));
+        let (store, world, events) = (Arc::clone(&store), Arc::clone(&world), Arc::clone(&events));
         tasks.spawn(async move {
             for number in (task..accounts).step_by(usize::try_from(TASKS).unwrap_or(1)) {
-                store.add_account(&account(number, now)).await?;
-                store.add_token(&token(number, now)).await?;
+                store.add_account(&events, &account(number, now)).await?;
+                store.add_token(&events, &token(number, now)).await?;
                 if rules {
                     let read = store.rulesets_for_update(number + 1, now).await?;
                     let document = world.document(usize::try_from(number).unwrap_or(0));
@@ -72,6 +74,8 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     for outcome in tasks.join_all().await {
         outcome?;
     }
+    // Otherwise sweeps would delete them during a measurement.
+    while store.delete_audit_events_before(Timestamp::MAX, 10_000).await? > 0 {}
     Ok(())
 }
 

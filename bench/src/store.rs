@@ -56,7 +56,7 @@ async fn measure_one(
         let mut rate_of_one_task = None;
         for (tasks, figures) in TASKS.into_iter().zip(&mut figures) {
             let store = Arc::new(Store::open(&database(), &Options::default(), now).await?);
-            store.add_app(&app(now)).await?;
+            store.add_first_party_app(&app(now)).await?;
             let cpu = cpu_seconds();
             let writes = write(&store, tasks).await;
             let cpu = (cpu_seconds() - cpu) / writes * 1e6;
@@ -87,7 +87,7 @@ async fn write(store: &Arc<Store>, tasks: usize) -> f64 {
         let (store, stop, writes) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&writes));
         all.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                store.add_token(&token()).await.expect("the write succeeds");
+                store.add_app_token(&token()).await.expect("the write succeeds");
                 writes.fetch_add(1, Ordering::Relaxed);
             }
         });

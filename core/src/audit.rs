@@ -142,6 +142,29 @@ impl AuditEntry {
     }
 }
 
+/// The events of one change: at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Events(Vec<AuditEntry>);
+
+impl Events {
+    /// Adds an event.
+    pub fn and(mut self, entry: AuditEntry) -> Self {
+        self.0.push(entry);
+        self
+    }
+
+    /// The events in order.
+    pub fn entries(&self) -> &[AuditEntry] {
+        &self.0
+    }
+}
+
+impl From<AuditEntry> for Events {
+    fn from(entry: AuditEntry) -> Self {
+        Self(vec![entry])
+    }
+}
+
 /// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; ` and
 /// further details after it.
 pub fn deleted_name(detail: &str) -> Option<&str> {

@@ -25,7 +25,7 @@ use std::error::Error;
 use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::secret::Secret;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Access, Options, SchemaPolicy, Store};
@@ -217,9 +217,9 @@ fn run_command(cli: Cli, overrides: Overrides, warnings: &[String]) -> Result<()
     }
 }
 
-/// The store, which records the next change as one of the command line.
-fn audited(store: &Store, now: Timestamp, kind: AuditKind) -> Store {
-    store.audited([AuditEntry::of_command(now, kind)])
+/// The event of a change by the command line.
+fn events(now: Timestamp, kind: AuditKind) -> Events {
+    AuditEntry::of_command(now, kind).into()
 }
 
 /// Opens the store for one command. The schema is never upgraded, because an older server may be

@@ -1,12 +1,13 @@
 //! Adding many accounts at once, with their push rules.
 
+use belfry_core::audit::Events;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::accounts::{added_event, check_added, insert_account, select_similar};
-use super::engine::{Batch, Rows, Statement, sql};
+use super::engine::{Rows, Statement, sql};
 use super::rulesets::first_version;
-use super::{Account, AddAccountError, SerializedDocument, Store, StoreError};
+use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreError};
 
 /// An account to add, and its push rules.
 #[derive(Debug, Clone)]
@@ -22,21 +23,19 @@ impl Store {
     /// are new, in the order of the list.
     pub async fn import_accounts(
         &self,
+        events: &Events,
         now: Timestamp,
         mut imports: Vec<AccountImport>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
-        if imports.is_empty() {
-            return Ok(Vec::new());
-        }
         let first = random::id(now);
         for (import, id) in imports.iter_mut().zip(first..) {
             import.account.id = id;
         }
-        let mut outcomes = self.try_import(&imports).await?;
+        let mut outcomes = self.try_import(events, &imports).await?;
         for (import, outcome) in imports.iter_mut().zip(&mut outcomes) {
             while let Err(AddAccountError::IdTaken) = outcome {
                 import.account.id = random::id(now);
-                let again = self.try_import(std::slice::from_ref(import)).await?;
+                let again = self.try_import(events, std::slice::from_ref(import)).await?;
                 *outcome = again.into_iter().next().unwrap_or(Ok(()));
             }
         }
@@ -45,17 +44,19 @@ impl Store {
 
     async fn try_import(
         &self,
+        events: &Events,
         imports: &[AccountImport],
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
         let accounts = || imports.iter().map(|import| &import.account);
-        let mut batch = Batch::default();
-        batch.statements.extend(accounts().map(insert_account));
-        batch.statements.extend(accounts().map(select_similar));
-        batch.statements.extend(imports.iter().flat_map(insert_rulesets));
-        for account in accounts() {
-            batch = batch.and_events(&self.entries, &added_event(account));
+        let Some((first, others)) = imports.split_first() else { return Ok(Vec::new()) };
+        let mut statements: Vec<Statement> = accounts().map(insert_account).collect();
+        statements.extend(accounts().map(select_similar));
+        statements.extend(imports.iter().flat_map(insert_rulesets));
+        let mut change = Change::new(events, statements, added_event(&first.account));
+        for import in others {
+            change = change.and_events_of(added_event(&import.account));
         }
-        let mut rows = self.write(batch).await?.into_iter();
+        let mut rows = self.write(change).await?.into_iter();
         let added: Vec<Rows> = rows.by_ref().take(imports.len()).collect();
         let checked = accounts().zip(added).zip(rows);
         Ok(checked

@@ -1,13 +1,14 @@
 //! New passwords of accounts, and what they end.
 
+use belfry_core::audit::Events;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
 use super::audit::events_of;
 use super::authorized_apps::and_revoke_access;
-use super::engine::{Batch, sql};
-use super::{Store, StoreError, UpdateOutcome};
+use super::engine::sql;
+use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// What a new password does to the apps that the account has authorised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,31 +28,31 @@ impl Store {
         old: &str,
         new: &str,
     ) -> Result<UpdateOutcome, StoreError> {
-        self.update(sql!(
+        let update = sql!(
             "update accounts set password = $new where id = $id and password = $old returning id",
             [id, old, new]
-        ))
-        .await
+        );
+        self.update(Change::unaudited(update)).await
     }
 
     /// Sets a new password (its hash) and ends the sessions of the account.
     pub async fn set_password(
         &self,
+        events: &Events,
         id: i64,
         password: &str,
         access: ExistingAccess,
     ) -> Result<UpdateOutcome, StoreError> {
-        let mut batch = Batch::default()
-            .and(sql!(
-                "update accounts set password = $password where id = $id returning id",
-                [id, password]
-            ))
-            .and(sql!("delete from sessions where account_id = $id", [id]))
-            .and_events(&self.entries, &account_event(id));
+        let update = sql!(
+            "update accounts set password = $password where id = $id returning id",
+            [id, password]
+        );
+        let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
+        let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            batch = and_revoke_access(batch, id, None, None, now);
+            change = and_revoke_access(change, id, None, None, now);
         }
-        self.update(batch).await
+        self.update(change).await
     }
 
     /// Replaces the password of an account (the hash that was verified) by a new one, ends its
@@ -59,26 +60,26 @@ impl Store {
     /// password was changed in the meantime.
     pub async fn change_password(
         &self,
+        events: &Events,
         verified: &Account,
         new: &str,
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
         let id = verified.id;
+        let update = sql!(
+            "update accounts set password = $new where id = $id and password = $password \
+             returning id",
+            [id, password = verified.password.as_str(), new]
+        );
+        let end_sessions = sql!(
+            "delete from sessions where account_id = $id and lookup <> $kept_session \
+             and exists (select 1 from accounts where id = $id and password = $new)",
+            [id, kept_session, new]
+        );
         // The salt makes the new hash unique: it is stored only if the first statement stored it.
         let event = events_of!(accounts, "id = $id and password = $new", [id, new]);
-        let batch = Batch::default()
-            .and(sql!(
-                "update accounts set password = $new where id = $id and password = $password \
-                 returning id",
-                [id, password = verified.password.as_str(), new]
-            ))
-            .and(sql!(
-                "delete from sessions where account_id = $id and lookup <> $kept_session \
-                 and exists (select 1 from accounts where id = $id and password = $new)",
-                [id, kept_session, new]
-            ))
-            .and_events(&self.entries, &event);
-        self.update(and_revoke_access(batch, id, None, Some(new), now)).await
+        let change = Change::new(events, [update, end_sessions], event);
+        self.update(and_revoke_access(change, id, None, Some(new), now)).await
     }
 }

@@ -1,13 +1,14 @@
 //! The tokens of one account: listing them, and revoking one.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::audit::events_of;
-use super::engine::{Batch, from_row, sql};
+use super::engine::{from_row, sql};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError, UpdateOutcome};
+use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A valid token of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,7 @@ impl Store {
     /// Revokes a token of this account. `NotFound` if it is not valid.
     pub async fn revoke_token_of(
         &self,
+        events: &Events,
         account: i64,
         lookup: LookupKey,
         now: Timestamp,
@@ -67,10 +69,8 @@ impl Store {
              and revoked_at is null returning lookup",
             [lookup, account, now]
         );
-        let batch = Batch::default()
-            .and_events(&self.entries, &event)
-            .and(update)
-            .invalidating(Invalidation::Token(lookup));
-        self.update(batch).await
+        let change =
+            Change::new(events, [], event).and(update).invalidating(Invalidation::Token(lookup));
+        self.update(change).await
     }
 }

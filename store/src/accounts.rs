@@ -1,5 +1,6 @@
 //! User accounts.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_runtime::random;
@@ -7,8 +8,8 @@ use jiff::Timestamp;
 
 use super::admins::select_id;
 use super::audit::{EventSource, events_of};
-use super::engine::{Batch, Rows, Statement, from_row, sql};
-use super::{Store, StoreError, UpdateOutcome};
+use super::engine::{Rows, Statement, from_row, sql};
+use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,18 +98,24 @@ from_row!(Account {
 
 impl Store {
     /// Adds an account, unless its name is reserved.
-    pub async fn add_account(&self, account: &Account) -> Result<(), AddAccountError> {
-        let batch = Batch::default()
-            .and(insert_account(account))
-            .and(select_similar(account))
-            .and_events(&self.entries, &added_event(account));
-        let [added, similar] = self.write_rows(batch).await?;
+    pub async fn add_account(
+        &self,
+        events: &Events,
+        account: &Account,
+    ) -> Result<(), AddAccountError> {
+        let change = Change::new(
+            events,
+            [insert_account(account), select_similar(account)],
+            added_event(account),
+        );
+        let [added, similar] = self.write_rows(change).await?;
         check_added(account, &added, similar)
     }
 
     /// Creates an account with a new id.
     pub async fn create_account(
         &self,
+        events: &Events,
         now: Timestamp,
         name: String,
         email: Option<Email>,
@@ -133,7 +140,7 @@ impl Store {
             delete_at: None,
         };
         loop {
-            match self.add_account(&account).await {
+            match self.add_account(events, &account).await {
                 Ok(()) => return Ok(account),
                 Err(AddAccountError::IdTaken) => account.id = random::id(now),
                 Err(error) => return Err(error),
@@ -174,9 +181,13 @@ impl Store {
     }
 
     /// Records the audit events of an account that is not changed.
-    pub async fn record_account_event(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(select_id(id)).and_events(&self.entries, &account_event(id));
-        self.update(batch).await
+    pub async fn record_account_event(
+        &self,
+        events: &Events,
+        id: i64,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let change = Change::new(events, [select_id(id)], account_event(id));
+        self.update(change).await
     }
 }
 

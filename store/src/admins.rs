@@ -1,13 +1,14 @@
 //! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
 //! not disabled, demoted or deleted, also if several requests try it at the same time.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
 use super::audit::events_of;
-use super::engine::{Batch, Rows, Statement, sql};
+use super::engine::{Rows, Statement, sql};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError};
+use super::{Change, Store, StoreError};
 
 /// The outcome of changing an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,12 @@ pub(super) fn select_id(id: i64) -> Statement {
 impl Store {
     /// Changes the role of an account. Its tokens have the rights of the new role at once, on all
     /// nodes.
-    pub async fn set_account_role(&self, id: i64, role: Role) -> Result<AccountUpdate, StoreError> {
+    pub async fn set_account_role(
+        &self,
+        events: &Events,
+        id: i64,
+        role: Role,
+    ) -> Result<AccountUpdate, StoreError> {
         let event = events_of!(
             accounts,
             concat!(
@@ -69,9 +75,7 @@ impl Store {
             ),
             [id, role]
         );
-        let batch = Batch::default()
-            .and(lock_admins())
-            .and_events(&self.entries, &event)
+        let change = Change::new(events, [lock_admins()], event)
             .and(sql!(
                 concat!(
                     "update accounts set role = cast($role as text) where id = $id \
@@ -83,7 +87,7 @@ impl Store {
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Everything);
-        let [_, updated, found] = self.write_rows(batch).await?;
+        let [_, updated, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
     }
 
@@ -91,6 +95,7 @@ impl Store {
     /// disabled, its tokens are rejected.
     pub async fn set_account_disabled_at(
         &self,
+        events: &Events,
         id: i64,
         at: Option<Timestamp>,
     ) -> Result<AccountUpdate, StoreError> {
@@ -99,9 +104,7 @@ impl Store {
             concat!("id = $id and (cast($at as bigint) is null or ", is_not_last_admin!(), ")"),
             [id, at]
         );
-        let batch = Batch::default()
-            .and(lock_admins())
-            .and_events(&self.entries, &event)
+        let change = Change::new(events, [lock_admins()], event)
             .and(sql!(
                 concat!(
                     "update accounts set disabled_at = cast($at as bigint) where id = $id \
@@ -118,7 +121,7 @@ impl Store {
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Everything);
-        let [_, updated, _, found] = self.write_rows(batch).await?;
+        let [_, updated, _, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
 use belfry_core::oauth::redirect::RedirectUri;
@@ -10,9 +11,9 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::audit::{EventSource, events_of};
-use super::engine::{Batch, FromRow, Row, from_row, sql};
+use super::engine::{FromRow, Row, Statement, from_row, sql};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError, UpdateOutcome};
+use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,44 +93,30 @@ impl FromRow for StoredApp {
 
 impl Store {
     /// Adds an app.
-    pub async fn add_app(&self, stored: &StoredApp) -> Result<AddAppOutcome, StoreError> {
-        let App { id, client_id, details } = &stored.app;
-        let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-        let previous = stored.secrets.previous;
-        let batch = Batch::from(sql!(
-            "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
-             name, website, redirect_uris, scopes, created_at, used_at, last_used_at, \
-             disabled_at) values ($id, $client_id, $secret, $previous_secret, $previous_until, \
-             $name, $website, $redirect_uris, $scopes, $created_at, $retained_at, $last_used_at, \
-             $disabled_at) on conflict do nothing returning id",
-            [
-                id = *id,
-                client_id = client_id.as_str(),
-                secret = stored.secrets.current,
-                previous_secret = previous.map(|previous| previous.secret),
-                previous_until = previous.map(|previous| previous.until),
-                name = details.name.as_str(),
-                website = details.website.as_deref(),
-                redirect_uris = serde_json::Value::from(uris).to_string(),
-                scopes = &details.scopes,
-                created_at = stored.created_at,
-                retained_at = stored.retained_at,
-                last_used_at = stored.last_used_at,
-                disabled_at = stored.disabled_at
-            ]
-        ));
+    pub async fn add_app(
+        &self,
+        events: &Events,
+        stored: &StoredApp,
+    ) -> Result<AddAppOutcome, StoreError> {
         let event = events_of!(
             apps,
             "id = $id and client_id = $client_id",
-            [id = *id, client_id = client_id.as_str()]
+            [id = stored.app.id, client_id = stored.app.client_id.as_str()]
         );
-        let [added] = self.write_rows(batch.and_events(&self.entries, &event)).await?;
+        let [added] = self.write_rows(Change::new(events, insert(stored), event)).await?;
         Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
+    }
+
+    /// Adds a first-party app, unless there is one with this id or client id. Nobody decided to add
+    /// it, so that there is no event.
+    pub async fn add_first_party_app(&self, stored: &StoredApp) -> Result<(), StoreError> {
+        self.write(Change::unaudited(insert(stored))).await.map(drop)
     }
 
     /// Creates an app with a new id and client id. Returns it with its secret.
     pub async fn create_app(
         &self,
+        events: &Events,
         now: Timestamp,
         details: AppDetails,
         retained_at: Option<Timestamp>,
@@ -144,7 +131,7 @@ impl Store {
             last_used_at: None,
             disabled_at: None,
         };
-        while self.add_app(&stored).await? == AddAppOutcome::IdTaken {
+        while self.add_app(events, &stored).await? == AddAppOutcome::IdTaken {
             stored.app.id = random::id(now);
         }
         Ok((stored.app, secret))
@@ -186,36 +173,65 @@ impl Store {
     /// rejected.
     pub async fn set_app_disabled_at(
         &self,
+        events: &Events,
         id: i64,
         at: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(sql!(
-            "update apps set disabled_at = $at where id = $id returning id",
-            [id, at]
-        ))
-        .and_events(&self.entries, &app_event(id))
-        .invalidating(Invalidation::Everything);
-        self.update(batch).await
+        let update =
+            sql!("update apps set disabled_at = $at where id = $id returning id", [id, at]);
+        let change =
+            Change::new(events, update, app_event(id)).invalidating(Invalidation::Everything);
+        self.update(change).await
     }
 
     /// Replaces the client secret of an app. The secret until now is accepted until the given time,
     /// or no longer; the one before it is not.
     pub async fn rotate_app_secret(
         &self,
+        events: &Events,
         id: i64,
         secret: HashedSecret,
         previous_until: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(sql!(
-            "update apps set secret = $secret, previous_secret_until = cast($previous_until as \
-             bigint), previous_secret = case when cast($previous_until as bigint) is null \
-             then null else secret end where id = $id returning id",
+        let update = sql!(
+            "update apps set secret = $secret, \
+             previous_secret_until = cast($previous_until as bigint), previous_secret = \
+             case when cast($previous_until as bigint) is null then null else secret end \
+             where id = $id returning id",
             [id, secret, previous_until]
-        ))
-        .and_events(&self.entries, &app_event(id))
-        .invalidating(Invalidation::Apps);
-        self.update(batch).await
+        );
+        let change = Change::new(events, update, app_event(id)).invalidating(Invalidation::Apps);
+        self.update(change).await
     }
+}
+
+/// Inserts an app, unless its id or client id is taken.
+fn insert(stored: &StoredApp) -> Statement {
+    let App { id, client_id, details } = &stored.app;
+    let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
+    let previous = stored.secrets.previous;
+    sql!(
+        "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
+         name, website, redirect_uris, scopes, created_at, used_at, last_used_at, \
+         disabled_at) values ($id, $client_id, $secret, $previous_secret, $previous_until, \
+         $name, $website, $redirect_uris, $scopes, $created_at, $retained_at, $last_used_at, \
+         $disabled_at) on conflict do nothing returning id",
+        [
+            id = *id,
+            client_id = client_id.as_str(),
+            secret = stored.secrets.current,
+            previous_secret = previous.map(|previous| previous.secret),
+            previous_until = previous.map(|previous| previous.until),
+            name = details.name.as_str(),
+            website = details.website.as_deref(),
+            redirect_uris = serde_json::Value::from(uris).to_string(),
+            scopes = &details.scopes,
+            created_at = stored.created_at,
+            retained_at = stored.retained_at,
+            last_used_at = stored.last_used_at,
+            disabled_at = stored.disabled_at
+        ]
+    )
 }
 
 /// Inserts an event of an app, if it exists.

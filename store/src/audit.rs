@@ -1,15 +1,13 @@
 //! The audit trail: events that are stored in the transaction of their change, and counted events.
 
-use std::sync::Arc;
-
 use belfry_core::audit::{
-    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject,
+    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events, Subject,
 };
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::engine::{Batch, Row, Statement, Value, from_row, sql, values};
-use super::{Store, StoreError};
+use super::engine::{Rows, Statement, Value, from_row, sql, values};
+use super::{Change, Store, StoreError};
 
 /// The source of the events of a change: a query that returns a row for each event, with the
 /// account, the app, and the `number` of rows that the change affects.
@@ -178,21 +176,6 @@ pub struct AuditFilter {
     pub before: Option<Timestamp>,
 }
 
-impl Batch {
-    /// Adds the events of a change. The events must be added before a statement that deletes the
-    /// rows of the source, and after one that inserts them; those of several changes one after
-    /// another.
-    pub(super) fn and_events(mut self, entries: &[AuditEntry], source: &EventSource) -> Self {
-        let start = match &self.events {
-            events if events.is_empty() => self.statements.len(),
-            events => events.start,
-        };
-        self.statements.extend(entries.iter().map(|entry| source.insert(entry)));
-        self.events = start..self.statements.len();
-        self
-    }
-}
-
 fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&str>) {
     match origin {
         AuditOrigin::CommandLine => (COMMAND_LINE, None, None),
@@ -213,57 +196,17 @@ fn event_id(millisecond: i64, suffix: u64) -> String {
 }
 
 impl Store {
-    /// The same store, which adds these events to the transaction of a change. The events of an
-    /// earlier call are replaced.
-    ///
-    /// Every method that changes accounts, apps, sessions, codes and tokens supports events. An
-    /// event is added only if the change takes effect.
-    pub fn audited(&self, entries: impl Into<Arc<[AuditEntry]>>) -> Self {
-        Self { entries: entries.into(), ..self.clone() }
-    }
-
-    /// The same store without events.
-    pub fn unaudited(&self) -> Self {
-        self.audited(Vec::new())
-    }
-
     /// Stores the events of an action that changes no row, such as a backup.
-    pub async fn record_events(&self) -> Result<(), StoreError> {
-        let batch = Batch::default().and_events(&self.entries, &EventSource::none());
-        self.write(batch).await.map(drop)
-    }
-
-    /// Logs the events that a batch has inserted, for each of its changes.
-    pub(super) fn log_events(&self, inserted: Vec<Vec<Row>>) -> Result<(), StoreError> {
-        for (entry, rows) in self.entries.iter().cycle().zip(inserted) {
-            for mut row in rows {
-                let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
-                let count: i64 = row.take()?;
-                let (origin, address, request_id) = origin_columns(&entry.origin);
-                tracing::info!(
-                    target: "belfry::audit",
-                    kind = entry.kind.as_str(),
-                    outcome = entry.outcome.as_str(),
-                    account,
-                    app,
-                    origin,
-                    address,
-                    request_id,
-                    detail = entry.detail.as_deref(),
-                    count,
-                    "audit event"
-                );
-            }
-        }
-        Ok(())
+    pub async fn record_events(&self, events: &Events) -> Result<(), StoreError> {
+        self.write(Change::new(events, [], EventSource::none())).await.map(drop)
     }
 
     /// Adds counted events to the rows of their hours and subjects.
     pub async fn add_audit_counts(&self, events: &[AggregatedEvent]) -> Result<(), StoreError> {
-        let mut batch = Batch::default();
+        let mut change = Change::unaudited([]);
         for event in events {
             let Subject { kind, outcome, account, app, address, detail } = &event.subject;
-            batch = batch.and(sql!(
+            change = change.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                  detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
                  $origin, $address, $detail, $account, $app, $count) on conflict (id) do update \
@@ -285,7 +228,7 @@ impl Store {
                 ]
             ));
         }
-        self.engine.write(batch).await.map(drop)
+        self.write(change).await.map(drop)
     }
 
     /// The newest events, in order of time.
@@ -327,9 +270,39 @@ impl Store {
         time: Timestamp,
         at_most: i64,
     ) -> Result<usize, StoreError> {
-        let [deleted] = self.write_rows(delete_audit_events(time, at_most)).await?;
+        let [deleted] =
+            self.write_rows(Change::unaudited(delete_audit_events(time, at_most))).await?;
         Ok(deleted.len())
     }
+}
+
+/// Logs the events that a change has inserted: those of its first source in order, then those of
+/// the next one.
+pub(super) fn log_events(
+    entries: &[AuditEntry],
+    inserted: impl Iterator<Item = Rows>,
+) -> Result<(), StoreError> {
+    for (entry, rows) in entries.iter().cycle().zip(inserted) {
+        for mut row in rows {
+            let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
+            let count: i64 = row.take()?;
+            let (origin, address, request_id) = origin_columns(&entry.origin);
+            tracing::info!(
+                target: "belfry::audit",
+                kind = entry.kind.as_str(),
+                outcome = entry.outcome.as_str(),
+                account,
+                app,
+                origin,
+                address,
+                request_id,
+                detail = entry.detail.as_deref(),
+                count,
+                "audit event"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Deletes the oldest events from before a time, `at_most` this many, and returns their ids.

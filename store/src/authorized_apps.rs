@@ -1,12 +1,13 @@
 //! Apps authorised by an account, and revoking their access.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
 use super::audit::event_source;
-use super::engine::{Batch, Statement, from_row, sql};
+use super::engine::{Statement, from_row, sql};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError};
+use super::{Change, Store, StoreError};
 
 /// An app that has a valid token of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,7 @@ impl Store {
     /// number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
+        events: &Events,
         account: i64,
         app: i64,
         now: Timestamp,
@@ -82,9 +84,9 @@ impl Store {
              or expires_at > $now) group by account_id, app_id",
             [account, app, now]
         );
-        let batch = Batch::default().and(lock_account(account)).and_events(&self.entries, &event);
-        let batch = and_revoke_access(batch, account, Some(app), None, now);
-        let [_, _, revoked] = self.write_rows(batch).await?;
+        let change = Change::new(events, [lock_account(account)], event);
+        let change = and_revoke_access(change, account, Some(app), None, now);
+        let [_, _, revoked] = self.write_rows(change).await?;
         let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
@@ -97,20 +99,20 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Adds statements that revoke the access of one app or of all: delete the codes that are not
+/// Adds statements to a change that revoke the access of one app or of all: delete the codes that are not
 /// redeemed, then revoke the tokens, returning their expiry. With a password hash, they do it only
 /// if the account has it.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the second one revokes its token.
-pub(super) fn and_revoke_access(
-    batch: Batch,
+pub(super) fn and_revoke_access<'a>(
+    change: Change<'a>,
     account: i64,
     app: Option<i64>,
     password: Option<&str>,
     now: Timestamp,
-) -> Batch {
-    batch
+) -> Change<'a> {
+    change
         .and(sql!(
             "delete from codes where expires_at > $now and account_id = $account \
              and (cast($app as bigint) is null or app_id = $app) and used_at is null \

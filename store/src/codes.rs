@@ -1,5 +1,6 @@
 //! Authorization codes, each redeemed at most once.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
@@ -7,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::audit::events_of;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Grouping, Row, sql};
+use super::engine::{FromRow, Grouping, Row, sql};
 use super::tokens::token_event;
-use super::{Store, StoreError, to_json};
+use super::{Change, Store, StoreError, to_json};
 
 /// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +100,7 @@ impl Store {
     /// Issues a code, unless the user's consent ended or the app was disabled in the meantime.
     pub async fn add_code(
         &self,
+        events: &Events,
         secret: HashedSecret,
         grant: &Grant,
         consent: Consent,
@@ -126,10 +128,9 @@ impl Store {
                 implied_at = consent.implied_at
             ]
         );
-        let batch = Batch::default().and(lock_account(grant.account_id)).and(insert);
         let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
-        let batch = batch.and_events(&self.entries, &event);
-        let [_, added] = self.write_rows(batch).await?;
+        let change = Change::new(events, [lock_account(grant.account_id), insert], event);
+        let [_, added] = self.write_rows(change).await?;
         Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
 
@@ -147,31 +148,31 @@ impl Store {
     /// two is disabled. Of concurrent calls, one succeeds and issues its token.
     pub async fn redeem_code(
         &self,
+        events: &Events,
         code: LookupKey,
         token: HashedSecret,
         now: Timestamp,
         expires_at: Option<Timestamp>,
     ) -> Result<(), RedeemError> {
-        let batch = Batch::default()
-            .and(sql!(
-                "update codes set used_at = $now, token = $lookup where lookup = $code \
-                 and used_at is null and expires_at > $now and not exists (select 1 \
-                 from accounts a where a.id = codes.account_id and a.disabled_at is not null) \
-                 and not exists (select 1 from apps p where p.id = codes.app_id \
-                 and p.disabled_at is not null)",
-                [code, now, lookup = token.lookup]
-            ))
-            // The token's lookup key is new, so the code names it only if this call redeemed it.
-            .and(sql!(
-                "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
-                 expires_at, binding) select token, cast($digest as text), app_id, account_id, \
-                 scopes, used_at, cast($expires_at as bigint), binding from codes \
-                 where lookup = $code and token = $lookup",
-                [code, lookup = token.lookup, digest = token.digest, expires_at]
-            ))
-            .and(sql!("select token from codes where lookup = $code", [code]))
-            .and_events(&self.entries, &token_event(token.lookup));
-        let [_, _, redeemed] = self.write_rows(batch.grouped(Grouping::Code(code))).await?;
+        let redeem = sql!(
+            "update codes set used_at = $now, token = $lookup where lookup = $code \
+             and used_at is null and expires_at > $now and not exists (select 1 from accounts a \
+             where a.id = codes.account_id and a.disabled_at is not null) and not exists \
+             (select 1 from apps p where p.id = codes.app_id and p.disabled_at is not null)",
+            [code, now, lookup = token.lookup]
+        );
+        // The token's lookup key is new, so the code names it only if this call redeemed it.
+        let insert = sql!(
+            "insert into tokens \
+             (lookup, digest, app_id, account_id, scopes, created_at, expires_at, binding) \
+             select token, cast($digest as text), app_id, account_id, scopes, used_at, \
+             cast($expires_at as bigint), binding from codes \
+             where lookup = $code and token = $lookup",
+            [code, lookup = token.lookup, digest = token.digest, expires_at]
+        );
+        let select = sql!("select token from codes where lookup = $code", [code]);
+        let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
+        let [_, _, redeemed] = self.write_rows(change.grouped(Grouping::Code(code))).await?;
         match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),

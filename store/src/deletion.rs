@@ -1,15 +1,15 @@
 //! Deleting accounts and apps with everything that belongs to them.
 
-use belfry_core::audit::{AuditKind, deleted_name};
+use belfry_core::audit::{AuditKind, Events, deleted_name};
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::apps::app_event;
 use super::audit::event_source;
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, Rows, sql};
+use super::engine::{Rows, sql};
 use super::invalidation::Invalidation;
-use super::{Store, StoreError};
+use super::{Change, Store, StoreError};
 
 /// The number of rows that were deleted with an account or app.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,25 +63,28 @@ impl Store {
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(
         &self,
+        events: &Events,
         id: i64,
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
-        self.delete(id, None, now).await
+        self.delete(events, id, None, now).await
     }
 
     /// Deletes an account like [`Store::delete_account`], if its owner requested that it be deleted
     /// before the time `due`, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
         &self,
+        events: &Events,
         id: i64,
         due: Timestamp,
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
-        self.delete(id, Some(due), now).await
+        self.delete(events, id, Some(due), now).await
     }
 
     async fn delete(
         &self,
+        events: &Events,
         id: i64,
         due: Option<Timestamp>,
         now: Timestamp,
@@ -97,10 +100,7 @@ impl Store {
             [id, due]
         );
         // The account is locked, so that all statements see the same time of deletion.
-        let batch = Batch::default()
-            .and(lock_admins())
-            .and(lock_account(id))
-            .and_events(&self.entries, &event)
+        let change = Change::new(events, [lock_admins(), lock_account(id)], event)
             .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
@@ -127,7 +127,7 @@ impl Store {
             .and(sql!(delete_rows!("rulesets", "scope"), [id]))
             .and(sql!(delete_rows!("requests", "lookup"), [id]))
             .invalidating(Invalidation::Everything);
-        let [_, _, _, found, deleted, rows @ ..]: [Rows; 10] = self.write_rows(batch).await?;
+        let [_, _, _, found, deleted, rows @ ..]: [Rows; 10] = self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {
@@ -138,15 +138,18 @@ impl Store {
     }
 
     /// Deletes an app and everything that it was granted; `None` if there is none with this id.
-    pub async fn delete_app(&self, id: i64) -> Result<Option<DeletedRows>, StoreError> {
-        let batch = Batch::default()
-            .and_events(&self.entries, &app_event(id))
+    pub async fn delete_app(
+        &self,
+        events: &Events,
+        id: i64,
+    ) -> Result<Option<DeletedRows>, StoreError> {
+        let change = Change::new(events, [], app_event(id))
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(sql!("delete from codes where app_id = $id returning lookup", [id]))
             .and(sql!("delete from tokens where app_id = $id returning lookup", [id]))
             .and(sql!("delete from requests where app_id = $id returning lookup", [id]))
             .invalidating(Invalidation::Everything);
-        let [app, rows @ ..]: [Rows; 4] = self.write_rows(batch).await?;
+        let [app, rows @ ..]: [Rows; 4] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
         Ok((!app.is_empty()).then_some(deleted))
@@ -175,6 +178,6 @@ impl Store {
     /// Makes the name of a deleted account available again.
     pub async fn release_name(&self, name: &str) -> Result<(), StoreError> {
         let delete = sql!("delete from reserved_names where name = $name", [name]);
-        self.engine.write(delete.into()).await.map(drop)
+        self.write(Change::unaudited(delete)).await.map(drop)
     }
 }

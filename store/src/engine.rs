@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 
 pub(crate) use self::parameters::{Numbered, numbered, sql, values};
 pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
-pub(crate) use self::statement::{OnMissingRows, Grouping, Batch, Statement};
+pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};
 use crate::metrics::{OperationMetrics, StoreMetrics};
@@ -147,10 +147,9 @@ impl CheckedEngine {
         if last_write.is_some_and(|time| time.elapsed() < WRITE_CHECK_INTERVAL) {
             return Ok(());
         }
-        let probe = Batch::default()
-            .and(sql!(migrations::TEST_INSERT))
-            .and(sql!("delete from migrations where number = 0"));
-        self.write(probe).await.map(drop)
+        let probe =
+            [sql!(migrations::TEST_INSERT), sql!("delete from migrations where number = 0")];
+        self.write(probe.into()).await.map(drop)
     }
 
     /// Why no connection could be opened at the last attempt.

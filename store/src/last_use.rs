@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::engine::{Batch, Statement, sql};
-use super::{Store, StoreError};
+use super::engine::{Statement, sql};
+use super::{Change, Store, StoreError};
 
 /// Age in seconds at which a stored last use is stored again.
 const PRECISION: i64 = 3600;
@@ -164,8 +164,7 @@ impl Store {
     pub async fn flush_uses(&self) -> Result<(), StoreError> {
         let uses = self.uses.take();
         for statements in uses.statements().chunks(FLUSH_BATCH) {
-            let batch = Batch { statements: statements.to_vec(), ..Batch::default() };
-            if let Err(error) = self.engine.write(batch).await {
+            if let Err(error) = self.write(Change::unaudited(statements.to_vec())).await {
                 self.uses.restore(uses);
                 return Err(error);
             }

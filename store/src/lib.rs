@@ -15,6 +15,7 @@ mod audit;
 mod authorized_apps;
 mod backup;
 mod cache;
+mod change;
 mod codes;
 mod database;
 mod deletion;
@@ -45,7 +46,6 @@ mod tokens;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use belfry_core::audit::AuditEntry;
 use belfry_core::secret::{HashedSecret, Sha256Digest};
 use belfry_runtime::duration;
 use belfry_runtime::metrics::exposition::Exposition;
@@ -69,12 +69,13 @@ pub use self::backup::{
     create_backup, restore_backup,
 };
 use self::cache::Cache;
+use self::change::Change;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
-use self::engine::{Batch, CheckedEngine, Engine, FromRow, Row, Rows, Statement, Value};
+use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
 #[cfg(feature = "test-support")]
@@ -99,8 +100,6 @@ pub struct Store {
     cache: Arc<Cache>,
     /// Uses of tokens and apps that are not stored yet.
     uses: Arc<UseRecorder>,
-    /// The audit events of the next change.
-    entries: Arc<[AuditEntry]>,
 }
 
 /// Whether an account or app is disabled.
@@ -301,7 +300,7 @@ impl Store {
             }
         };
         let engine = Arc::new(CheckedEngine::new(engine));
-        Ok(Self { engine, cache, uses: Arc::default(), entries: Arc::default() })
+        Ok(Self { engine, cache, uses: Arc::default() })
     }
 
     /// Reads the certificates that the URL of a database names, without connecting.
@@ -348,32 +347,6 @@ impl Store {
     /// other nodes' writes are received.
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()
-    }
-
-    /// Writes a batch, logs its audit events, and returns the rows of its other statements.
-    async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
-        let events = batch.events.clone();
-        let mut rows = self.engine.write(batch).await?;
-        if !events.is_empty() {
-            self.log_events(rows.drain(events).collect())?;
-        }
-        Ok(rows)
-    }
-
-    /// Writes a batch and returns the rows of each of its `N` statements.
-    async fn write_rows<const N: usize>(
-        &self,
-        batch: impl Into<Batch>,
-    ) -> Result<[Rows; N], StoreError> {
-        let rows = self.write(batch.into()).await?;
-        rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
-    }
-
-    /// Writes a batch whose first statement updates one row and returns its key.
-    async fn update(&self, batch: impl Into<Batch>) -> Result<UpdateOutcome, StoreError> {
-        let updated = self.write(batch.into()).await?.into_iter().next();
-        let is_updated = updated.is_some_and(|rows| !rows.is_empty());
-        Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
     }
 
     /// Reads the row of a secret by its lookup key. The first column is the digest, which is

@@ -1,12 +1,12 @@
 //! Accounts that are deleted at the request of their owner, after a waiting period.
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use jiff::Timestamp;
 
 use super::admins::{AccountUpdate, is_not_last_admin, lock_admins};
 use super::audit::events_of;
-use super::engine::{Batch, sql};
-use super::{Account, AccountDeletion, Store, StoreError, UpdateOutcome};
+use super::engine::sql;
+use super::{Account, AccountDeletion, Change, Store, StoreError, UpdateOutcome};
 
 /// Number of accounts that are read at once.
 const BATCH: i64 = 100;
@@ -16,6 +16,7 @@ impl Store {
     /// `NotFound` if its password is not the verified one any more.
     pub async fn request_account_deletion(
         &self,
+        events: &Events,
         verified: &Account,
         delete_at: Timestamp,
     ) -> Result<AccountUpdate, StoreError> {
@@ -28,9 +29,7 @@ impl Store {
             ),
             [id, password]
         );
-        let batch = Batch::default()
-            .and(lock_admins())
-            .and_events(&self.entries, &event)
+        let change = Change::new(events, [lock_admins()], event)
             .and(sql!(
                 concat!(
                     "update accounts set delete_at = coalesce(delete_at, $delete_at) \
@@ -44,20 +43,24 @@ impl Store {
                 "select id from accounts where id = $id and password = $password",
                 [id, password]
             ));
-        let [_, updated, found] = self.write_rows(batch).await?;
+        let [_, updated, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
     }
 
     /// Cancels the deletion of an account. `NotFound` if none was requested.
-    pub async fn cancel_account_deletion(&self, id: i64) -> Result<UpdateOutcome, StoreError> {
+    pub async fn cancel_account_deletion(
+        &self,
+        events: &Events,
+        id: i64,
+    ) -> Result<UpdateOutcome, StoreError> {
         let event = events_of!(accounts, "id = $id and delete_at is not null", [id]);
         let update = sql!(
             "update accounts set delete_at = null where id = $id and delete_at is not null \
              returning id",
             [id]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(update);
-        self.update(batch).await
+        let change = Change::new(events, [], event).and(update);
+        self.update(change).await
     }
 
     /// Deletes accounts whose deletion is due before a time, except the last enabled admin. Returns
@@ -67,7 +70,7 @@ impl Store {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let store = self.audited([AuditEntry::of_server(now, AuditKind::AccountDelete)]);
+        let events = AuditEntry::of_server(now, AuditKind::AccountDelete).into();
         let mut deleted = 0;
         loop {
             let select = sql!(
@@ -82,7 +85,7 @@ impl Store {
             let ids = ids.collect::<Result<Vec<_>, _>>()?;
             let mut progress = 0;
             for id in &ids {
-                let outcome = store.delete_account_if_due(*id, due, now).await?;
+                let outcome = self.delete_account_if_due(&events, *id, due, now).await?;
                 progress += usize::from(matches!(outcome, AccountDeletion::Deleted(_)));
             }
             deleted += progress;

@@ -1,13 +1,14 @@
 //! Authorization requests that wait for sign-in and consent.
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit::events_of;
-use super::engine::{Batch, FromRow, Row, sql};
-use super::{Store, StoreError, UpdateOutcome, to_json};
+use super::engine::{FromRow, Row, sql};
+use super::{Change, Store, StoreError, UpdateOutcome, to_json};
 
 /// A stored authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Store {
                 expires_at = request.expires_at
             ]
         );
-        self.engine.write(insert.into()).await.map(drop)
+        self.write(Change::unaudited(insert)).await.map(drop)
     }
 
     /// Deletes the oldest requests beyond this number.
@@ -85,7 +86,7 @@ impl Store {
              from requests order by expires_at desc, lookup desc limit 1 offset $max)",
             [max = i64::try_from(max).unwrap_or(i64::MAX)]
         );
-        self.engine.write(delete.into()).await.map(drop)
+        self.write(Change::unaudited(delete)).await.map(drop)
     }
 
     /// Finds the request with this handle in this browser, unless it expired. The cookie that the
@@ -120,18 +121,19 @@ impl Store {
         if self.request(handle, from, Timestamp::MIN).await?.is_none() {
             return Ok(UpdateOutcome::NotFound);
         }
-        self.update(sql!(
+        let update = sql!(
             "update requests set browser = $to, came_from = $from, account_id = $account_id \
              where lookup = $lookup and (browser = $from or came_from = $from) returning lookup",
             [lookup = handle.lookup, from, to, account_id]
-        ))
-        .await
+        );
+        self.update(Change::unaudited(update)).await
     }
 
     /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls,
-    /// one gets it.
+    /// one gets it. A denial has events of its own; an approval has those of the code.
     pub async fn consume_request(
         &self,
+        denial: Option<&Events>,
         handle: HashedSecret,
         browser: HashedSecret,
         now: Timestamp,
@@ -141,8 +143,8 @@ impl Store {
         }
         let delete = sql!(
             "delete from requests where lookup = $lookup and browser = $browser \
-             and expires_at > $now returning app_id, browser, account_id, parameters, expires_at, \
-             came_from",
+             and expires_at > $now \
+             returning app_id, browser, account_id, parameters, expires_at, came_from",
             [lookup = handle.lookup, browser, now]
         );
         let event = events_of!(
@@ -150,8 +152,11 @@ impl Store {
             "lookup = $lookup and browser = $browser and expires_at > $now",
             [lookup = handle.lookup, browser, now]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
-        let [deleted] = self.write_rows(batch).await?;
+        let change = match denial {
+            Some(events) => Change::new(events, [], event).and(delete),
+            None => Change::unaudited(delete),
+        };
+        let [deleted] = self.write_rows(change).await?;
         let request = deleted.into_iter().next().map(FromRow::from_row).transpose()?;
         Ok(request.map(|(request, _)| request))
     }

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
 use super::audit::delete_audit_events;
-use super::engine::{Batch, from_row, sql};
-use super::{Store, StoreError};
+use super::engine::{from_row, sql};
+use super::{Change, Store, StoreError};
 
 /// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
 /// codes and sessions are deleted when they have expired.
@@ -109,7 +109,7 @@ struct Cutoffs {
     audit_events: Timestamp,
 }
 
-type DeleteBatch = fn(&Cutoffs) -> Batch;
+type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 
 /// Deletes the rows of one batch whose time in this column is before `$before`, the oldest first.
 macro_rules! delete_oldest {
@@ -133,7 +133,7 @@ macro_rules! delete_oldest {
 /// authorized, which these rows prove.
 macro_rules! mark_and_delete {
     ($table:literal, $column:literal, $before:expr, $now:expr) => {
-        Batch::from(sql!(
+        Change::unaudited(sql!(
             concat!(
                 "update apps set used_at = $now where used_at is null and id in (select app_id \
                  from (select app_id, account_id from ",
@@ -152,17 +152,23 @@ macro_rules! mark_and_delete {
 
 /// The tables, with the statements that delete one batch. The last statement returns the deleted
 /// rows.
-const TABLES: [(&str, DeleteBatch); 6] = [
+const TABLES: [(&str, DeleteOldest); 6] = [
     ("requests", |cutoffs| {
-        sql!(delete_oldest!("requests", "expires_at"), [before = cutoffs.expired]).into()
+        Change::unaudited(sql!(
+            delete_oldest!("requests", "expires_at"),
+            [before = cutoffs.expired]
+        ))
     }),
     ("sessions", |cutoffs| {
-        sql!(delete_oldest!("sessions", "expires_at"), [before = cutoffs.expired]).into()
+        Change::unaudited(sql!(
+            delete_oldest!("sessions", "expires_at"),
+            [before = cutoffs.expired]
+        ))
     }),
     ("codes", |cutoffs| mark_and_delete!("codes", "expires_at", cutoffs.expired, cutoffs.now)),
     ("tokens", |cutoffs| mark_and_delete!("tokens", "expires_at", cutoffs.tokens, cutoffs.now)),
     ("tokens", |cutoffs| mark_and_delete!("tokens", "revoked_at", cutoffs.tokens, cutoffs.now)),
-    ("audit_events", |cutoffs| delete_audit_events(cutoffs.audit_events, 1000).into()),
+    ("audit_events", |cutoffs| Change::unaudited(delete_audit_events(cutoffs.audit_events, 1000))),
 ];
 
 impl Store {
@@ -189,10 +195,10 @@ impl Store {
             audit_events: before(now, settings.audit_events),
         };
         let mut deleted = Vec::new();
-        for (table, batch) in TABLES {
+        for (table, change) in TABLES {
             let mut rows = 0;
             for _ in 0..MAX_BATCHES {
-                let outcome = self.engine.write(batch(&cutoffs)).await?;
+                let outcome = self.write(change(&cutoffs)).await?;
                 let count = outcome.last().map_or(0, Vec::len);
                 rows += count;
                 if count < BATCH {
@@ -228,7 +234,7 @@ impl Store {
                 [swept_at, trusted_from, stored_swept_at = stored.swept_at]
             ),
         };
-        let [written] = self.write_rows(write).await?;
+        let [written] = self.write_rows(Change::unaudited(write)).await?;
         Ok((!written.is_empty()).then_some(trusted_from))
     }
 }

@@ -1,12 +1,13 @@
 //! The sessions of one account: listing them, and ending others than the current one.
 
+use belfry_core::audit::Events;
 use belfry_core::secret::LookupKey;
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use super::audit::{event_source, events_of};
-use super::engine::{Batch, from_row, sql};
-use super::{Store, StoreError, UpdateOutcome};
+use super::engine::{from_row, sql};
+use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,7 @@ impl Store {
     /// Ends a session of this account.
     pub async fn end_session_of(
         &self,
+        events: &Events,
         account: i64,
         lookup: LookupKey,
     ) -> Result<UpdateOutcome, StoreError> {
@@ -55,13 +57,14 @@ impl Store {
              returning lookup",
             [lookup, account]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
-        self.update(batch).await
+        let change = Change::new(events, [], event).and(delete);
+        self.update(change).await
     }
 
     /// Ends the sessions of an account except one. Returns the number that had not expired.
     pub async fn end_other_sessions(
         &self,
+        events: &Events,
         account: i64,
         kept: LookupKey,
         now: Timestamp,
@@ -77,8 +80,8 @@ impl Store {
              returning expires_at",
             [account, kept]
         );
-        let batch = Batch::default().and_events(&self.entries, &event).and(delete);
-        let [ended] = self.write_rows(batch).await?;
+        let change = Change::new(events, [], event).and(delete);
+        let [ended] = self.write_rows(change).await?;
         let expiries = ended.into_iter().map(|mut row| row.take::<Timestamp>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())

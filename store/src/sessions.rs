@@ -1,13 +1,14 @@
 //! Browser sessions of signed-in accounts.
 
+use belfry_core::audit::Events;
 use belfry_core::secret::{HashedSecret, LookupKey};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, from_row, sql};
-use super::{SignInOutcome, Store, StoreError};
+use super::engine::{from_row, sql};
+use super::{Change, SignInOutcome, Store, StoreError};
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,7 @@ impl Store {
     /// verified (its hash), and the account is not disabled.
     pub async fn add_session(
         &self,
+        events: &Events,
         secret: HashedSecret,
         session: &Session,
         password: &str,
@@ -66,19 +68,18 @@ impl Store {
                 browser = session.browser
             ]
         );
-        let batch = Batch::default().and(lock_account(session.account_id)).and(insert);
-        let batch = batch
-            .and(sql!(
-                "update accounts set signed_in_at = $created_at where id = $account_id and exists \
-                 (select 1 from sessions where lookup = $lookup)",
-                [
-                    account_id = session.account_id,
-                    created_at = session.created_at,
-                    lookup = secret.lookup
-                ]
-            ))
-            .and_events(&self.entries, &session_event(secret.lookup));
-        let [_, added, _] = self.write_rows(batch).await?;
+        let record = sql!(
+            "update accounts set signed_in_at = $created_at where id = $account_id \
+             and exists (select 1 from sessions where lookup = $lookup)",
+            [
+                account_id = session.account_id,
+                created_at = session.created_at,
+                lookup = secret.lookup
+            ]
+        );
+        let statements = [lock_account(session.account_id), insert, record];
+        let change = Change::new(events, statements, session_event(secret.lookup));
+        let [_, added, _] = self.write_rows(change).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
 
@@ -122,15 +123,14 @@ impl Store {
              where lookup = $lookup",
             [lookup, seen_at, expires_at]
         );
-        self.engine.write(update.into()).await.map(drop)
+        self.write(Change::unaudited(update)).await.map(drop)
     }
 
     /// Ends a session.
-    pub async fn end_session(&self, lookup: LookupKey) -> Result<(), StoreError> {
-        let batch = Batch::default()
-            .and_events(&self.entries, &session_event(lookup))
+    pub async fn end_session(&self, events: &Events, lookup: LookupKey) -> Result<(), StoreError> {
+        let change = Change::new(events, [], session_event(lookup))
             .and(sql!("delete from sessions where lookup = $lookup", [lookup]));
-        self.write(batch).await.map(drop)
+        self.write(change).await.map(drop)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod audit;
 mod next_release;
 mod pooled;
 mod proxy;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use test_engines::shared::postgres_url;
 
+pub use self::audit::{any_events, recorded_events};
 pub use self::next_release::{next_options, open_next};
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};

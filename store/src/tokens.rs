@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
@@ -11,10 +12,10 @@ use jiff::Timestamp;
 
 use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
-use super::engine::{Batch, FromRow, Grouping, Row, Statement, sql};
+use super::engine::{FromRow, Grouping, Row, Statement, sql};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
-use super::{SignInOutcome, Store, StoreError, UpdateOutcome};
+use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
 /// so without `limit` it reads the whole table of accounts until it has statistics.
@@ -99,14 +100,22 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token. `NotFound` if the app or the account is disabled.
-    pub async fn add_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
-        let batch = Batch::from(insert(token, None));
-        let batch = batch.and_events(&self.entries, &token_event(token.secret.lookup));
-        let outcome = self.update(batch.grouped(Grouping::NewRows)).await?;
-        if token.account_id.is_none() {
-            self.uses.record_app_token(token.app_id, token.created_at);
-        }
+    /// Issues a token for a user. `NotFound` if the app or the account is disabled.
+    pub async fn add_token(
+        &self,
+        events: &Events,
+        token: &NewToken,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let change = Change::new(events, insert(token, None), token_event(token.secret.lookup));
+        self.update(change.grouped(Grouping::NewRows)).await
+    }
+
+    /// Issues a token to an app itself, without an event: such tokens are counted instead.
+    /// `NotFound` if the app is disabled.
+    pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
+        let change = Change::unaudited(insert(token, None));
+        let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
+        self.uses.record_app_token(token.app_id, token.created_at);
         Ok(outcome)
     }
 
@@ -114,22 +123,21 @@ impl Store {
     /// verified (its hash), and neither the app nor the account is disabled.
     pub async fn add_token_for_password(
         &self,
+        events: &Events,
         token: &NewToken,
         password: &str,
     ) -> Result<SignInOutcome, StoreError> {
         let Some(account_id) = token.account_id else {
             return Ok(SignInOutcome::PasswordChanged);
         };
-        let batch = Batch::default()
-            .and(lock_account(account_id))
-            .and(insert(token, Some(password)))
-            .and(sql!(
-                "update accounts set signed_in_at = $created_at where id = $account_id and exists \
-                 (select 1 from tokens where lookup = $lookup)",
-                [account_id, created_at = token.created_at, lookup = token.secret.lookup]
-            ))
-            .and_events(&self.entries, &token_event(token.secret.lookup));
-        let [_, added, _] = self.write_rows(batch).await?;
+        let record = sql!(
+            "update accounts set signed_in_at = $created_at where id = $account_id \
+             and exists (select 1 from tokens where lookup = $lookup)",
+            [account_id, created_at = token.created_at, lookup = token.secret.lookup]
+        );
+        let statements = [lock_account(account_id), insert(token, Some(password)), record];
+        let change = Change::new(events, statements, token_event(token.secret.lookup));
+        let [_, added, _] = self.write_rows(change).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
 
@@ -168,6 +176,7 @@ impl Store {
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.
     pub async fn revoke_token(
         &self,
+        events: &Events,
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
@@ -181,11 +190,9 @@ impl Store {
              returning lookup",
             [lookup, now]
         );
-        let batch = Batch::default()
-            .and_events(&self.entries, &event)
-            .and(update)
-            .invalidating(Invalidation::Token(lookup));
-        self.update(batch).await
+        let change =
+            Change::new(events, [], event).and(update).invalidating(Invalidation::Token(lookup));
+        self.update(change).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::{Role, check_name};
 use belfry_core::secret::{Secret, Sha256Digest};
@@ -80,7 +81,9 @@ impl ApplicationServices {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
                 // The name is configured by the operator, who may have deleted the account.
                 store.release_name(sender).await?;
-                match store.create_account(now, name, None, password, Role::User).await {
+                let event = AuditEntry::of_server(now, AuditKind::AccountAdd);
+                let events = AuditEntry { detail: Some(id.to_owned()), ..event }.into();
+                match store.create_account(&events, now, name, None, password, Role::User).await {
                     Ok(_) => tracing::info!(id, sender, "application service account created"),
                     Err(AddAccountError::Store(error)) => return Err(error),
                     // Another node has created it.

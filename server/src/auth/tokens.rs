@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use belfry_core::audit::Events;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
@@ -85,15 +86,29 @@ pub struct IssuedToken {
 }
 
 impl TokenIssuer<'_> {
-    /// Issues a token to an app, for an account or for the app itself.
+    /// Issues a token to an app for an account.
     pub async fn issue(
         &self,
+        events: &Events,
         app_id: i64,
-        account_id: Option<i64>,
+        account_id: i64,
         scopes: Scopes,
     ) -> Result<IssuedToken, IssueError> {
-        let issued = self.new_token(app_id, account_id, scopes);
-        match self.store.add_token(&issued.stored).await? {
+        let issued = self.new_token(app_id, Some(account_id), scopes);
+        match self.store.add_token(events, &issued.stored).await? {
+            UpdateOutcome::Updated => Ok(issued),
+            UpdateOutcome::NotFound => Err(IssueError::Disabled),
+        }
+    }
+
+    /// Issues a token to an app itself.
+    pub async fn issue_to_app(
+        &self,
+        app_id: i64,
+        scopes: Scopes,
+    ) -> Result<IssuedToken, IssueError> {
+        let issued = self.new_token(app_id, None, scopes);
+        match self.store.add_app_token(&issued.stored).await? {
             UpdateOutcome::Updated => Ok(issued),
             UpdateOutcome::NotFound => Err(IssueError::Disabled),
         }
@@ -104,18 +119,19 @@ impl TokenIssuer<'_> {
     /// verified, if any; it must still be the account's.
     pub async fn issue_first_party(
         &self,
+        events: &Events,
         app: FirstPartyApp<'_>,
         account_id: i64,
         password: Option<&str>,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
-        let app_id = first_party_app(&self.store.unaudited(), self.now, app).await?;
-        let (account_id, scopes) = (Some(account_id), scopes.or_read());
+        let (app_id, scopes) =
+            (first_party_app(self.store, self.now, app).await?, scopes.or_read());
         let Some(password) = password else {
-            return Ok(self.issue(app_id, account_id, scopes).await?.secret);
+            return Ok(self.issue(events, app_id, account_id, scopes).await?.secret);
         };
-        let issued = self.new_token(app_id, account_id, scopes);
-        match self.store.add_token_for_password(&issued.stored, password).await? {
+        let issued = self.new_token(app_id, Some(account_id), scopes);
+        match self.store.add_token_for_password(events, &issued.stored, password).await? {
             SignInOutcome::SignedIn => Ok(issued.secret),
             SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }
@@ -127,12 +143,13 @@ impl TokenIssuer<'_> {
     /// [`RedeemError::AlreadyRedeemed`] if another request redeemed it in the meantime.
     pub async fn redeem_code(
         &self,
+        events: &Events,
         code: LookupKey,
         grant: Grant,
     ) -> Result<IssuedToken, RedeemError> {
         let issued = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
         let expires_at = issued.stored.expires_at;
-        self.store.redeem_code(code, issued.stored.secret, self.now, expires_at).await?;
+        self.store.redeem_code(events, code, issued.stored.secret, self.now, expires_at).await?;
         Ok(issued)
     }
 
@@ -183,6 +200,6 @@ pub async fn first_party_app(
             disabled_at: None,
         };
         // Read again: another request may have created the app, or the id may be taken.
-        store.add_app(&stored).await?;
+        store.add_first_party_app(&stored).await?;
     }
 }

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 pub(super) use self::find::{find, find_id};
 use self::password::{new_password, print_password};
 use super::output::counted;
-use super::{CliError, DatabaseUse, audited};
+use super::{CliError, DatabaseUse, events};
 use crate::config::{ApplicationService, Config, ConfigError};
 
 #[derive(Subcommand)]
@@ -103,8 +103,8 @@ impl Command {
                 let account = find(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));
                 let event = AuditEntry::of_command(now, AuditKind::RoleChange);
-                let store = store.audited([AuditEntry { detail, ..event }]);
-                check_update(store.set_account_role(account.id, role).await?, &account)?;
+                let events = AuditEntry { detail, ..event }.into();
+                check_update(store.set_account_role(&events, account.id, role).await?, &account)?;
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }
             Self::Disable(Selector { account }) => {
@@ -127,8 +127,8 @@ impl Command {
                 } else {
                     (ExistingAccess::RevokeAt(now), "its sessions and tokens ended")
                 };
-                let store = audited(store, now, AuditKind::PasswordChange);
-                store.set_password(account.id, &hash, access).await?;
+                let events = events(now, AuditKind::PasswordChange);
+                store.set_password(&events, account.id, &hash, access).await?;
                 writeln!(stdout(), "password of {} changed, {ended}", account.name)?;
                 print_password(generated)
             }
@@ -144,7 +144,7 @@ async fn disable(
     kind: AuditKind,
 ) -> Result<(), CliError> {
     let at = (kind == AuditKind::AccountDisable).then_some(now);
-    let outcome = audited(store, now, kind).set_account_disabled_at(account.id, at).await?;
+    let outcome = store.set_account_disabled_at(&events(now, kind), account.id, at).await?;
     check_update(outcome, account)?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "account {} {state}", account.name)?)
@@ -158,8 +158,8 @@ async fn delete(
 ) -> Result<(), CliError> {
     let name = &account.name;
     let service = service_of(config, name)?;
-    let store = audited(store, now, AuditKind::AccountDelete);
-    let deleted = match store.delete_account(account.id, now).await? {
+    let events = events(now, AuditKind::AccountDelete);
+    let deleted = match store.delete_account(&events, account.id, now).await? {
         AccountDeletion::Deleted(rows) => rows,
         AccountDeletion::NotFound => return Err(deleted_meanwhile(account)),
         AccountDeletion::LastAdmin => return Err(last_admin(account)),

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::output::{counted, escape, json_line, print};
-use super::{CliError, DatabaseUse, audited};
+use super::{CliError, DatabaseUse, events};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -82,8 +82,8 @@ impl Command {
             Self::Enable(app) => disable(store, &app.id, now, AuditKind::AppEnable).await,
             Self::Delete(app) => {
                 let app = find(store, &app.id).await?.app;
-                let store = audited(store, now, AuditKind::AppDelete);
-                let deleted = store.delete_app(app.id).await?.unwrap_or_default();
+                let events = events(now, AuditKind::AppDelete);
+                let deleted = store.delete_app(&events, app.id).await?.unwrap_or_default();
                 Ok(writeln!(
                     stdout(),
                     "app {} deleted: {}, {}, {}",
@@ -110,8 +110,8 @@ impl Add {
             let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
             errors.join(", ")
         })?;
-        let store = audited(store, now, AuditKind::AppAdd);
-        let (app, secret) = store.create_app(now, details, Some(now)).await?;
+        let events = events(now, AuditKind::AppAdd);
+        let (app, secret) = store.create_app(&events, now, details, Some(now)).await?;
         let (client_id, secret) = (&app.client_id, secret.reveal());
         let text = if self.json {
             let id = app.id.to_string();
@@ -128,7 +128,7 @@ impl Add {
 async fn disable(store: &Store, id: &str, now: Timestamp, kind: AuditKind) -> Result<(), CliError> {
     let at = (kind == AuditKind::AppDisable).then_some(now);
     let app = find(store, id).await?.app;
-    audited(store, now, kind).set_app_disabled_at(app.id, at).await?;
+    store.set_app_disabled_at(&events(now, kind), app.id, at).await?;
     let state = if at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "app {} {state}", title(&app))?)
 }

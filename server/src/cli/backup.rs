@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_store::{
     Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, create_backup,
 };
@@ -36,8 +36,8 @@ impl Command {
         drop(bar);
         let manifest = written?;
         let detail = Some(self.file.display().to_string());
-        let entry = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) };
-        if let Err(error) = record(config, entry, now).await {
+        let events = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) }.into();
+        if let Err(error) = record(config, &events, now).await {
             // A standby cannot be written, nor a database on a full disk.
             let problem = "the backup is not in the audit trail";
             print_message(format_args!("belfry: warning: {problem}: {error}"));
@@ -48,10 +48,10 @@ impl Command {
 }
 
 /// Records the backup in the audit trail.
-async fn record(config: &Config, entry: AuditEntry, now: Timestamp) -> Result<(), StoreError> {
+async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), StoreError> {
     let options = Options { schema: SchemaPolicy::Require, ..config.store };
     let store = Store::open(&config.database(), &options, now).await?;
-    store.audited([entry]).record_events().await
+    store.record_events(events).await
 }
 
 /// The contents of a backup on one line.

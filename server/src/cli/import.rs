@@ -5,7 +5,7 @@ mod source;
 
 use std::io::{Write, stdout};
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::import::ImportedAccount;
 use belfry_core::oauth::account::Role;
 use belfry_runtime::clock::{Clock, SystemClock};
@@ -90,14 +90,15 @@ async fn add(
             detail: Some(detail.to_owned()),
             ..AuditEntry::of_command(now, AuditKind::AccountAdd)
         };
-        add_audited(&store.audited([event]), now, lines, report).await?;
+        add_with(store, &event.into(), now, lines, report).await?;
     }
     report.show_progress();
     Ok(())
 }
 
-async fn add_audited(
+async fn add_with(
     store: &Store,
+    events: &Events,
     now: Timestamp,
     lines: Vec<Line>,
     report: &mut Report,
@@ -105,7 +106,7 @@ async fn add_audited(
     let names: Vec<(u64, String)> =
         lines.iter().map(|line| (line.number, line.account.name.clone())).collect();
     let imports = lines.into_iter().map(|line| to_import(line.account, now)).collect();
-    let outcomes = store.import_accounts(now, imports).await?;
+    let outcomes = store.import_accounts(events, now, imports).await?;
     for ((line, name), outcome) in names.into_iter().zip(outcomes) {
         report.record(line, &name, outcome)?;
     }

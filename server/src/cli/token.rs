@@ -9,7 +9,7 @@ use belfry_core::secret::{Secret, SplitToken};
 use clap::Subcommand;
 
 use super::account::find;
-use super::{CliError, audited, read_secret};
+use super::{CliError, events, read_secret};
 use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
 use crate::config::Config;
 use crate::paths::METADATA;
@@ -72,9 +72,9 @@ impl Command {
                     return Err("the title of an app must have 1 to 60 characters".into());
                 }
                 let app = FirstPartyApp::CommandLine(title);
-                let store = audited(issuer.store, issuer.now, AuditKind::TokenIssue);
-                let issuer = TokenIssuer { store: &store, ..*issuer };
-                let token = issuer.issue_first_party(app, account.id, None, scopes).await?;
+                let events = events(issuer.now, AuditKind::TokenIssue);
+                let token = issuer.issue_first_party(&events, app, account.id, None, scopes);
+                let token = token.await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }
             Self::Revoke { token, stdin: _ } => {
@@ -87,8 +87,8 @@ impl Command {
                 if issuer.store.token(secret).await?.is_none() {
                     return Err(UNKNOWN_TOKEN.into());
                 }
-                let store = audited(issuer.store, issuer.now, AuditKind::TokenRevoke);
-                store.revoke_token(secret.lookup, issuer.now).await?;
+                let events = events(issuer.now, AuditKind::TokenRevoke);
+                issuer.store.revoke_token(&events, secret.lookup, issuer.now).await?;
                 Ok(writeln!(stdout(), "token revoked")?)
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use belfry_core::audit::AuditKind;
+use belfry_core::audit::{AuditKind, Events};
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
 use belfry_core::rules::{RuleAccess, User};
@@ -40,8 +40,9 @@ pub(super) async fn logout(
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let token = requester.token.ok_or(MatrixError::LogoutOfService)?;
-    let events = [AuditKind::SignOut, AuditKind::TokenRevoke].map(|kind| audit.success(kind));
-    state.store.audited(events).revoke_token(token, state.clock.now()).await?;
+    let events = Events::from(audit.success(AuditKind::SignOut));
+    let events = events.and(audit.success(AuditKind::TokenRevoke));
+    state.store.revoke_token(&events, token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome};
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome, Events};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
@@ -80,13 +80,14 @@ impl PendingAuthorization {
     async fn consume(
         &mut self,
         session: &BrowserSession,
-        events: Vec<AuditEntry>,
+        denial: Option<&Events>,
     ) -> Result<i64, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
-            let (store, now) = (session.state.store.audited(events), session.state.clock.now());
-            let stored = store.consume_request(handle.hashed(), session.hashed_cookie(), now);
-            stored.await?.ok_or(PageError::Expired)?;
+            let (store, now) = (&session.state.store, session.state.clock.now());
+            let cookie = session.hashed_cookie();
+            let stored = store.consume_request(denial, handle.hashed(), cookie, now).await?;
+            stored.ok_or(PageError::Expired)?;
         }
         Ok(account)
     }
@@ -159,7 +160,7 @@ impl PendingAuthorization {
         session: &BrowserSession,
         implied_at: Option<Timestamp>,
     ) -> Result<Response, PageError> {
-        let account_id = self.consume(session, Vec::new()).await?;
+        let account_id = self.consume(session, None).await?;
         let requested = match self.requested(session) {
             Ok(requested) => requested,
             Err(error) => return self.deliver(session, Err(error)),
@@ -176,9 +177,8 @@ impl PendingAuthorization {
         };
         let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
         let detail = implied_at.map(|_| "granted before".to_owned());
-        let event = AuditEntry { detail, ..session.audit.success(AuditKind::Consent) };
-        let store = session.state.store.audited([event]);
-        match store.add_code(code.hashed(), &grant, consent).await? {
+        let events = AuditEntry { detail, ..session.audit.success(AuditKind::Consent) }.into();
+        match session.state.store.add_code(&events, code.hashed(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
         }
@@ -187,8 +187,8 @@ impl PendingAuthorization {
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
         let event = session.audit.success(AuditKind::Consent);
-        let event = AuditEntry { outcome: AuditOutcome::Denied, ..event };
-        self.consume(session, vec![event]).await?;
+        let denial = AuditEntry { outcome: AuditOutcome::Denied, ..event }.into();
+        self.consume(session, Some(&denial)).await?;
         self.deliver(session, Err(OAuthError::AccessDenied))
     }
 

@@ -8,7 +8,7 @@ mod scopes;
 use belfry_core::oauth::account::Role;
 
 use crate::support::service::unlimited;
-use crate::support::{Service, TestClient, TestDatabase};
+use crate::support::{Service, TestClient, TestDatabase, any_events};
 
 /// A service without rate limits on this database.
 async fn start(database: TestDatabase) -> Service {
@@ -22,7 +22,7 @@ async fn id_of(service: &Service, name: &str) -> i64 {
 
 async fn set_role(service: &Service, name: &str, role: Role) {
     let id = id_of(service, name).await;
-    service.store().set_account_role(id, role).await.unwrap();
+    service.store().set_account_role(&any_events(), id, role).await.unwrap();
 }
 
 /// A client with a token of the admin `root` with these scopes. Adds a missing account.

@@ -14,12 +14,14 @@ use crate::support::browser::form;
 use crate::support::oauth_client::token_of;
 use crate::support::process::{add_account, run_successfully};
 use crate::support::service::{config, unlimited};
-use crate::support::{Browser, OAuthClient, Process, Service, TestClient, TestDatabase};
+use crate::support::{
+    Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
+};
 
 /// All events, after counted ones are stored.
 async fn events(service: &Service) -> Vec<AuditEvent> {
     service.state.audit.flush(service.store()).await.unwrap();
-    service.store().audit_events(AuditFilter::default(), 10_000).await.unwrap()
+    service.store().audit_events(recorded_events(), 10_000).await.unwrap()
 }
 
 /// The events as lines: kind, outcome, account, app, address, detail and count.

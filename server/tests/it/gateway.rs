@@ -7,7 +7,7 @@ use belfry_core::limits::forwarded::TrustedProxies;
 
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Service, TestClient, TestResponse};
+use crate::support::{Service, TestClient, TestResponse, any_events};
 
 /// A check as nginx sends it.
 async fn original(client: &TestClient, method: &str, uri: &str) -> TestResponse {
@@ -71,10 +71,10 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
     let revoked = service.user("alice").await;
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(token, service.now()).await.unwrap();
+    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let disabled = service.user("bob").await;
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
-    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     for (client, status, text, challenge) in [
         (&service.anonymous(), 401, "The access token is invalid", "Bearer"),

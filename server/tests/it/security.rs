@@ -12,7 +12,7 @@ use belfry_core::secret::SplitToken;
 use belfry_store::AuditFilter;
 
 use crate::support::browser::form;
-use crate::support::{Browser, Service, TestDatabase, TestResponse};
+use crate::support::{Browser, Service, TestDatabase, TestResponse, recorded_events};
 
 const SECURITY: &str = "/oauth/account/security";
 const PASSWORD: &str = "/oauth/account/security/password";
@@ -44,7 +44,7 @@ const SAFARI: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) App
 async fn events(service: &Service, name: &str) -> Vec<String> {
     service.state.audit.flush(service.store()).await.unwrap();
     let account = service.store().account_by_name(name).await.unwrap().map(|account| account.id);
-    let filter = AuditFilter { account, ..AuditFilter::default() };
+    let filter = AuditFilter { account, ..recorded_events() };
     let events = service.store().audit_events(filter, 100).await.unwrap().into_iter();
     let mut events: Vec<String> = events
         .map(|event| {

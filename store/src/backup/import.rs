@@ -9,10 +9,10 @@ use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
-use crate::engine::{Statement, Value, sql};
-use crate::migrations::{Migration, self, SchemaVersion};
-use crate::{SchemaPolicy, StoreError};
 use crate::audit::EventSource;
+use crate::engine::{Statement, Value, sql};
+use crate::migrations::{self, Migration, SchemaVersion};
+use crate::{SchemaPolicy, StoreError};
 
 /// What happens to the tokens, sessions and codes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

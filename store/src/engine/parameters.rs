@@ -1,7 +1,7 @@
 //! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile time,
 //! so that both engines get a constant text.
 
-/// A [`Statement`](super::Statement) with named parameters, whose values are given as in `format!`:
+/// A statement with named parameters, whose values are given as in `format!`:
 /// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
 macro_rules! sql {
     ($sql:expr $(,)?) => {
@@ -49,28 +49,19 @@ impl<const N: usize> Numbered<N> {
     /// # Panics
     /// At compile time, if a parameter has no name in the list, or a name no parameter.
     pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
-        let sql = sql.as_bytes();
         let mut text = Self { bytes: [0; N], len: 0 };
-        let mut used = [false; 64];
-        let mut at = 0;
-        while at < sql.len() {
-            text.push(sql[at]);
-            at += 1;
-            if sql[at - 1] == b'$' {
-                let start = at;
-                while at < sql.len() && (sql[at].is_ascii_alphanumeric() || sql[at] == b'_') {
-                    at += 1;
-                }
-                let index = position(names, sql, start, at);
-                used[index] = true;
+        let (mut sql, mut used) = (sql.as_bytes(), 0_u64);
+        while let [byte, rest @ ..] = sql {
+            text.push(*byte);
+            sql = rest;
+            if *byte == b'$' {
+                let index;
+                (index, sql) = strip_name(rest, names);
+                used |= 1 << index;
                 text.push_number(index + 1);
             }
         }
-        let mut index = 0;
-        while index < names.len() {
-            assert!(used[index], "a value is given for a name without a parameter");
-            index += 1;
-        }
+        assert!(used == (1 << names.len()) - 1, "a value is given for a name without a parameter");
         text
     }
 
@@ -81,33 +72,34 @@ impl<const N: usize> Numbered<N> {
         self.len += 1;
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a digit")]
     const fn push_number(&mut self, number: usize) {
         if number >= 10 {
             self.push_number(number / 10);
         }
-        self.push(b'0' + (number % 10) as u8);
+        self.push(b"0123456789"[number % 10]);
     }
 
     pub(crate) const fn as_str(&self) -> &str {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
-            Err(_) => panic!("parameters have ASCII names"),
+            Err(_) => panic!("the text is not UTF-8"),
         }
     }
 }
 
-/// The position of a part of the text in the list of names.
-const fn position(names: &[&str], sql: &[u8], start: usize, end: usize) -> usize {
+/// The position in the list of the name at the beginning of a text, and the rest of the text.
+const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {
-        let name = names[index].as_bytes();
-        let mut length = 0;
-        while length < name.len() && start + length < end && name[length] == sql[start + length] {
-            length += 1;
+        let (mut name, mut rest) = (names[index].as_bytes(), text);
+        while let ([first, others @ ..], [byte, after @ ..]) = (name, rest)
+            && *first == *byte
+        {
+            (name, rest) = (others, after);
         }
-        if length == name.len() && start + length == end {
-            return index;
+        let is_whole = !matches!(rest, [b'a'..=b'z' | b'0'..=b'9' | b'_', ..]);
+        if name.is_empty() && is_whole {
+            return (index, rest);
         }
         index += 1;
     }

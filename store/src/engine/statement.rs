@@ -1,7 +1,5 @@
 //! Statements with the values of their parameters, and batches of them.
 
-use std::ops::Range;
-
 use belfry_core::secret::LookupKey;
 
 use super::{Rows, Value};
@@ -12,8 +10,6 @@ use crate::invalidation::Invalidation;
 pub(crate) struct Batch {
     pub(crate) statements: Vec<Statement>,
     pub(crate) invalidations: Vec<Invalidation>,
-    /// The statements that insert audit events.
-    pub(crate) events: Range<usize>,
     pub(crate) on_missing_rows: OnMissingRows,
     pub(crate) grouping: Grouping,
 }
@@ -46,33 +42,27 @@ pub(crate) enum Grouping {
 }
 
 impl Batch {
-    /// Allows PostgreSQL to write it together with others. With [`OnMissingRows::RollBack`] it must
-    /// have one statement.
-    pub(crate) fn grouped(self, grouping: Grouping) -> Self {
-        Self { grouping, ..self }
-    }
-
-    /// Adds a statement.
-    pub(crate) fn and(mut self, statement: Statement) -> Self {
-        self.statements.push(statement);
-        self
-    }
-
     /// Whether it is rolled back, because statements returned these rows.
     pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
         self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
-    }
-
-    /// Adds cache entries to invalidate after the commit.
-    pub(crate) fn invalidating(mut self, invalidation: Invalidation) -> Self {
-        self.invalidations.push(invalidation);
-        self
     }
 }
 
 impl From<Statement> for Batch {
     fn from(statement: Statement) -> Self {
-        Self { statements: vec![statement], ..Self::default() }
+        vec![statement].into()
+    }
+}
+
+impl<const N: usize> From<[Statement; N]> for Batch {
+    fn from(statements: [Statement; N]) -> Self {
+        Vec::from(statements).into()
+    }
+}
+
+impl From<Vec<Statement>> for Batch {
+    fn from(statements: Vec<Statement>) -> Self {
+        Self { statements, ..Self::default() }
     }
 }
 

@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn batch(text: &str) -> Batch {
-        Batch::from(sql!("select $text", [text])).grouped(Grouping::NewRows)
+        Batch { grouping: Grouping::NewRows, ..sql!("select $text", [text]).into() }
     }
 
     /// The sizes of the groups that these batches form, without writing them.

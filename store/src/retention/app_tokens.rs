@@ -3,10 +3,10 @@
 use belfry_core::secret::LookupKey;
 
 use super::BATCH;
-use crate::engine::{Batch, Statement, sql};
+use crate::engine::{Statement, sql};
 use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
-use crate::{Store, StoreError};
+use crate::{Change, Store, StoreError};
 
 impl Store {
     /// Deletes the least recently used tokens without a user of apps that have more than `max`, and
@@ -43,7 +43,7 @@ impl Store {
             );
             let excess = self.read_lookup_keys(select).await?;
             if !excess.is_empty() {
-                self.engine.write(delete_tokens(Batch::default(), &excess)).await?;
+                self.write(delete_tokens(Change::unaudited([]), &excess)).await?;
             }
             deleted += excess.len();
             if excess.len() < BATCH {
@@ -61,10 +61,10 @@ impl Store {
     }
 }
 
-/// Adds the deletion of tokens to a batch.
-pub(super) fn delete_tokens(batch: Batch, lookups: &[LookupKey]) -> Batch {
-    lookups.iter().fold(batch, |batch, &lookup| {
-        batch
+/// Adds the deletion of tokens to a change.
+pub(super) fn delete_tokens<'a>(change: Change<'a>, lookups: &[LookupKey]) -> Change<'a> {
+    lookups.iter().fold(change, |change, &lookup| {
+        change
             .and(sql!("delete from tokens where lookup = $lookup", [lookup]))
             .invalidating(Invalidation::Token(lookup))
     })

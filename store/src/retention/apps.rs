@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use super::app_tokens::delete_tokens;
 use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
 use crate::apps::is_first_party;
-use crate::engine::{Batch, from_row, sql};
+use crate::engine::{from_row, sql};
 use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
-use crate::{Store, StoreError};
+use crate::{Change, Store, StoreError};
 
 /// Whether an app remains that is not marked yet.
 macro_rules! is_retained {
@@ -95,21 +95,23 @@ impl Store {
             if candidates.is_empty() {
                 break;
             }
-            let mut batch = Batch::default();
+            let (mut change, mut statements) = (Change::unaudited([]), 0);
             for candidate in &candidates {
                 if candidate.is_retained == 1 {
                     const MARK: &str = "update apps set used_at = $now where id = $id";
-                    batch = batch.and(sql!(MARK, [id = candidate.id, now]));
+                    change = change.and(sql!(MARK, [id = candidate.id, now]));
                     continue;
                 }
                 let issued = self.tokens_of_app_itself(candidate.id).await?;
                 tokens += issued.len();
-                batch = delete_tokens(batch, &issued);
-                if batch.statements.len() >= BATCH {
-                    self.engine.write(std::mem::take(&mut batch)).await?;
+                statements += issued.len();
+                change = delete_tokens(change, &issued);
+                if statements >= BATCH {
+                    self.write(std::mem::replace(&mut change, Change::unaudited([]))).await?;
+                    statements = 0;
                 }
             }
-            let deleted = self.engine.write(delete_apps(batch, cutoff, &candidates)).await?;
+            let deleted = self.write(delete_apps(change, cutoff, &candidates)).await?;
             // The deletion of apps is the only statement that returns rows.
             apps += deleted.iter().map(Vec::len).sum::<usize>();
         }
@@ -126,9 +128,9 @@ impl Store {
     }
 }
 
-/// Adds the deletion of unused apps to a batch, with their registrations in the audit trail. Apps
+/// Adds the deletion of unused apps to a change, with their registrations in the audit trail. Apps
 /// that were authorized or issued a token since the candidates were read remain.
-fn delete_apps(batch: Batch, cutoff: Timestamp, candidates: &[Candidate]) -> Batch {
+fn delete_apps<'a>(change: Change<'a>, cutoff: Timestamp, candidates: &[Candidate]) -> Change<'a> {
     let delete = sql!(
         concat!(
             "delete from apps where id in (",
@@ -139,9 +141,9 @@ fn delete_apps(batch: Batch, cutoff: Timestamp, candidates: &[Candidate]) -> Bat
         ),
         [cutoff]
     );
-    let batch = batch.and(delete).invalidating(Invalidation::Apps);
-    candidates.iter().fold(batch, |batch, candidate| {
-        batch.and(sql!(
+    let change = change.and(delete).invalidating(Invalidation::Apps);
+    candidates.iter().fold(change, |change, candidate| {
+        change.and(sql!(
             "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
              (select 1 from apps where id = $id)",
             [id = candidate.id]

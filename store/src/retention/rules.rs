@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::engine::{Batch, Row, Statement, sql};
 use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
-use crate::{SerializedDocument, Store, StoreError};
+use crate::{Change, SerializedDocument, Store, StoreError};
 
 /// Documents that are rewritten in one transaction. Each may have the maximum size of the rules of
 /// an account.
@@ -44,7 +44,7 @@ impl Store {
             }
             let written: usize = match count {
                 0 => 0,
-                _ => self.write(batch).await?.iter().map(Vec::len).sum(),
+                _ => self.write(Change::unaudited(batch)).await?.iter().map(Vec::len).sum(),
             };
             changed += written;
             if count < BATCH || written == 0 {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
-use crate::engine::{Value, FromRow, Statement};
+use crate::engine::{FromRow, Statement, Value};
 use crate::epochs::Epoch;
 use crate::{Store, StoreError};
 

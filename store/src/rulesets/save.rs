@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{RulesetsForUpdate, StoredRulesets, Versioned};
 use crate::engine::{Batch, Grouping, OnMissingRows, Statement, sql};
 use crate::invalidation::Invalidation;
-use crate::{Store, StoreError};
+use crate::{Change, Store, StoreError};
 
 /// The outcome of saving a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,8 @@ impl Store {
             _ => Grouping::Alone,
         };
         let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
-        let rows = self.write(batch.invalidating(Invalidation::Rules(read.account))).await?;
+        let change = Change::unaudited(batch).invalidating(Invalidation::Rules(read.account));
+        let rows = self.write(change).await?;
         let mut versions = Vec::with_capacity(saved.len());
         for rows in rows {
             let Some(mut row) = rows.into_iter().next() else { return Ok(SaveOutcome::Conflict) };

@@ -28,6 +28,7 @@ use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
 use belfry_core::user_agent::UserAgent;
+use belfry_store::test_support::any_events;
 use belfry_store::{
     Account, AddAppOutcome, CodeOutcome, Consent, NewToken, RedeemError, Session, SignInOutcome,
     Store, StoredApp,
@@ -112,7 +113,7 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
 /// Adds app 1 and account 7, named alice.
 pub(super) async fn with_alice(store: &Store) {
     add_app(store, &app(1, "client")).await;
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
 }
 
 /// A session that was last used at second 1 and expires at this second.
@@ -130,20 +131,20 @@ pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
 
 /// Adds a session with the password hash of every test account.
 pub(super) async fn add_session(store: &Store, secret: HashedSecret, session: &Session) {
-    let outcome = store.add_session(secret, session, PASSWORD).await.unwrap();
+    let outcome = store.add_session(&any_events(), secret, session, PASSWORD).await.unwrap();
     assert_eq!(outcome, SignInOutcome::SignedIn);
 }
 
 /// Adds the app and asserts that its ids were free.
 pub(super) async fn add_app(store: &Store, app: &StoredApp) {
-    assert_eq!(store.add_app(app).await.unwrap(), AddAppOutcome::Added);
+    assert_eq!(store.add_app(&any_events(), app).await.unwrap(), AddAppOutcome::Added);
 }
 
 /// Returns a session of an account; adds the account and the session if they are missing.
 pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
     let secret = hashed(&format!("session of {id}"));
     // Fails if the account exists.
-    let _ = store.add_account(&account(id, &format!("person_{id}"))).await;
+    let _ = store.add_account(&any_events(), &account(id, &format!("person_{id}"))).await;
     if store.session(secret, at(1)).await.unwrap().is_none() {
         add_session(store, secret, &session(id, 1_800_000_000)).await;
     }
@@ -152,7 +153,7 @@ pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
 
 /// Redeems a code at second 20 and returns whether it was redeemable.
 pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
-    match store.redeem_code(hashed(code).lookup, hashed(token), at(20), None).await {
+    match store.redeem_code(&any_events(), hashed(code).lookup, hashed(token), at(20), None).await {
         Ok(()) => true,
         Err(RedeemError::Store(error)) => panic!("{error}"),
         Err(RedeemError::AlreadyRedeemed(_) | RedeemError::NotRedeemable) => false,
@@ -163,7 +164,7 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
     let session = session_of(store, grant.account_id).await.lookup;
     let consent = Consent { session, implied_at: None };
-    let outcome = store.add_code(hashed(secret), grant, consent).await.unwrap();
+    let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_store::Database;
-use belfry_store::test_support::options;
+use belfry_store::test_support::{any_events, options};
 use belfry_store::{Account, AccountListFilter, Store};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -80,7 +80,7 @@ async fn writer_process() {
             loop {
                 let id = i64::from_be_bytes(belfry_runtime::random::bytes()) & i64::MAX;
                 let account = account(id, &format!("n{id}"));
-                store.add_account(&account).await.unwrap();
+                store.add_account(&any_events(), &account).await.unwrap();
                 let line = format!("acknowledged {id}\n");
                 std::io::stdout().write_all(line.as_bytes()).unwrap();
             }

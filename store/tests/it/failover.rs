@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::TestDatabase;
-use belfry_store::test_support::options;
+use belfry_store::test_support::{TestDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 use test_engines::Postgres;
 use test_engines::shared::engine_url;
@@ -71,14 +70,15 @@ impl Load {
                 break;
             }
             let name = format!("{writer} {number}");
-            let added = store.add_token(&token(&name, Some(7))).await.map(drop);
+            let added = store.add_token(&any_events(), &token(&name, Some(7))).await.map(drop);
             if !self.count(added).await {
                 continue;
             }
             let state = if number % 2 == 0 {
                 Acknowledged::Added
             } else {
-                let revoked = store.revoke_token(hashed(&name).lookup, at(1)).await.map(drop);
+                let revoked =
+                    store.revoke_token(&any_events(), hashed(&name).lookup, at(1)).await.map(drop);
                 if !self.count(revoked).await {
                     continue;
                 }
@@ -115,7 +115,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     let timeout = Options::default().timeout;
     let nodes = [pair.open(timeout).await, pair.open(timeout).await, pair.open(timeout).await];
     with_alice(&nodes[0]).await;
-    nodes[0].add_token(&token("cached", Some(7))).await.unwrap();
+    nodes[0].add_token(&any_events(), &token("cached", Some(7))).await.unwrap();
     let is_revoked = async |node: &Store, name: &str| {
         let found = node.token(hashed(name)).await.unwrap();
         found.unwrap_or_else(|| panic!("{name} is lost")).revoked_at.is_some()
@@ -132,14 +132,14 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     }
     load.wait_for(&load.acknowledged, 200).await;
 
-    nodes[0].revoke_token(hashed("cached").lookup, at(1)).await.unwrap();
+    nodes[0].revoke_token(&any_events(), hashed("cached").lookup, at(1)).await.unwrap();
     pair.primary.kill().unwrap();
     load.wait_for(&load.failed, 100).await;
     pair.standby.promote().unwrap();
     let promoted = Instant::now();
     for (number, node) in nodes.iter().enumerate() {
         let name = format!("after {number}");
-        while node.add_token(&token(&name, Some(7))).await.is_err() {
+        while node.add_token(&any_events(), &token(&name, Some(7))).await.is_err() {
             assert!(promoted.elapsed() < Duration::from_mins(1), "node {number} does not write");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -168,7 +168,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     // The old primary returns read-only.
     pair.primary.restart_read_only().unwrap();
     let late = pair.open(timeout).await;
-    late.add_token(&token("late", Some(7))).await.unwrap();
+    late.add_token(&any_events(), &token("late", Some(7))).await.unwrap();
     for node in &nodes {
         assert!(!is_revoked(node, "late").await, "it is on the new primary");
     }
@@ -192,17 +192,21 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     let store = pair.open(Duration::from_secs(1)).await;
     wait_until("the store is set up", async || store.ping().await.is_ok()).await;
     with_alice(&store).await;
-    store.add_token(&token("before", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("before", Some(7))).await.unwrap();
 
     pair.standby.pause().unwrap();
     let is_unconfirmed = |outcome: Result<(), StoreError>| matches!(outcome, Err(StoreError::Unavailable(why)) if why.contains("synchronous standby"));
     // One statement, and a transaction with a notification.
-    assert!(is_unconfirmed(store.add_token(&token("during", Some(7))).await.map(drop)));
-    assert!(is_unconfirmed(store.revoke_token(hashed("before").lookup, at(1)).await.map(drop)));
+    assert!(is_unconfirmed(
+        store.add_token(&any_events(), &token("during", Some(7))).await.map(drop)
+    ));
+    assert!(is_unconfirmed(
+        store.revoke_token(&any_events(), hashed("before").lookup, at(1)).await.map(drop)
+    ));
 
     pair.standby.resume().unwrap();
     wait_until("writes succeed again", async || {
-        store.revoke_token(hashed("before").lookup, at(1)).await.is_ok()
+        store.revoke_token(&any_events(), hashed("before").lookup, at(1)).await.is_ok()
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::{TestDatabase, options};
+use belfry_store::test_support::{TestDatabase, any_events, options};
 use belfry_store::{Access, Options};
 use belfry_store::{Database, Store, StoreError, StoredRequest};
 use jiff::Timestamp;
@@ -82,7 +82,7 @@ async fn a_postgres_database_of_a_pre_release_is_rejected() {
 async fn data_is_read_back_after_reopening_the_database() {
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     drop(store);
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
@@ -93,11 +93,11 @@ async fn writes_of_another_process_are_noticed() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
     with_alice(&server).await;
-    server.add_token(&token("t", Some(7))).await.unwrap();
+    server.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert!(server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok());
 
     let command = open(&database).await.unwrap();
-    command.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    command.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
 
     for _ in 0..1000 {
         if server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_err() {
@@ -166,7 +166,7 @@ async fn every_failed_read_and_write_is_counted() {
 
     assert!(matches!(store.token(hashed("t")).await, Err(StoreError::Failed(_))));
     assert_eq!(store.failures(), 1);
-    assert!(store.add_token(&token("t", Some(7))).await.is_err());
+    assert!(store.add_token(&any_events(), &token("t", Some(7))).await.is_err());
     assert_eq!(store.failures(), 2);
 }
 

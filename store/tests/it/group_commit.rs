@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::PostgresProxy;
-use belfry_store::test_support::TestDatabase;
-use belfry_store::test_support::options;
+use belfry_store::test_support::{PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{
     Database, Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError,
 };
@@ -51,7 +49,9 @@ async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut 
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
         let (code, token) = (hashed("unknown").lookup, hashed(&format!("unknown {number}")));
-        tokio::spawn(async move { store.redeem_code(code, token, at(1), None).await });
+        tokio::spawn(
+            async move { store.redeem_code(&any_events(), code, token, at(1), None).await },
+        );
         // One after the other, because two of them could form a group.
         wait_until("a group waits", async || waiting(monitor).await == number).await;
     }
@@ -82,7 +82,9 @@ async fn writes_that_wait_are_committed_together() {
     with_alice(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), Some(7))).collect();
     let read = read_for_update(&store, 7).await;
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    let events = any_events();
+    let mut writes: Vec<_> =
+        tokens.iter().map(|token| write(store.add_token(&events, token))).collect();
     writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
     queue(&store, [&client, &other], &mut writes).await;
 
@@ -101,10 +103,10 @@ async fn a_write_that_fails_does_not_fail_others_of_its_group() {
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
     with_alice(&store).await;
-    store.add_token(&token("taken", None)).await.unwrap();
+    store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
     let read = read_for_update(&store, 7).await;
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
     writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
     queue(&store, [&client, &other], &mut writes).await;
 
@@ -125,11 +127,13 @@ async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
     with_alice(&store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let save = |read, rule| write(store.save_ruleset(read, with_rule(read, "global", rule)));
-    let redeem = |token| write(store.redeem_code(hashed("c").lookup, hashed(token), at(1), None));
+    let events = any_events();
+    let redeem =
+        |token| write(store.redeem_code(&events, hashed("c").lookup, hashed(token), at(1), None));
     let mut writes = vec![
         save(&bob, "first"),
         redeem("first"),
@@ -162,7 +166,7 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let (client, other) = (connect(&database).await, connect(&database).await);
     with_alice(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_token(token))).collect();
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
     queue(&store, [&client, &other], &mut writes).await;
 
     drop(writes.remove(0));
@@ -185,7 +189,7 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group(
     let read = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
-        write(store.add_token(&token)),
+        write(store.add_app_token(&token)),
         write(store.save_ruleset(&read, with_rule(&read, "global", "two"))),
     ];
     queue(&store, [&blocker, &locker], &mut writes).await;
@@ -213,7 +217,7 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     let database = Database::Postgres(local.parse().unwrap());
     let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
     with_alice(&store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let slow = connect_to(&postgres.url()).await;
     let (blocker, monitor) = (connect_to(&local).await, connect_to(&local).await);
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
@@ -253,7 +257,7 @@ async fn all_writes_of_a_group_fail_with_its_connection() {
     let read = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
-        write(store.add_token(&token)),
+        write(store.add_app_token(&token)),
         write(store.save_ruleset(&read, with_rule(&read, "global", "one"))),
     ];
     queue(&store, [&blocker, &locker], &mut writes).await;
@@ -269,7 +273,10 @@ async fn all_writes_of_a_group_fail_with_its_connection() {
     assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
     locker.batch_execute("rollback").await.unwrap();
     assert_eq!(store.token(hashed("t")).await, Ok(None));
-    wait_until("the node writes again", async || store.add_token(&token).await.is_ok()).await;
+    wait_until("the node writes again", async || {
+        store.add_token(&any_events(), &token).await.is_ok()
+    })
+    .await;
 }
 
 /// The group times out, the node reads the old values into its cache, and then the request arrives
@@ -284,7 +291,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     let (blocker, other) = (connect(&database).await, connect(&database).await);
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
     with_alice(&store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
         .map(|read| store.save_ruleset(read, with_rule(read, "global", "late")).boxed());

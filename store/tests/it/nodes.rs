@@ -4,9 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belfry_core::oauth::account::Role;
-use belfry_store::test_support::PostgresProxy;
-use belfry_store::test_support::TestDatabase;
-use belfry_store::test_support::options;
+use belfry_store::test_support::{PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 
 use super::cases::rulesets::{save, with_rule};
@@ -36,12 +34,12 @@ async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
 async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked =
         async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked(&other).await, "and it is cached now");
 
-    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
 
     assert!(revoked(&one).await, "at once on the node that revoked it");
     wait_until("the other node invalidated its cache", async || revoked(&other).await).await;
@@ -51,11 +49,14 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
 async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_token(&token("a", None)).await.unwrap();
+    one.add_app_token(&token("a", None)).await.unwrap();
     let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
     assert!(is_known(&one).await && is_known(&other).await, "and it is cached now");
 
-    other.add_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) }).await.unwrap();
+    other
+        .add_app_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) })
+        .await
+        .unwrap();
     assert_eq!(one.delete_excess_app_tokens(1).await.unwrap(), 1);
 
     assert!(!is_known(&one).await, "at once on the node that deleted it");
@@ -66,9 +67,9 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
 async fn access_revoked_on_one_node_ends_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_account(&account(8, "bob")).await.unwrap();
+    one.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("other account", Some(8))] {
-        one.add_token(&token(secret, account)).await.unwrap();
+        one.add_token(&any_events(), &token(secret, account)).await.unwrap();
     }
     let is_valid = async |secret| {
         let token = other.token(hashed(secret)).await.unwrap().unwrap();
@@ -76,7 +77,7 @@ async fn access_revoked_on_one_node_ends_on_the_other() {
     };
     assert!(is_valid("a").await && is_valid("b").await && is_valid("other account").await);
 
-    one.revoke_access(7, 1, at(1)).await.unwrap();
+    one.revoke_access(&any_events(), 7, 1, at(1)).await.unwrap();
 
     wait_until("the other node invalidated its cache", async || {
         !is_valid("a").await && !is_valid("b").await
@@ -94,10 +95,10 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
         app.secrets.accepts(hashed(secret), at(1))
     };
     assert!(accepts("client secret").await, "and it is cached now");
-    one.rotate_app_secret(1, hashed("new"), Some(at(2))).await.unwrap();
+    one.rotate_app_secret(&any_events(), 1, hashed("new"), Some(at(2))).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("new").await).await;
     assert!(accepts("client secret").await, "until its time");
-    one.rotate_app_secret(1, hashed("newer"), None).await.unwrap();
+    one.rotate_app_secret(&any_events(), 1, hashed("newer"), None).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
     assert!(!accepts("client secret").await && !accepts("new").await);
 }
@@ -117,10 +118,10 @@ async fn rules_written_on_one_node_are_read_on_the_other() {
 async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_valid = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
     assert!(is_valid().await);
-    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
+    one.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_valid().await).await;
 }
 
@@ -130,15 +131,15 @@ async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
     with_alice(&one).await;
     for (id, name) in [(8, "root"), (9, "spare")] {
         let admin = Account { role: Role::Admin, ..account(id, name) };
-        one.add_account(&admin).await.unwrap();
+        one.add_account(&any_events(), &admin).await.unwrap();
     }
-    one.add_token(&token("t", Some(8))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(8))).await.unwrap();
     let role = async || {
         let found = other.token(hashed("t")).await.unwrap().unwrap();
         found.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::Admin);
-    one.set_account_role(8, Role::User).await.unwrap();
+    one.set_account_role(&any_events(), 8, Role::User).await.unwrap();
     wait_until("the other node invalidated its cache", async || role().await == Role::User).await;
 }
 
@@ -158,7 +159,7 @@ async fn the_account_of_an_application_service_request_is_cached() {
     assert!(is_enabled().await, "although the table is locked");
     lock.rollback().await.unwrap();
 
-    one.set_account_disabled_at(7, Some(at(1))).await.unwrap();
+    one.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_enabled().await).await;
 }
 
@@ -166,12 +167,12 @@ async fn the_account_of_an_application_service_request_is_cached() {
 async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     let Some((database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await);
     assert!(save(&one, "global", Some("rule")).await);
     // Notifications arrive in the order of commits, so this one arrives after the node's own.
-    other.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    other.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
     wait_until("the node received the other's notification", revoked).await;
 
     let mut client = connect(&database).await;
@@ -215,12 +216,12 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
     let third = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
     wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await, "and it is cached now");
 
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
-    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
     wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
     assert!(revoked().await, "at once when the cache is disabled");
 
@@ -323,7 +324,7 @@ pub(super) async fn connect_to(url: &str) -> tokio_postgres::Client {
 async fn a_node_without_notifications_bypasses_its_cache() {
     let Some((database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert!(other.token(hashed("t")).await.unwrap().is_some());
 
     // Terminates the listening connections repeatedly, so that no node receives notifications.

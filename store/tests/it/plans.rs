@@ -1,6 +1,6 @@
 //! Plans of PostgreSQL for statements that are executed often.
 
-use belfry_store::test_support::TestDatabase;
+use belfry_store::test_support::{TestDatabase, any_events};
 
 use super::cases::{hashed, token, with_alice};
 use super::nodes::connect;
@@ -46,7 +46,7 @@ async fn tokens_are_inserted_without_planning_each_time() {
     let client = connect(&database).await;
     for account in [None, Some(7)] {
         let name = format!("token {account:?}");
-        store.add_token(&token(&name, account)).await.unwrap();
+        store.add_token(&any_events(), &token(&name, account)).await.unwrap();
         let insert: String =
             client.query_one(LAST, &[&"insert into tokens%"]).await.unwrap().get(0);
         let insert = client.prepare(&insert).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::{PooledDatabase, options};
+use belfry_store::test_support::{PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
 use super::cases::rulesets::save;
@@ -23,10 +23,10 @@ async fn nodes_work_through_a_pooler_in_session_mode() {
     })
     .await;
     with_alice(&one).await;
-    one.add_token(&token("t", Some(7))).await.unwrap();
+    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await, "and it is cached now");
-    one.revoke_token(hashed("t").lookup, at(1)).await.unwrap();
+    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
     wait_until("the other node invalidated its cache", revoked).await;
     assert!(save(&other, "global", Some("rule")).await);
     wait_until("rules of the other node are read", async || {

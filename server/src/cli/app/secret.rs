@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{find, title};
 use crate::auth::tokens::FirstPartyApp;
 use crate::cli::output::{json_line, print};
-use crate::cli::{CliError, audited};
+use crate::cli::{CliError, events};
 
 #[derive(Args)]
 pub(in crate::cli) struct Secret {
@@ -38,8 +38,8 @@ impl Secret {
         // Stored in whole seconds.
         let until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
         let secret = random::secret(now);
-        let store = audited(store, now, AuditKind::AppSecretChange);
-        let outcome = store.rotate_app_secret(app.id, secret.hashed(), until).await?;
+        let events = events(now, AuditKind::AppSecretChange);
+        let outcome = store.rotate_app_secret(&events, app.id, secret.hashed(), until).await?;
         if outcome == UpdateOutcome::NotFound {
             return Err(format!("app {title} was deleted in the meantime").into());
         }

@@ -56,9 +56,8 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
         session.check_form(&pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
             let now = session.state.clock.now();
-            let event = session.audit.success(AuditKind::TokenRevoke);
-            let store = session.state.store.audited([event]);
-            let tokens = store.revoke_access(account.id, app, now).await?;
+            let events = session.audit.success(AuditKind::TokenRevoke).into();
+            let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
             }

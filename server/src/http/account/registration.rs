@@ -41,11 +41,11 @@ pub(crate) async fn register(
 ) -> Result<Account, RegistrationError> {
     let SignUp { username, email, password, .. } = valid;
     let hash = state.passwords.hash(password).await.map_err(RegistrationError::Busy)?;
-    let store = state.store.audited([audit.success(AuditKind::SignUp)]);
+    let (events, now) = (audit.success(AuditKind::SignUp).into(), state.clock.now());
     // Another account may have the same unverified address. An error would reveal that it exists.
     let email = Some(Email::Unverified(email));
-    let created = store.create_account(state.clock.now(), username, email, hash, Role::User).await;
-    created.map_err(|error| {
+    let created = state.store.create_account(&events, now, username, email, hash, Role::User);
+    created.await.map_err(|error| {
         if let AddAccountError::Store(error) = error {
             return RegistrationError::Store(error);
         }

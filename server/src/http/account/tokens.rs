@@ -20,9 +20,9 @@ pub(crate) async fn revoke_token(session: BrowserSession, Form(pairs): Form) -> 
         };
         session.check_form(&pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {
-            let event = session.audit.success(AuditKind::TokenRevoke);
-            let (store, now) = (session.state.store.audited([event]), session.state.clock.now());
-            store.revoke_token_of(account.id, lookup, now).await?;
+            let events = session.audit.success(AuditKind::TokenRevoke).into();
+            let (store, now) = (&session.state.store, session.state.clock.now());
+            store.revoke_token_of(&events, account.id, lookup, now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
     };

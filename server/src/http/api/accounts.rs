@@ -47,9 +47,8 @@ pub(crate) async fn sign_up(
         RegistrationError::Busy(error) => error.into(),
         RegistrationError::Store(error) => error.into(),
     })?;
-    let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
-    let tokens = TokenIssuer { store: &store, ..state.token_issuer() };
-    let issued = tokens.issue(app.id, Some(account.id), app.sign_up_scopes()).await?;
+    let (tokens, events) = (state.token_issuer(), audit.success(AuditKind::TokenIssue).into());
+    let issued = tokens.issue(&events, app.id, account.id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
     Ok(Json(issued.into()))
 }

@@ -76,8 +76,8 @@ pub(crate) async fn register(
     guard.app_registration().await?;
     let checked = Registration::from_pairs(pairs).validate();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
-    let store = state.store.audited([guard.audit.success(AuditKind::AppRegister)]);
-    let (app, secret) = store.create_app(state.clock.now(), details, None).await?;
+    let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
+    let (app, secret) = state.store.create_app(&events, now, details, None).await?;
     Ok(Json(Application::new(app, Some(&secret))))
 }
 

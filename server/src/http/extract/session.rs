@@ -168,8 +168,9 @@ impl BrowserSession {
             browser: self.browser,
         };
         let cookie = random::secret(now);
-        let store = self.state.store.audited([self.audit.success(AuditKind::SignIn)]);
-        let outcome = store.add_session(cookie.hashed(), &session, &account.password).await?;
+        let events = self.audit.success(AuditKind::SignIn).into();
+        let (store, hashed) = (&self.state.store, cookie.hashed());
+        let outcome = store.add_session(&events, hashed, &session, &account.password).await?;
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;
             self.cookie = cookie;
@@ -182,8 +183,8 @@ impl BrowserSession {
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if self.signed_in.take().is_some() {
-            let store = self.state.store.audited([self.audit.success(AuditKind::SignOut)]);
-            store.end_session(self.cookie.hashed().lookup).await?;
+            let events = self.audit.success(AuditKind::SignOut).into();
+            self.state.store.end_session(&events, self.cookie.hashed().lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
         self.has_cookie = false;

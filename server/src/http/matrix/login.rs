@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, Events};
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_runtime::random;
@@ -43,9 +43,9 @@ pub(crate) async fn login(
         Some(account) => {
             RequestContext::record_account(account.id);
             guard.refund_sign_in(name).await;
-            let kinds = [AuditKind::SignIn, AuditKind::TokenIssue];
-            let events = kinds.map(|kind| guard.audit.success(kind));
-            let response = login_response(&state, &account, login.device_id, events).await?;
+            let events = Events::from(guard.audit.success(AuditKind::SignIn));
+            let events = events.and(guard.audit.success(AuditKind::TokenIssue));
+            let response = login_response(&events, &state, &account, login.device_id).await?;
             sign_ins.success.inc();
             return Ok(response);
         }
@@ -57,16 +57,15 @@ pub(crate) async fn login(
 
 /// Issues a token, recorded by these events, and returns the response of a login.
 pub(super) async fn login_response(
+    events: &Events,
     state: &AppState,
     account: &Account,
     device: Option<String>,
-    events: impl Into<Arc<[AuditEntry]>>,
 ) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
     let (app, password) = (FirstPartyApp::Matrix, Some(&*account.password));
-    let store = state.store.audited(events);
-    let issuer = TokenIssuer { store: &store, ..state.token_issuer() };
-    let token = issuer.issue_first_party(app, account.id, password, scopes).await?;
+    let issuer = state.token_issuer();
+    let token = issuer.issue_first_party(events, app, account.id, password, scopes).await?;
     state.metrics.authentication.tokens.matrix_login.inc();
     let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({

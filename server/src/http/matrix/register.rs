@@ -81,17 +81,17 @@ pub(crate) async fn register(
     };
     guard.sign_up().await?;
     let hash = state.passwords.hash(password).await?;
-    let store = state.store.audited([guard.audit.success(AuditKind::SignUp)]);
-    let created = store.create_account(state.clock.now(), name, None, hash, Role::User).await;
-    let account = created.map_err(|error| match error {
+    let (events, now) = (guard.audit.success(AuditKind::SignUp).into(), state.clock.now());
+    let created = state.store.create_account(&events, now, name, None, hash, Role::User);
+    let account = created.await.map_err(|error| match error {
         AddAccountError::Store(error) => error.into(),
         _ => MatrixError::Username(account::FieldError::Taken),
     })?;
     if request.inhibit_login {
         return Ok(response_without_token(&state, &account.name));
     }
-    let event = guard.audit.success(AuditKind::TokenIssue);
-    login_response(&state, &account, request.device_id, [event]).await
+    let events = guard.audit.success(AuditKind::TokenIssue).into();
+    login_response(&events, &state, &account, request.device_id).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

@@ -36,7 +36,7 @@ pub(crate) async fn revoke(
     let secret = secret.ok_or(OAuthError::UnauthorizedRevocation)?.hashed();
     let issued = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
     issued.ok_or(OAuthError::UnauthorizedRevocation)?;
-    let store = state.store.audited([guard.audit.success(AuditKind::TokenRevoke)]);
-    store.revoke_token(secret.lookup, state.clock.now()).await?;
+    let events = guard.audit.success(AuditKind::TokenRevoke).into();
+    state.store.revoke_token(&events, secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

@@ -74,7 +74,7 @@ pub(crate) async fn token(
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_own_scopes(scope.as_deref())?;
-            let issued = state.token_issuer().issue(app.id, None, scopes).await?;
+            let issued = state.token_issuer().issue_to_app(app.id, scopes).await?;
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };
             state.audit.record(subject, state.clock.now());
@@ -112,11 +112,8 @@ async fn redeem(
     if !account.is_some_and(may_grant) {
         return Err(OAuthError::InvalidGrant.into());
     }
-    let store = state.store.audited([audit.success(AuditKind::TokenIssue)]);
-    match (TokenIssuer { store: &store, ..state.token_issuer() })
-        .redeem_code(code.lookup, grant)
-        .await
-    {
+    let events = audit.success(AuditKind::TokenIssue).into();
+    match state.token_issuer().redeem_code(&events, code.lookup, grant).await {
         Ok(issued) => Ok(issued),
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Another request has redeemed the code since it was read, so this one is the replay.
@@ -135,6 +132,6 @@ async fn revoke_replayed(
     token: LookupKey,
 ) -> Result<(), StoreError> {
     let detail = Some("authorization code used twice".to_owned());
-    let event = AuditEntry { detail, ..audit.success(AuditKind::TokenRevoke) };
-    state.store.audited([event]).revoke_token(token, state.clock.now()).await.map(drop)
+    let events = AuditEntry { detail, ..audit.success(AuditKind::TokenRevoke) }.into();
+    state.store.revoke_token(&events, token, state.clock.now()).await.map(drop)
 }

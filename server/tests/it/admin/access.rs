@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{root, set_role};
 use crate::support::service::unlimited;
-use crate::support::{Service, TestClient, TestResponse, on_both_engines};
+use crate::support::{Service, TestClient, TestResponse, any_events, on_both_engines};
 
 on_both_engines! {
     crate::admin::start:
@@ -114,7 +114,11 @@ async fn a_demoted_admin_loses_access_at_once(service: Service) {
     assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
     // A disabled admin has no access at all.
     let root = super::id_of(service, "root").await;
-    service.store().set_account_disabled_at(root, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), root, Some(service.now()))
+        .await
+        .unwrap();
     let disabled = (403, json!("Your login is currently disabled"));
     assert_eq!(error(&admin.get("/api/v1/admin/accounts").await), disabled);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{id_of, root, set_role};
 use crate::support::browser::form;
-use crate::support::{Service, TestClient, on_both_engines};
+use crate::support::{Service, TestClient, on_both_engines, recorded_events};
 
 on_both_engines! {
     crate::admin::start:
@@ -21,7 +21,7 @@ on_both_engines! {
 /// The events of the admin API: kind, account id, detail, address, and whether the request id is
 /// that of the last response.
 async fn events(service: &Service, request_id: &str) -> Vec<Value> {
-    let events = service.store().audit_events(AuditFilter::default(), 100).await.unwrap();
+    let events = service.store().audit_events(recorded_events(), 100).await.unwrap();
     let event = |event: &belfry_store::AuditEvent| {
         let is_last = event.request_id.as_deref() == Some(request_id);
         json!([event.kind, event.account_id, event.detail, event.address, is_last])

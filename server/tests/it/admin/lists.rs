@@ -6,7 +6,7 @@ use belfry_store::{Account, NO_PASSWORD};
 use serde_json::{Value, json};
 
 use super::root;
-use crate::support::{Service, TestClient, on_both_engines};
+use crate::support::{Service, TestClient, any_events, on_both_engines};
 
 on_both_engines! {
     crate::admin::start:
@@ -32,7 +32,7 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
         delete_at: None,
     };
     change(&mut account);
-    service.store().add_account(&account).await.unwrap();
+    service.store().add_account(&any_events(), &account).await.unwrap();
 }
 
 /// The names of the accounts that a request lists, separated by spaces.

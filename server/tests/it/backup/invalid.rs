@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::load::account;
 use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
-use crate::support::TestDatabase;
+use crate::support::{TestDatabase, any_events};
 
 /// A database with rows of all kinds, and its backup in a directory.
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
@@ -142,7 +142,7 @@ async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
     let (_source, _folder, file) = new_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
-    store.add_account(&account(5)).await.unwrap();
+    store.add_account(&any_events(), &account(5)).await.unwrap();
     drop(store);
     let before = rows(&target).await;
 

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::now;
 use super::rows::sqlite_rows;
-use crate::support::TestDatabase;
+use crate::support::{TestDatabase, any_events};
 
 const WRITERS: i64 = 64;
 
@@ -49,7 +49,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
             while !stop.load(Ordering::SeqCst) {
                 let entry = AuditEntry::of_command(now(), AuditKind::AccountAdd);
                 let account = account(next.fetch_add(1, Ordering::SeqCst));
-                store.audited([entry]).add_account(&account).await.unwrap();
+                store.add_account(&entry.into(), &account).await.unwrap();
                 written.fetch_add(1, Ordering::SeqCst);
             }
         });
@@ -104,7 +104,7 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     for id in 0..1100 {
-        store.add_account(&account(id)).await.unwrap();
+        store.add_account(&any_events(), &account(id)).await.unwrap();
     }
     let client = super::rows::client(database.url().unwrap()).await;
     let name: String =

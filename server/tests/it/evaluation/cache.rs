@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::many::{add_accounts, add_silent_rule};
 use super::{PRODUCT, group, members, message, start_on, user_id, with_product, with_settings};
-use crate::support::{Service, TestDatabase};
+use crate::support::{Service, TestDatabase, any_events};
 
 /// A node on PostgreSQL whose store caches the rules of about forty users, while its rule index
 /// has room for hundreds; the store of another node; and a separate connection.
@@ -60,7 +60,7 @@ async fn indexed_users_are_evaluated_without_the_database() {
     wait_for(&service, &body, &before).await;
     // Invalidations arrive in order: when this one has arrived, so have all earlier ones, and only
     // this account has to be read again.
-    other.set_account_disabled_at(1200, Some(service.now())).await.unwrap();
+    other.set_account_disabled_at(&any_events(), 1200, Some(service.now())).await.unwrap();
     wait_for(&service, &body, &after).await;
     names.pop();
     let body = request(&names);
@@ -82,7 +82,7 @@ async fn changes_of_another_node_take_effect_soon() {
     wait_for(&service, &body, &[group(".m.rule.message", &["person_0", "person_1"])]).await;
     add_silent_rule(&other, 1000, "cake").await;
     wait_for(&service, &body, &[group("cake", &["person_0"]), one.clone()]).await;
-    other.set_account_disabled_at(1000, Some(service.now())).await.unwrap();
+    other.set_account_disabled_at(&any_events(), 1000, Some(service.now())).await.unwrap();
     wait_for(&service, &body, &[one]).await;
 }
 
@@ -102,9 +102,9 @@ async fn a_first_rule_and_a_disabled_account_take_effect_at_once() {
     let [loud, quiet] = [group(message, &["person_0", "person_2"]), group("cake", &["person_1"])];
     assert_eq!(product.groups(&body).await, [loud.clone(), quiet.clone()]);
 
-    store.set_account_disabled_at(1001, Some(service.now())).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 1001, Some(service.now())).await.unwrap();
     assert_eq!(product.groups(&body).await, std::slice::from_ref(&loud));
-    store.set_account_disabled_at(1001, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 1001, None).await.unwrap();
     assert_eq!(product.groups(&body).await, [loud, quiet]);
 }
 

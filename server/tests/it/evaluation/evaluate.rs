@@ -6,6 +6,7 @@ use serde_json::json;
 use super::{
     EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
 };
+use crate::support::any_events;
 
 #[tokio::test]
 async fn notified_users_are_grouped_by_rule() {
@@ -124,7 +125,11 @@ async fn users_without_rules_on_this_server_are_omitted() {
     let three = group(".m.rule.message", &["in_ann", "product", "in_off"]);
     assert_eq!(product.groups(&body).await, [three]);
 
-    service.store().set_account_disabled_at(off.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), off.id, Some(service.now()))
+        .await
+        .unwrap();
     let others = group(".m.rule.message", &["in_ann", "product"]);
     assert_eq!(product.groups(&body).await, [others]);
 

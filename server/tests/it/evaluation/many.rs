@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::{
     EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
 };
-use crate::support::Service;
+use crate::support::{Service, any_events};
 
 /// Adds accounts without a password hash, which would take long to compute.
 pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
@@ -33,7 +33,7 @@ pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             disabled_at: None,
             delete_at: None,
         };
-        service.store().add_account(&account).await.unwrap();
+        service.store().add_account(&any_events(), &account).await.unwrap();
     });
     join_all(adding).await;
     names

@@ -7,7 +7,7 @@ use belfry_runtime::clock::Clock;
 use super::{admitted, is_admitted};
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Service, TestDatabase};
+use crate::support::{Service, TestDatabase, any_events};
 
 #[tokio::test]
 async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses() {
@@ -146,7 +146,7 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let alice = service.user("alice").await;
     let revoked = service.user("alice").await.at(address(2));
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(token, service.now()).await.unwrap();
+    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let made_up = service.anonymous().at(address(3)).with_token("made-up");
     for client in [revoked, made_up] {
         assert_eq!(admitted(&client, "GET /api/v1/x", 310).await, 300);

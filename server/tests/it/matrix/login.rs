@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{CLIENT, password, post, registration};
 use crate::rules::{pushrules, service};
-use crate::support::Service;
+use crate::support::{Service, any_events};
 
 #[tokio::test]
 async fn the_login_flow_is_a_password() {
@@ -105,7 +105,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let anonymous = service.anonymous();
     assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
 
     let mut without_token = registration("bob");
     without_token["inhibit_login"] = json!(true);
@@ -121,7 +121,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
-    service.store().set_app_disabled_at(app, None).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app, None).await.unwrap();
     assert_eq!(post(&anonymous, "login", &password("alice", "correct horse")).await.status, 200);
 }
 
@@ -150,7 +150,7 @@ async fn a_malformed_login_is_rejected() {
 async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
     let service = service().await;
     let id = service.add_account("alice").await;
-    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     let right =
         post(&service.anonymous(), "login", &password("alice", "correct horse alice")).await;
     assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{password, post, registration};
 use crate::rules::pushrules;
 use crate::support::service::START;
-use crate::support::{Service, TestClient};
+use crate::support::{Service, TestClient, any_events, recorded_events};
 
 /// Two bridges: the namespace of the first is exclusive, that of the second is not and contains it.
 const SERVICES: &str = "
@@ -90,7 +90,7 @@ async fn a_service_creates_users_of_its_namespaces_only() {
     let service = start(|_| {}).await;
     service.add_account("irc_old").await;
     let gone = service.add_account("irc_gone").await;
-    service.store().delete_account(gone, service.now()).await.unwrap();
+    service.store().delete_account(&any_events(), gone, service.now()).await.unwrap();
     let (irc, all) = (irc(&service), service.anonymous().with_token("token of all"));
     for (client, body, status, code) in [
         (&irc, of_service("shared_ann"), 200, ""),
@@ -174,7 +174,7 @@ async fn users_of_a_service_are_recorded_with_its_id() {
     post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
     post(&irc(&service), "register", &of_service("irc_ann")).await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
-    let filter = AuditFilter { account: Some(ann.id), ..AuditFilter::default() };
+    let filter = AuditFilter { account: Some(ann.id), ..recorded_events() };
     let events = service.store().audit_events(filter, 10).await.unwrap();
     let mut events: Vec<_> = events
         .into_iter()
@@ -207,7 +207,7 @@ async fn while_matrix_clients_are_disabled_a_service_gets_no_token_of_its_users(
     let service = start(|_| {}).await;
     post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
     let with_token = post(&irc(&service), "register", &of_service("irc_ben")).await;
     assert_eq!(with_token.errcode(), (403, "M_FORBIDDEN".into()));
     assert!(service.store().account_by_name("irc_ben").await.unwrap().is_none());

@@ -6,7 +6,7 @@ use belfry_store::NewToken;
 use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
 use crate::support::oauth_client::{CALLBACK, token_of};
-use crate::support::{Browser, OAuthClient, Service, TestResponse};
+use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
@@ -158,7 +158,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 
     // Expired tokens, disabled apps and other accounts are not listed.
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
     service.add_account("bob").await;
     let mut bob = service.browser();
@@ -179,7 +179,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
         created_at: service.now(),
         expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
     };
-    service.store().add_token(&expiring).await.unwrap();
+    service.store().add_token(&any_events(), &expiring).await.unwrap();
     browser.get(ACCOUNT).await.page(200, "Tests");
     service.clock.advance(60);
     browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
@@ -243,7 +243,7 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
         created_at: service.now(),
         expires_at: None,
     };
-    service.store().add_token(&token).await.unwrap();
+    service.store().add_token(&any_events(), &token).await.unwrap();
     // As a later version may have stored it.
     service.execute_sql("update tokens set scopes = 'read bells:ring'");
     browser.get(ACCOUNT).await.page(200, "See everything in your account");

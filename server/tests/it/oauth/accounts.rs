@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::browser::form;
 use crate::support::service::{config, unlimited};
-use crate::support::{OAuthClient, Service, TestClient, TestResponse};
+use crate::support::{OAuthClient, Service, TestClient, TestResponse, any_events};
 
 const ALICE: [(&str, &str); 4] = [
     ("username", "alice"),
@@ -253,13 +253,13 @@ async fn each_token_error_has_its_text_and_challenge() {
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
     let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(token, service.now()).await.unwrap();
+    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let revoked = invalid.replace("is invalid", "was revoked");
     expect(&alice, 401, "The access token was revoked", &revoked).await;
 
     let bob = service.user_with_scopes("bob", "read").await;
     let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
-    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     expect(&bob, 403, "Your login is currently disabled", "").await;
 }
 

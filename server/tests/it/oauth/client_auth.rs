@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::browser::form;
 use crate::support::client::address;
 use crate::support::oauth_client::{error_of, oauth_error};
-use crate::support::{OAuthClient, Service, TestResponse};
+use crate::support::{OAuthClient, Service, TestResponse, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -152,7 +152,11 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
     let token = client.app_token("read").await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
 
-    service.store().set_app_disabled_at(app.app.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_app_disabled_at(&any_events(), app.app.id, Some(service.now()))
+        .await
+        .unwrap();
 
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
     let response =

@@ -1,7 +1,7 @@
 //! Redemption of authorization codes.
 
 use crate::support::oauth_client::{error_of, oauth_error, token_of};
-use crate::support::{Browser, OAuthClient, Service};
+use crate::support::{Browser, OAuthClient, Service, any_events};
 
 /// RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -129,7 +129,7 @@ async fn the_code_of_a_disabled_account_is_invalid() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    service.store().set_account_disabled_at(id, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     // The session has ended too.
     browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");

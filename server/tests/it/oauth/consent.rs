@@ -2,7 +2,7 @@
 
 use crate::support::browser::form;
 use crate::support::oauth_client::{CALLBACK, token_of};
-use crate::support::{Browser, OAuthClient, Service, TestResponse};
+use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
@@ -269,7 +269,7 @@ async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let (service, client, mut browser) = with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(app, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.page(401, "invalid_client");
 }
 

@@ -5,7 +5,7 @@ use belfry_store::{Account, AccountImport};
 use serde_json::json;
 
 use crate::support::service::unlimited;
-use crate::support::{Service, TestResponse};
+use crate::support::{Service, TestResponse, any_events};
 
 /// Hashes of `correct horse`, made by crypt(3) of libxcrypt and by Python's hashlib.
 const HASHES: [&str; 8] = [
@@ -43,7 +43,7 @@ async fn start(hashes: &[&str]) -> Service {
         rulesets: Vec::new(),
     };
     let imports = hashes.iter().enumerate().map(import).collect();
-    service.store().import_accounts(service.now(), imports).await.unwrap();
+    service.store().import_accounts(&any_events(), service.now(), imports).await.unwrap();
     service
 }
 

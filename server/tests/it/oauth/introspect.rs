@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::oauth_client::{error_of, oauth_error, token_of};
 use crate::support::service::config;
-use crate::support::{OAuthClient, Service};
+use crate::support::{OAuthClient, Service, any_events};
 
 #[tokio::test]
 async fn a_client_may_introspect_its_own_tokens() {
@@ -79,9 +79,13 @@ async fn an_invalid_token_is_inactive() {
     let token = token_of(&client.redeem(&code, &[]).await);
     assert!(is_active(&token).await);
 
-    service.store().set_account_disabled_at(alice, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), alice, Some(service.now()))
+        .await
+        .unwrap();
     assert!(!is_active(&token).await, "the account is disabled");
-    service.store().set_account_disabled_at(alice, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), alice, None).await.unwrap();
     assert!(is_active(&token).await);
 
     let revoked = client.app_token("read").await;
@@ -109,7 +113,11 @@ async fn a_token_of_a_disabled_app_is_inactive() {
     let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!(introspect().await["active"], true);
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
-    service.store().set_app_disabled_at(app.app.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_app_disabled_at(&any_events(), app.app.id, Some(service.now()))
+        .await
+        .unwrap();
     assert_eq!(introspect().await, json!({ "active": false }));
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::support::service::{config, unlimited};
-use crate::support::{Service, TestClient, TestResponse};
+use crate::support::{Service, TestClient, TestResponse, any_events};
 
 const LOGIN: &str = "POST /_matrix/client/v3/login";
 const REGISTER: &str = "POST /_matrix/client/v3/register";
@@ -57,7 +57,7 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let bob = service.add_account("bob").await;
-    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     for (name, password) in [
         ("alice", "wrong"),
         ("alice", "correct horse alice"),
@@ -94,7 +94,7 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
             disabled_at: None,
             delete_at: None,
         };
-        service.store().add_account(&account).await.unwrap();
+        service.store().add_account(&any_events(), &account).await.unwrap();
     }
     let stored_hash =
         async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
@@ -223,7 +223,8 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
         tokio::task::yield_now().await;
     }
     let revoke = ExistingAccess::RevokeAt(service.now());
-    let outcome = service.store().set_password(alice, "another", revoke).await.unwrap();
+    let outcome =
+        service.store().set_password(&any_events(), alice, "another", revoke).await.unwrap();
     assert_eq!(outcome, UpdateOutcome::Updated);
 
     for response in clients.join_all().await {
@@ -259,7 +260,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         disabled_at: None,
         delete_at: None,
     };
-    service.store().add_account(&account).await.unwrap();
+    service.store().add_account(&any_events(), &account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)
         .map(|_| {
             let anonymous = service.anonymous();

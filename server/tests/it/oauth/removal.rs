@@ -9,7 +9,7 @@ use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
 use crate::support::oauth_client::{error_of, oauth_error};
 use crate::support::process::{add_account, run_successfully};
-use crate::support::{Browser, OAuthClient, Process, Service, TestResponse};
+use crate::support::{Browser, OAuthClient, Process, Service, TestResponse, any_events};
 
 const REMOVE: &str = "/oauth/account/remove_app";
 const REMOVED: &str = "/oauth/account?notice=app-removed";
@@ -42,7 +42,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
     let read = "read".parse().unwrap();
     let cli = FirstPartyApp::CommandLine("My bot");
     let issuer = TokenIssuer { store: service.store(), now: service.now(), lifetime: None };
-    let bot = issuer.issue_first_party(cli, alice, None, read).await.unwrap();
+    let bot = issuer.issue_first_party(&any_events(), cli, alice, None, read).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
     let shown = visible_text(&page);

@@ -5,7 +5,7 @@ use belfry_runtime::random;
 use jiff::SignedDuration;
 
 use crate::support::oauth_client::{error_of, oauth_error};
-use crate::support::{OAuthClient, Service, TestDatabase};
+use crate::support::{OAuthClient, Service, TestDatabase, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -14,7 +14,11 @@ async fn rotate(service: &Service, client: &OAuthClient, keep_old: Option<i64>) 
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
     let secret = random::secret(service.now());
     let until = keep_old.map(|seconds| service.now() + SignedDuration::from_secs(seconds));
-    service.store().rotate_app_secret(app.app.id, secret.hashed(), until).await.unwrap();
+    service
+        .store()
+        .rotate_app_secret(&any_events(), app.app.id, secret.hashed(), until)
+        .await
+        .unwrap();
     OAuthClient { secret: secret.reveal().to_owned(), ..client.clone() }
 }
 
@@ -79,6 +83,10 @@ async fn the_old_secret_of_a_disabled_app_is_rejected() {
     let client = service.client().await;
     let new = rotate(&service, &client, Some(3600)).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
-    service.store().set_app_disabled_at(app.app.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_app_disabled_at(&any_events(), app.app.id, Some(service.now()))
+        .await
+        .unwrap();
     assert!(!can_authenticate(&client).await && !can_authenticate(&new).await);
 }

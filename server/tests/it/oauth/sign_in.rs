@@ -8,7 +8,7 @@ use belfry_store::ExistingAccess;
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config;
-use crate::support::{Browser, OAuthClient, Service, TestResponse};
+use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
@@ -36,7 +36,7 @@ async fn is_signed_in(browser: &mut Browser) -> bool {
 async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     let (service, client, mut browser) = with_alice().await;
     let bob = service.add_account("bob").await;
-    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
     let mut pages = Vec::new();
     for (name, password) in [
@@ -74,7 +74,7 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
 async fn with_the_right_password_the_page_says_that_the_account_is_disabled() {
     let (service, client, mut browser) = with_alice().await;
     let bob = service.add_account("bob").await;
-    service.store().set_account_disabled_at(bob, Some(service.now())).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
     let response = try_sign_in(&mut browser, &page, "bob", "correct horse bob").await;
     response.page(403, "This account is disabled.");
@@ -182,7 +182,11 @@ async fn a_password_change_ends_all_sessions() {
     let (service, _client, _) = with_alice().await;
     let mut browser = service.browser().signed_in("alice").await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
-    service.store().set_password(alice.id, &alice.password, ExistingAccess::Keep).await.unwrap();
+    service
+        .store()
+        .set_password(&any_events(), alice.id, &alice.password, ExistingAccess::Keep)
+        .await
+        .unwrap();
     assert!(!is_signed_in(&mut browser).await);
 }
 

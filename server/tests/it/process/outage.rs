@@ -12,8 +12,8 @@ use test_engines::Postgres;
 use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 
-use crate::support::Process;
 use crate::support::process::run_successfully;
+use crate::support::{Process, any_events};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -126,7 +126,7 @@ impl Load {
             let start = Instant::now();
             let write = async {
                 let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed();
-                store.end_session(session.lookup).await?;
+                store.end_session(&any_events(), session.lookup).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };
             match write.await {

@@ -6,7 +6,7 @@ use belfry_store::NO_PASSWORD;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules};
-use crate::support::{Process, Service, TestClient, process};
+use crate::support::{Process, Service, TestClient, any_events, process};
 
 const REGISTRATION: &str = "\
 id: irc
@@ -153,9 +153,13 @@ async fn a_disabled_user_is_rejected_for_application_services() {
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let path = pushrules("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200);
-    service.store().set_account_disabled_at(ann.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), ann.id, Some(service.now()))
+        .await
+        .unwrap();
     assert_eq!(bridge.get(&path).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    service.store().set_account_disabled_at(ann.id, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), ann.id, None).await.unwrap();
     assert_eq!(bridge.get(&path).await.status, 200);
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{minimal_rule, pushrules, service};
 use crate::support::service::config;
-use crate::support::{Process, Service, process};
+use crate::support::{Process, Service, any_events, process};
 
 #[tokio::test]
 async fn requests_without_a_token_are_rejected() {
@@ -146,7 +146,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
     let alice = service.user("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
     let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(token, service.now()).await.unwrap();
+    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
     assert_eq!(alice.get(&pushrules("")).await.errcode(), unknown);
 
@@ -161,7 +161,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
         created_at: service.now(),
         expires_at: Some(expiry),
     };
-    service.store().add_token(&new).await.unwrap();
+    service.store().add_token(&any_events(), &new).await.unwrap();
     let client = service.anonymous().with_token(token.reveal());
     assert_eq!(client.get(&pushrules("")).await.status, 200);
     service.clock.advance(60);
@@ -174,11 +174,15 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
     let alice = service.user("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
-    service.store().set_account_disabled_at(account.id, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), account.id, Some(service.now()))
+        .await
+        .unwrap();
     assert_eq!(alice.get(&pushrules("")).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
     let response = alice.put("global/room/b", &minimal_rule("room")).await;
     assert_eq!(response.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    service.store().set_account_disabled_at(account.id, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), account.id, None).await.unwrap();
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
@@ -186,7 +190,7 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
 async fn a_token_of_a_disabled_app_is_rejected() {
     let service = service().await;
     let alice = service.user("alice").await;
-    service.store().set_app_disabled_at(1, Some(service.now())).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), 1, Some(service.now())).await.unwrap();
     assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{pushrules, service};
 use crate::support::service::{START, config};
-use crate::support::{Service, TestClient};
+use crate::support::{Service, TestClient, any_events};
 
 const HOUR: i64 = 3600;
 
@@ -240,10 +240,10 @@ async fn ended_rules_do_not_count_for_the_limits() {
 /// The number of rules in the database, also of those that have ended.
 async fn stored_rules(service: &Service, account: i64) -> usize {
     // Clears the cache.
-    service.store().set_account_disabled_at(account, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
     let stored = service.store().rulesets(account, Timestamp::UNIX_EPOCH).await.unwrap();
     let count = stored.len();
-    service.store().set_account_disabled_at(account, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
     count
 }
 

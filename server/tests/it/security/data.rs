@@ -113,7 +113,7 @@ async fn what_admins_did_is_without_their_address_and_notes() {
     let detail = Some("by root: a private note".to_owned());
     let event =
         AuditEntry { detail, ..AuditEntry::of_command(service.now(), AuditKind::AccountNote) };
-    service.store().audited([event]).record_account_event(alice).await.unwrap();
+    service.store().record_account_event(&event.into(), alice).await.unwrap();
     let page = browser.get(SECURITY).await;
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
     let data = response.expect(StatusCode::OK);

@@ -4,7 +4,7 @@ use belfry_core::oauth::account::Role;
 use belfry_store::UpdateOutcome;
 
 use super::{FIREFOX, SECURITY, alice, events, is_signed_in, signed_in};
-use crate::support::{Browser, Service, TestResponse, on_both_engines};
+use crate::support::{Browser, Service, TestResponse, any_events, on_both_engines};
 
 const DELETE: &str = "/oauth/account/security/delete";
 const KEEP: &str = "/oauth/account/security/keep";
@@ -109,14 +109,14 @@ async fn the_last_admin_cannot_be_deleted() {
     let service = Service::start().await;
     let mut browser = alice(&service).await;
     let id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
-    service.store().set_account_role(id("alice").await, Role::Admin).await.unwrap();
+    service.store().set_account_role(&any_events(), id("alice").await, Role::Admin).await.unwrap();
     let page = browser.get(SECURITY).await;
     let rejected = delete(&mut browser, &page, "alice").await;
     rejected.page(403, "You are the only administrator of this server.");
     let alice = id("alice").await;
-    let cancelled = service.store().cancel_account_deletion(alice).await.unwrap();
+    let cancelled = service.store().cancel_account_deletion(&any_events(), alice).await.unwrap();
     assert_eq!(cancelled, UpdateOutcome::NotFound);
-    service.store().set_account_role(id("bob").await, Role::Admin).await.unwrap();
+    service.store().set_account_role(&any_events(), id("bob").await, Role::Admin).await.unwrap();
     let requested = delete(&mut browser, &page, "alice").await;
     browser.follow(&requested).await.page(200, PENDING);
 }

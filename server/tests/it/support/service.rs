@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use super::browser::Browser;
 use super::client::TestClient;
 use super::oauth_client::OAuthClient;
+use crate::support::any_events;
 
 /// The initial time of the fake clock, in seconds since the Unix epoch.
 pub(crate) const START: i64 = 1_800_000_000;
@@ -142,7 +143,7 @@ impl Service {
             disabled_at: None,
             delete_at: None,
         };
-        self.store().add_account(&account).await.unwrap();
+        self.store().add_account(&any_events(), &account).await.unwrap();
         account.id
     }
 
@@ -168,7 +169,7 @@ impl Service {
             last_used_at: None,
             disabled_at: None,
         };
-        self.store().add_app(&app).await.unwrap();
+        self.store().add_app(&any_events(), &app).await.unwrap();
         let token = random::secret(self.now());
         let new = NewToken {
             secret: token.hashed(),
@@ -178,7 +179,10 @@ impl Service {
             created_at: self.now(),
             expires_at: None,
         };
-        self.store().add_token(&new).await.unwrap();
+        match account {
+            Some(_) => self.store().add_token(&any_events(), &new).await.unwrap(),
+            None => self.store().add_app_token(&new).await.unwrap(),
+        };
         token
     }
 }

@@ -3,13 +3,13 @@
 use belfry_core::oauth::account::Role;
 
 use super::{Cases, FORM, assert_snapshot};
-use crate::support::{Service, TestClient};
+use crate::support::{Service, TestClient, any_events};
 
 /// A client with a token of the admin `root` with these scopes, and the id of `root`.
 async fn admin(service: &Service, scopes: &str) -> (TestClient, i64) {
     let client = service.user_with_scopes("root", scopes).await.with("content-type", FORM);
     let id = service.store().account_by_name("root").await.unwrap().unwrap().id;
-    service.store().set_account_role(id, Role::Admin).await.unwrap();
+    service.store().set_account_role(&any_events(), id, Role::Admin).await.unwrap();
     (client, id)
 }
 
@@ -19,7 +19,11 @@ async fn accounts_for_admins_match_their_snapshot() {
     let (admin, _) = admin(&service, "admin:read").await;
     service.clock.advance(1);
     let alice = service.add_account("alice").await;
-    service.store().set_account_disabled_at(alice, Some(service.now())).await.unwrap();
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), alice, Some(service.now()))
+        .await
+        .unwrap();
     let mut cases = Cases(Vec::new());
     for (case, request) in [
         ("first page", "GET /api/v1/admin/accounts?limit=1&disabled=true"),

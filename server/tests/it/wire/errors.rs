@@ -5,7 +5,7 @@ use belfry_core::secret::SplitToken;
 use super::{Cases, Exchange, FORM, assert_snapshot, limited_client};
 use crate::rules::pushrules;
 use crate::support::browser::form;
-use crate::support::{Service, TestClient};
+use crate::support::{Service, TestClient, any_events};
 
 /// More than any endpoint accepts.
 fn large_body() -> String {
@@ -22,7 +22,7 @@ async fn app_client(service: &Service, scopes: &str) -> TestClient {
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user("bob").await;
     let token = SplitToken::parse(client.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(token, service.now()).await.unwrap();
+    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     client
 }
 

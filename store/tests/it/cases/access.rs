@@ -1,6 +1,7 @@
 //! Conformance cases for the apps with access to an account.
 
 use belfry_core::oauth::grant::Grant;
+use belfry_store::test_support::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
 
 use super::{add_app, at, grant, hashed, issue_code, run_concurrently, token, with_alice};
@@ -15,7 +16,10 @@ async fn with_two_apps(store: &Store) {
 }
 
 async fn issue(store: &Store, secret: &str, app: i64, account: Option<i64>) {
-    store.add_token(&NewToken { app_id: app, ..token(secret, account) }).await.unwrap();
+    store
+        .add_token(&any_events(), &NewToken { app_id: app, ..token(secret, account) })
+        .await
+        .unwrap();
 }
 
 fn code(app: i64, account: i64) -> Grant {
@@ -31,16 +35,16 @@ pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
     assert!(apps(&store, 7, 1).await.is_empty());
     issue(&store, "one", 1, Some(7)).await;
     let expiring = NewToken { app_id: 2, expires_at: Some(at(100)), ..token("two", Some(7)) };
-    store.add_token(&expiring).await.unwrap();
+    store.add_token(&any_events(), &expiring).await.unwrap();
     issue(&store, "app only", 2, None).await;
     issue(&store, "other account", 1, Some(8)).await;
 
     assert_eq!(apps(&store, 7, 99).await, [1, 2]);
     assert_eq!(apps(&store, 7, 100).await, [1]);
-    store.set_app_disabled_at(1, Some(at(1))).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 1, Some(at(1))).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
-    store.set_app_disabled_at(1, None).await.unwrap();
-    store.revoke_token(hashed("one").lookup, at(1)).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 1, None).await.unwrap();
+    store.revoke_token(&any_events(), hashed("one").lookup, at(1)).await.unwrap();
     assert_eq!(apps(&store, 7, 99).await, [2]);
 }
 
@@ -53,9 +57,9 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
     {
         let (scopes, created_at) = (scopes.parse().unwrap(), at(created_at));
         let new = NewToken { scopes, created_at, ..token(secret, Some(7)) };
-        store.add_token(&new).await.unwrap();
+        store.add_token(&any_events(), &new).await.unwrap();
     }
-    store.revoke_token(hashed("d").lookup, at(40)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("d").lookup, at(40)).await.unwrap();
     let expected = AuthorizedApp {
         app_id: 1,
         client_id: "client".to_owned(),
@@ -72,7 +76,7 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
 
 pub(crate) async fn revoking_access_revokes_the_tokens_at_once_and_nothing_else(store: Store) {
     with_two_apps(&store).await;
-    store.add_account(&super::account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &super::account(8, "bob")).await.unwrap();
     let others = [("other app", 2, Some(7)), ("other", 1, Some(8)), ("app only", 1, None)];
     for (secret, app, account) in others.into_iter().chain([("a", 1, Some(7)), ("b", 1, Some(7))]) {
         issue(&store, secret, app, account).await;
@@ -80,10 +84,14 @@ pub(crate) async fn revoking_access_revokes_the_tokens_at_once_and_nothing_else(
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
     let expired = NewToken { expires_at: Some(at(5)), ..token("expired", Some(7)) };
-    store.add_token(&expired).await.unwrap();
-    store.revoke_token(hashed("b").lookup, at(9)).await.unwrap();
+    store.add_token(&any_events(), &expired).await.unwrap();
+    store.revoke_token(&any_events(), hashed("b").lookup, at(9)).await.unwrap();
 
-    assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), 1, "one was still valid");
+    assert_eq!(
+        store.revoke_access(&any_events(), 7, 1, at(10)).await.unwrap(),
+        1,
+        "one was still valid"
+    );
 
     let revoked = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
     assert_eq!(revoked("a").await, Some(at(10)));
@@ -105,7 +113,7 @@ pub(crate) async fn revoking_access_deletes_codes_that_are_not_redeemed(store: S
         async |secret: &str| super::redeem(&store, secret, &format!("token of {secret}")).await;
     assert!(redeem("redeemed").await);
 
-    assert_eq!(store.revoke_access(7, 1, at(20)).await.unwrap(), 1);
+    assert_eq!(store.revoke_access(&any_events(), 7, 1, at(20)).await.unwrap(), 1);
 
     assert!(!redeem("a").await);
     assert!(redeem("other app").await && redeem("b").await);
@@ -118,11 +126,11 @@ pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Sto
     with_two_apps(&store).await;
     issue(&store, "t", 1, Some(7)).await;
     for (account, app) in [(8, 1), (7, 2), (7, 99), (0, 0), (i64::MIN, i64::MAX)] {
-        assert_eq!(store.revoke_access(account, app, at(10)).await.unwrap(), 0);
+        assert_eq!(store.revoke_access(&any_events(), account, app, at(10)).await.unwrap(), 0);
     }
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
     for revoked in [1, 0, 0] {
-        assert_eq!(store.revoke_access(7, 1, at(10)).await.unwrap(), revoked);
+        assert_eq!(store.revoke_access(&any_events(), 7, 1, at(10)).await.unwrap(), revoked);
     }
 }
 
@@ -135,7 +143,7 @@ pub(crate) async fn no_code_redeemed_concurrently_with_a_revocation_leaves_a_val
     }
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == super::MANY / 2 {
-            store.revoke_access(7, 1, at(20)).await.unwrap();
+            store.revoke_access(&any_events(), 7, 1, at(20)).await.unwrap();
             return;
         }
         let token = format!("t{index}");

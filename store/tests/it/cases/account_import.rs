@@ -2,9 +2,10 @@
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    Account, AccountImport, AccountListFilter, AddAccountError, AuditFilter, SerializedDocument,
-    Store, StoreError,
+    Account, AccountImport, AccountListFilter, AddAccountError, SerializedDocument, Store,
+    StoreError,
 };
 
 use super::{account, at, run_concurrently, with_alice};
@@ -35,7 +36,7 @@ async fn rules_of(store: &Store, account: i64) -> Vec<Document> {
 pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Store) {
     let names: Vec<String> = (0..600).map(|number| format!("n{number:03}")).collect();
     let imports = names.iter().map(|name| import(name)).collect();
-    let outcomes = store.import_accounts(at(NOW), imports).await.unwrap();
+    let outcomes = store.import_accounts(&any_events(), at(NOW), imports).await.unwrap();
     assert_eq!(outcomes.len(), 600);
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     let added = store.accounts(&AccountListFilter::default(), "", 1000).await.unwrap();
@@ -49,13 +50,13 @@ pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Stor
         let documents = [document("device/phone", "other"), document("global", &added.name)];
         assert_eq!(rules_of(&store, added.id).await, documents);
     }
-    assert!(store.import_accounts(at(NOW), Vec::new()).await.unwrap().is_empty());
+    assert!(store.import_accounts(&any_events(), at(NOW), Vec::new()).await.unwrap().is_empty());
 }
 
 pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store) {
     with_alice(&store).await;
-    store.add_account(&account(8, "gone")).await.unwrap();
-    store.delete_account(8, at(50)).await.unwrap();
+    store.add_account(&any_events(), &account(8, "gone")).await.unwrap();
+    store.delete_account(&any_events(), 8, at(50)).await.unwrap();
     let same_name = AccountImport {
         account: Account { email: None, password: "other".to_owned(), ..account(0, "alice") },
         ..import("alice")
@@ -65,7 +66,7 @@ pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store)
         ..import("bob")
     };
     let imports = vec![import("carol"), same_name, same_email, import("gone"), import("dave")];
-    let outcomes = store.import_accounts(at(NOW), imports).await.unwrap();
+    let outcomes = store.import_accounts(&any_events(), at(NOW), imports).await.unwrap();
     let [carol, same_name, same_email, reserved, dave] = &outcomes[..] else { panic!() };
     assert!(carol.is_ok() && dave.is_ok());
     assert!(matches!(same_name, Err(AddAccountError::NameTaken)));
@@ -88,8 +89,8 @@ pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     let detail = Some("import".to_owned());
     let event = AuditEntry { detail, ..AuditEntry::of_command(at(NOW), AuditKind::AccountAdd) };
     let imports = ["alice", "bob", "carol"].map(import).into();
-    store.audited([event]).import_accounts(at(NOW), imports).await.unwrap();
-    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    store.import_accounts(&event.into(), at(NOW), imports).await.unwrap();
+    let events = store.audit_events(recorded_events(), 10).await.unwrap();
     let mut events: Vec<_> = events
         .into_iter()
         .map(|event| (event.account.unwrap(), event.kind, event.detail.unwrap()))
@@ -102,7 +103,7 @@ pub(crate) async fn every_imported_account_has_its_event(store: Store) {
 pub(crate) async fn of_concurrent_imports_of_an_account_one_adds_it(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, _| async move {
         let imports = ["alice", "bob"].map(import).into();
-        store.import_accounts(at(NOW), imports).await.unwrap()
+        store.import_accounts(&any_events(), at(NOW), imports).await.unwrap()
     })
     .await;
     let added = |index: usize| outcomes.iter().filter(|outcome| outcome[index].is_ok()).count();
@@ -117,7 +118,7 @@ pub(crate) async fn an_import_with_text_that_cannot_be_stored_adds_nothing(store
         account: Account { password: "a\0".to_owned(), ..account(0, "bob") },
         ..import("bob")
     };
-    let failed = store.import_accounts(at(NOW), vec![import("alice"), nul]).await;
+    let failed = store.import_accounts(&any_events(), at(NOW), vec![import("alice"), nul]).await;
     assert_eq!(failed.unwrap_err(), StoreError::Nul);
     assert_eq!(store.accounts(&AccountListFilter::default(), "", 10).await.unwrap(), []);
 }

@@ -1,10 +1,11 @@
 //! Conformance cases for the security of an account: its password, sessions and tokens, and its
 //! deletion by its owner.
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
+use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountSession, AccountToken, AccountUpdate, AuditFilter, NewToken, RetentionSettings,
     Session, Store, SweepOutcome, UpdateOutcome,
@@ -21,17 +22,17 @@ const DAY: i64 = 86_400;
 
 async fn with_alice_and_bob(store: &Store) -> [Account; 2] {
     with_alice(store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     [account(7, "alice"), account(8, "bob")]
 }
 
-fn audited(store: &Store, kind: AuditKind) -> Store {
-    store.audited([AuditEntry::of_command(at(NOW), kind)])
+fn event(kind: AuditKind) -> Events {
+    AuditEntry::of_command(at(NOW), kind).into()
 }
 
 /// The kinds and counts of the events of an account.
 async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
-    let filter = AuditFilter { account: Some(account), ..AuditFilter::default() };
+    let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
@@ -42,14 +43,17 @@ pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_s
     let [alice, _] = with_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("bob", 8)] {
         add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
-        store.add_token(&token(name, Some(id))).await.unwrap();
+        store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
         assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
         let expires_at = at(NOW + DAY);
         issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
     }
-    let changing = audited(&store, AuditKind::PasswordChange);
+    let changing = event(AuditKind::PasswordChange);
     let change = async |verified: &Account, new: &str| {
-        changing.change_password(verified, new, hashed("this").lookup, at(NOW)).await.unwrap()
+        store
+            .change_password(&changing, verified, new, hashed("this").lookup, at(NOW))
+            .await
+            .unwrap()
     };
     // Whoever verified another password changes nothing.
     let stale = Account { password: "stale".to_owned(), ..alice.clone() };
@@ -82,7 +86,9 @@ pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Stor
         let alice = alice.clone();
         async move {
             let new = format!("new {index}");
-            let outcome = store.change_password(&alice, &new, hashed("s").lookup, at(NOW)).await;
+            let outcome = store
+                .change_password(&any_events(), &alice, &new, hashed("s").lookup, at(NOW))
+                .await;
             (outcome.unwrap() == UpdateOutcome::Updated).then_some(new)
         }
     })
@@ -124,8 +130,9 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
         add_session(&store, hashed(name), &session(id, 100)).await;
     }
     add_session(&store, hashed("expired"), &session(7, 40)).await;
-    let ending = audited(&store, AuditKind::SignOut);
-    let end = async |name: &str| ending.end_session_of(7, hashed(name).lookup).await.unwrap();
+    let ending = event(AuditKind::SignOut);
+    let end =
+        async |name: &str| store.end_session_of(&ending, 7, hashed(name).lookup).await.unwrap();
     assert_eq!(end("bob").await, UpdateOutcome::NotFound);
     assert_eq!(end("nobody").await, UpdateOutcome::NotFound);
     assert_eq!(events(&store, 7).await, []);
@@ -135,8 +142,8 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
 
     add_session(&store, hashed("fourth"), &session(7, 100)).await;
     let this = hashed("this").lookup;
-    assert_eq!(ending.end_other_sessions(7, this, at(50)).await.unwrap(), 2);
-    assert_eq!(ending.end_other_sessions(7, this, at(50)).await.unwrap(), 0);
+    assert_eq!(store.end_other_sessions(&ending, 7, this, at(50)).await.unwrap(), 2);
+    assert_eq!(store.end_other_sessions(&ending, 7, this, at(50)).await.unwrap(), 0);
     for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
         let found = store.session(hashed(name), at(50)).await.unwrap();
         assert_eq!(found.is_some(), remains, "{name}");
@@ -165,10 +172,10 @@ pub(crate) async fn tokens_are_listed_by_app_the_last_used_first(store: Store) {
     ] {
         let (created_at, expires_at) = (at(created_at), expires_at.map(at));
         let new = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
-        store.add_token(&new).await.unwrap();
+        store.add_token(&any_events(), &new).await.unwrap();
     }
-    store.set_app_disabled_at(3, Some(at(NOW))).await.unwrap();
-    store.revoke_token(hashed("revoked").lookup, at(NOW)).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 3, Some(at(NOW))).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup, at(NOW)).await.unwrap();
     use_token(&store, "a", NOW - 50).await;
     store.flush_uses().await.unwrap();
     let expected =
@@ -191,12 +198,13 @@ pub(crate) async fn tokens_are_listed_by_app_the_last_used_first(store: Store) {
 pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     with_alice_and_bob(&store).await;
     for (name, id) in [("a", 7), ("b", 7), ("of bob", 8)] {
-        store.add_token(&token(name, Some(id))).await.unwrap();
+        store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
         assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
     }
-    let revoking = audited(&store, AuditKind::TokenRevoke);
-    let revoke =
-        async |name: &str| revoking.revoke_token_of(7, hashed(name).lookup, at(NOW)).await.unwrap();
+    let revoking = event(AuditKind::TokenRevoke);
+    let revoke = async |name: &str| {
+        store.revoke_token_of(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
+    };
     assert_eq!(revoke("of bob").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("a").await, UpdateOutcome::Updated);
@@ -219,9 +227,9 @@ async fn sweep(store: &Store, now: i64) {
 
 pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
     let [alice, bob] = with_alice_and_bob(&store).await;
-    let requesting = audited(&store, AuditKind::AccountDeleteRequest);
+    let requesting = event(AuditKind::AccountDeleteRequest);
     let request = async |account: &Account, time| {
-        requesting.request_account_deletion(account, at(time)).await.unwrap()
+        store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
     };
     let stale = Account { password: "stale".to_owned(), ..alice.clone() };
     assert_eq!(request(&stale, NOW).await, AccountUpdate::NotFound);
@@ -233,9 +241,9 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
     assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
     assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
 
-    let cancelling = audited(&store, AuditKind::AccountDeleteCancel);
+    let cancelling = event(AuditKind::AccountDeleteCancel);
     for outcome in [UpdateOutcome::Updated, UpdateOutcome::NotFound] {
-        assert_eq!(cancelling.cancel_account_deletion(8).await.unwrap(), outcome);
+        assert_eq!(store.cancel_account_deletion(&cancelling, 8).await.unwrap(), outcome);
     }
     assert_eq!(store.account(8).await.unwrap(), Some(bob));
     assert_eq!(events(&store, 8).await.len(), 2);
@@ -247,31 +255,31 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
     assert_eq!(store.account(7).await.unwrap(), None);
     assert!(store.session(hashed("s"), at(NOW)).await.unwrap().is_none());
     assert!(store.account(8).await.unwrap().is_some());
-    let filter = AuditFilter { account: Some(7), ..AuditFilter::default() };
+    let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let last = store.audit_events(filter, 1).await.unwrap().remove(0);
     assert_eq!((&*last.kind, &*last.origin, last.count), ("account_delete", "server", 1));
 }
 
 pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(store: Store) {
     let [alice, bob] = with_alice_and_bob(&store).await;
-    store.set_account_role(7, Role::Admin).await.unwrap();
+    store.set_account_role(&any_events(), 7, Role::Admin).await.unwrap();
     let request = async |account: &Account| {
-        audited(&store, AuditKind::AccountDeleteRequest)
-            .request_account_deletion(account, at(NOW))
+        store
+            .request_account_deletion(&event(AuditKind::AccountDeleteRequest), account, at(NOW))
             .await
             .unwrap()
     };
     assert_eq!(request(&alice).await, AccountUpdate::LastAdmin);
     assert_eq!(events(&store, 7).await, []);
-    store.set_account_role(8, Role::Admin).await.unwrap();
+    store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap();
     for account in [&alice, &bob] {
         assert_eq!(request(account).await, AccountUpdate::Updated);
     }
     sweep(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);
     assert!(store.account(8).await.unwrap().is_some(), "one admin remains");
-    store.add_account(&account(9, "carol")).await.unwrap();
-    store.set_account_role(9, Role::Admin).await.unwrap();
+    store.add_account(&any_events(), &account(9, "carol")).await.unwrap();
+    store.set_account_role(&any_events(), 9, Role::Admin).await.unwrap();
     sweep(&store, NOW + 2 * DAY).await;
     assert_eq!(store.account(8).await.unwrap(), None);
 }
@@ -280,14 +288,14 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
 pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
     with_alice(&store).await;
     let alice = account(7, "alice");
-    store.request_account_deletion(&alice, at(NOW)).await.unwrap();
+    store.request_account_deletion(&any_events(), &alice, at(NOW)).await.unwrap();
     sweep(&store, NOW).await;
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         if index == 0 {
             store.sweep(&RetentionSettings::default(), at(NOW + 180)).await.unwrap();
             return false;
         }
-        store.cancel_account_deletion(7).await.unwrap() == UpdateOutcome::Updated
+        store.cancel_account_deletion(&any_events(), 7).await.unwrap() == UpdateOutcome::Updated
     })
     .await;
     let is_cancelled = outcomes.contains(&true);

@@ -3,6 +3,7 @@
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::token::TokenAccount;
+use belfry_store::test_support::any_events;
 use belfry_store::{
     Account, AccountListFilter, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome,
     State, Store, UpdateOutcome,
@@ -16,8 +17,8 @@ use super::{
 pub(crate) async fn an_account_is_read_back_as_it_was_added(store: Store) {
     let alice = account(7, "alice");
     let without_email = Account { email: None, ..account(8, "bob") };
-    store.add_account(&alice).await.unwrap();
-    store.add_account(&without_email).await.unwrap();
+    store.add_account(&any_events(), &alice).await.unwrap();
+    store.add_account(&any_events(), &without_email).await.unwrap();
 
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
     assert_eq!(store.account_by_name("alice").await.unwrap(), Some(alice));
@@ -28,28 +29,37 @@ pub(crate) async fn an_account_is_read_back_as_it_was_added(store: Store) {
 
 pub(crate) async fn an_account_is_found_by_its_email_in_any_case(store: Store) {
     let alice = account(7, "alice");
-    store.add_account(&alice).await.unwrap();
+    store.add_account(&any_events(), &alice).await.unwrap();
     assert_eq!(store.account_by_email("Alice@Example.ORG").await.unwrap(), Some(alice));
     assert_eq!(store.account_by_email("bob@example.org").await.unwrap(), None);
 }
 
 pub(crate) async fn a_name_or_email_can_only_be_used_once(store: Store) {
     let alice = account(7, "alice");
-    store.add_account(&alice).await.unwrap();
+    store.add_account(&any_events(), &alice).await.unwrap();
 
     let same_name = Account { email: None, ..account(8, "alice") };
     let same_email = Account { email: alice.email.clone(), ..account(8, "bob") };
     let same_id = account(7, "carol");
 
-    assert!(matches!(store.add_account(&same_name).await, Err(AddAccountError::NameTaken)));
-    assert!(matches!(store.add_account(&same_email).await, Err(AddAccountError::EmailTaken)));
-    assert!(matches!(store.add_account(&same_id).await, Err(AddAccountError::IdTaken)));
+    assert!(matches!(
+        store.add_account(&any_events(), &same_name).await,
+        Err(AddAccountError::NameTaken)
+    ));
+    assert!(matches!(
+        store.add_account(&any_events(), &same_email).await,
+        Err(AddAccountError::EmailTaken)
+    ));
+    assert!(matches!(
+        store.add_account(&any_events(), &same_id).await,
+        Err(AddAccountError::IdTaken)
+    ));
     assert_eq!(store.account(7).await.unwrap(), Some(alice));
 }
 
 pub(crate) async fn of_concurrent_registrations_of_a_name_one_succeeds(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
-        store.add_account(&account(index, "alice")).await
+        store.add_account(&any_events(), &account(index, "alice")).await
     })
     .await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
@@ -58,7 +68,7 @@ pub(crate) async fn of_concurrent_registrations_of_a_name_one_succeeds(store: St
 
 pub(crate) async fn accounts_are_listed_by_name_in_pages(store: Store) {
     for (id, name) in [(1, "carol"), (2, "alice"), (3, "bob")] {
-        store.add_account(&account(id, name)).await.unwrap();
+        store.add_account(&any_events(), &account(id, name)).await.unwrap();
     }
     let names = async |after, limit| {
         let page = store.accounts(&AccountListFilter::default(), after, limit).await.unwrap();
@@ -79,9 +89,9 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
             5 => Account { email: None, ..account(id, name) },
             _ => account(id, name),
         };
-        store.add_account(&new).await.unwrap();
+        store.add_account(&any_events(), &new).await.unwrap();
     }
-    store.set_account_disabled_at(2, Some(at(50))).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap();
     let all = AccountListFilter::default;
     let name = |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..all() };
     let email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..all() };
@@ -113,25 +123,31 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
 }
 
 pub(crate) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: Store) {
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
     add_session(&store, hashed("s"), &session).await;
 
     assert_eq!(
-        store.set_account_disabled_at(7, Some(at(50))).await.unwrap(),
+        store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
         AccountUpdate::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
 
-    assert_eq!(store.set_account_disabled_at(7, None).await.unwrap(), AccountUpdate::Updated);
+    assert_eq!(
+        store.set_account_disabled_at(&any_events(), 7, None).await.unwrap(),
+        AccountUpdate::Updated
+    );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
-    assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), AccountUpdate::NotFound);
+    assert_eq!(
+        store.set_account_disabled_at(&any_events(), 8, None).await.unwrap(),
+        AccountUpdate::NotFound
+    );
 }
 
 pub(crate) async fn the_account_of_an_application_service_request_is_current(store: Store) {
     assert_eq!(store.token_account("alice").await.unwrap(), None);
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let alice = |disabled_at| TokenAccount {
         id: 7,
         name: "alice".to_owned(),
@@ -139,7 +155,7 @@ pub(crate) async fn the_account_of_an_application_service_request_is_current(sto
         disabled_at,
     };
     for disabled_at in [None, Some(at(50)), None] {
-        store.set_account_disabled_at(7, disabled_at).await.unwrap();
+        store.set_account_disabled_at(&any_events(), 7, disabled_at).await.unwrap();
         // From the database, then from the cache.
         for _ in 0..2 {
             assert_eq!(store.token_account("alice").await.unwrap(), Some(alice(disabled_at)));
@@ -148,27 +164,27 @@ pub(crate) async fn the_account_of_an_application_service_request_is_current(sto
 }
 
 pub(crate) async fn a_new_password_ends_the_sessions(store: Store) {
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
     add_session(&store, hashed("s"), &session).await;
 
     assert_eq!(
-        store.set_password(7, "new", ExistingAccess::Keep).await.unwrap(),
+        store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
     assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
     assert_eq!(
-        store.set_password(8, "new", ExistingAccess::Keep).await.unwrap(),
+        store.set_password(&any_events(), 8, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::NotFound
     );
 }
 
 pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: Store) {
     with_alice(&store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (secret, account) in [("alice", Some(7)), ("bob", Some(8)), ("app", None)] {
-        store.add_token(&token(secret, account)).await.unwrap();
+        store.add_token(&any_events(), &token(secret, account)).await.unwrap();
     }
     for (secret, account) in [("code of alice", 7), ("code of bob", 8)] {
         let code = Grant { account_id: account, ..grant() };
@@ -179,21 +195,27 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
         token.revoked_at.is_none()
     };
     assert_eq!(
-        store.set_password(7, "new", ExistingAccess::Keep).await.unwrap(),
+        store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert!(is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
     assert!(store.code(hashed("code of alice")).await.unwrap().is_some());
 
     assert_eq!(
-        store.set_password(7, "newer", ExistingAccess::RevokeAt(at(10))).await.unwrap(),
+        store
+            .set_password(&any_events(), 7, "newer", ExistingAccess::RevokeAt(at(10)))
+            .await
+            .unwrap(),
         UpdateOutcome::Updated
     );
     assert!(!is_valid("alice").await && is_valid("bob").await && is_valid("app").await);
     assert!(store.code(hashed("code of alice")).await.unwrap().is_none());
     assert!(store.code(hashed("code of bob")).await.unwrap().is_some());
     assert_eq!(
-        store.set_password(9, "new", ExistingAccess::RevokeAt(at(10))).await.unwrap(),
+        store
+            .set_password(&any_events(), 9, "new", ExistingAccess::RevokeAt(at(10)))
+            .await
+            .unwrap(),
         UpdateOutcome::NotFound
     );
 }
@@ -201,7 +223,7 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
 pub(crate) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions(
     store: Store,
 ) {
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
     add_session(&store, hashed("s"), &session).await;
     let old = store.account(7).await.unwrap().unwrap().password;
@@ -221,14 +243,18 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
         let secret = hashed(&format!("s{index}"));
         if index == MANY / 2 {
             assert_eq!(
-                store.set_password(7, "new", ExistingAccess::RevokeAt(at(10))).await.unwrap(),
+                store
+                    .set_password(&any_events(), 7, "new", ExistingAccess::RevokeAt(at(10)))
+                    .await
+                    .unwrap(),
                 UpdateOutcome::Updated
             );
         } else if index % 2 == 0 {
-            store.add_session(secret, &session, PASSWORD).await.unwrap();
+            store.add_session(&any_events(), secret, &session, PASSWORD).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
-            let outcome = store.add_token_for_password(&token, PASSWORD).await.unwrap();
+            let outcome =
+                store.add_token_for_password(&any_events(), &token, PASSWORD).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
                 // Fills the cache concurrently with the invalidation.
                 store.token(secret).await.unwrap();

@@ -1,16 +1,15 @@
 //! Roles, and the rule that the last enabled admin is not disabled, demoted or deleted.
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
-use belfry_store::{
-    Account, AccountDeletion, AccountUpdate, AuditFilter, DeletedRows, NewToken, Store,
-};
+use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::{Account, AccountDeletion, AccountUpdate, DeletedRows, NewToken, Store};
 
 use super::{MANY, account, add_session, at, hashed, run_concurrently, session, token, with_alice};
 
 async fn add_admin(store: &Store, id: i64, name: &str) {
     let admin = Account { role: Role::Admin, ..account(id, name) };
-    store.add_account(&admin).await.unwrap();
+    store.add_account(&any_events(), &admin).await.unwrap();
 }
 
 /// The number of enabled admins among these accounts.
@@ -26,33 +25,35 @@ async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usiz
 
 /// The kinds of all events.
 async fn events(store: &Store) -> Vec<String> {
-    let events = store.audit_events(AuditFilter::default(), 100).await.unwrap();
+    let events = store.audit_events(recorded_events(), 100).await.unwrap();
     events.into_iter().map(|event| event.kind).collect()
 }
 
-/// The store with an event for its next change.
-fn audited(store: &Store, kind: AuditKind) -> Store {
-    store.audited([AuditEntry::of_command(at(1), kind)])
+fn event(kind: AuditKind) -> Events {
+    AuditEntry::of_command(at(1), kind).into()
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_at_once(store: Store) {
     with_alice(&store).await;
     add_admin(&store, 8, "root").await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let role = async || {
         let found = store.token(hashed("t")).await.unwrap().unwrap();
         found.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::User);
     for new in [Role::Admin, Role::User] {
-        let changed = audited(&store, AuditKind::RoleChange);
-        assert_eq!(changed.set_account_role(7, new).await.unwrap(), AccountUpdate::Updated);
+        let changed = event(AuditKind::RoleChange);
+        assert_eq!(store.set_account_role(&changed, 7, new).await.unwrap(), AccountUpdate::Updated);
         assert_eq!(role().await, new);
         assert_eq!(store.account(7).await.unwrap().unwrap().role, new);
     }
-    let changed = audited(&store, AuditKind::RoleChange);
-    assert_eq!(changed.set_account_role(7, Role::User).await.unwrap(), AccountUpdate::Updated);
-    let unknown = changed.set_account_role(9, Role::Admin).await.unwrap();
+    let changed = event(AuditKind::RoleChange);
+    assert_eq!(
+        store.set_account_role(&changed, 7, Role::User).await.unwrap(),
+        AccountUpdate::Updated
+    );
+    let unknown = store.set_account_role(&changed, 9, Role::Admin).await.unwrap();
     assert_eq!(unknown, AccountUpdate::NotFound);
     assert_eq!(events(&store).await, ["role_change", "role_change"], "only of changes");
 }
@@ -61,52 +62,74 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
     with_alice(&store).await;
     add_admin(&store, 8, "root").await;
     let off = Account { role: Role::Admin, disabled_at: Some(at(1)), ..account(9, "off") };
-    store.add_account(&off).await.unwrap();
-    store.add_token(&NewToken { app_id: 1, ..token("t", Some(8)) }).await.unwrap();
+    store.add_account(&any_events(), &off).await.unwrap();
+    store.add_token(&any_events(), &NewToken { app_id: 1, ..token("t", Some(8)) }).await.unwrap();
     add_session(&store, hashed("s"), &session(8, 100)).await;
     let before = store.account(8).await.unwrap();
 
-    let disabled = audited(&store, AuditKind::AccountDisable);
-    let outcome = disabled.set_account_disabled_at(8, Some(at(50))).await.unwrap();
+    let disabled = event(AuditKind::AccountDisable);
+    let outcome = store.set_account_disabled_at(&disabled, 8, Some(at(50))).await.unwrap();
     assert_eq!(outcome, AccountUpdate::LastAdmin);
-    let demoted = audited(&store, AuditKind::RoleChange);
-    assert_eq!(demoted.set_account_role(8, Role::User).await.unwrap(), AccountUpdate::LastAdmin);
-    let deleted = audited(&store, AuditKind::AccountDelete);
-    assert_eq!(deleted.delete_account(8, at(50)).await.unwrap(), AccountDeletion::LastAdmin);
+    let demoted = event(AuditKind::RoleChange);
+    assert_eq!(
+        store.set_account_role(&demoted, 8, Role::User).await.unwrap(),
+        AccountUpdate::LastAdmin
+    );
+    let deleted = event(AuditKind::AccountDelete);
+    assert_eq!(
+        store.delete_account(&deleted, 8, at(50)).await.unwrap(),
+        AccountDeletion::LastAdmin
+    );
 
     assert_eq!(store.account(8).await.unwrap(), before);
     assert!(store.session(hashed("s"), at(60)).await.unwrap().is_some());
     assert!(store.token(hashed("t")).await.unwrap().is_some());
     assert_eq!(events(&store).await, [""; 0]);
     // These change nothing for the last admin, and others are not protected.
-    assert_eq!(store.set_account_disabled_at(8, None).await.unwrap(), AccountUpdate::Updated);
-    assert_eq!(store.set_account_role(8, Role::Admin).await.unwrap(), AccountUpdate::Updated);
     assert_eq!(
-        store.set_account_disabled_at(7, Some(at(50))).await.unwrap(),
+        store.set_account_disabled_at(&any_events(), 8, None).await.unwrap(),
         AccountUpdate::Updated
     );
-    assert_eq!(store.set_account_role(9, Role::User).await.unwrap(), AccountUpdate::Updated);
-    let deleted = store.delete_account(9, at(50)).await.unwrap();
+    assert_eq!(
+        store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap(),
+        AccountUpdate::Updated
+    );
+    assert_eq!(
+        store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
+        AccountUpdate::Updated
+    );
+    assert_eq!(
+        store.set_account_role(&any_events(), 9, Role::User).await.unwrap(),
+        AccountUpdate::Updated
+    );
+    let deleted = store.delete_account(&any_events(), 9, at(50)).await.unwrap();
     assert_eq!(deleted, AccountDeletion::Deleted(DeletedRows::default()));
 
     // A second enabled admin replaces the first.
     add_admin(&store, 10, "next").await;
-    let deleted = store.delete_account(8, at(50)).await.unwrap();
+    let deleted = store.delete_account(&any_events(), 8, at(50)).await.unwrap();
     let rows = DeletedRows { sessions: 1, tokens: 1, ..DeletedRows::default() };
     assert_eq!(deleted, AccountDeletion::Deleted(rows));
-    let outcome = store.set_account_disabled_at(10, Some(at(50))).await.unwrap();
+    let outcome = store.set_account_disabled_at(&any_events(), 10, Some(at(50))).await.unwrap();
     assert_eq!(outcome, AccountUpdate::LastAdmin);
 }
 
 /// Removes an admin in one of three ways, and returns whether that succeeded.
 async fn remove(store: &Store, id: i64, way: i64) -> bool {
     match way % 3 {
-        0 => store.set_account_role(id, Role::User).await.unwrap() == AccountUpdate::Updated,
+        0 => {
+            store.set_account_role(&any_events(), id, Role::User).await.unwrap()
+                == AccountUpdate::Updated
+        }
         1 => {
-            let outcome = store.set_account_disabled_at(id, Some(at(50))).await.unwrap();
+            let outcome =
+                store.set_account_disabled_at(&any_events(), id, Some(at(50))).await.unwrap();
             outcome == AccountUpdate::Updated
         }
-        _ => store.delete_account(id, at(50)).await.unwrap() != AccountDeletion::LastAdmin,
+        _ => {
+            store.delete_account(&any_events(), id, at(50)).await.unwrap()
+                != AccountDeletion::LastAdmin
+        }
     }
 }
 

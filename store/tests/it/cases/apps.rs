@@ -2,6 +2,7 @@
 
 use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::Grant;
+use belfry_store::test_support::any_events;
 use belfry_store::{
     AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,
 };
@@ -33,8 +34,14 @@ pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
 
 pub(crate) async fn a_client_id_can_only_be_used_once(store: Store) {
     add_app(&store, &app(1, "client")).await;
-    assert_eq!(store.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
-    assert_eq!(store.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(
+        store.add_app(&any_events(), &app(2, "client")).await.unwrap(),
+        AddAppOutcome::IdTaken
+    );
+    assert_eq!(
+        store.add_app(&any_events(), &app(1, "other")).await.unwrap(),
+        AddAppOutcome::IdTaken
+    );
     assert_eq!(store.apps(&AppListFilter::default(), 0, 10).await.unwrap().len(), 1);
 }
 
@@ -57,15 +64,21 @@ pub(crate) async fn a_disabled_app_is_reported_at_once_also_by_its_tokens(store:
     };
     with_alice(&store).await;
     assert_eq!(disabled_at().await, None);
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
 
-    assert_eq!(store.set_app_disabled_at(1, Some(at(50))).await.unwrap(), UpdateOutcome::Updated);
+    assert_eq!(
+        store.set_app_disabled_at(&any_events(), 1, Some(at(50))).await.unwrap(),
+        UpdateOutcome::Updated
+    );
 
     assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(disabled_at().await, Some(at(50)));
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
-    assert_eq!(store.set_app_disabled_at(2, Some(at(50))).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(
+        store.set_app_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap(),
+        UpdateOutcome::NotFound
+    );
 }
 
 pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
@@ -83,9 +96,9 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
         new.retained_at = (id == 7).then_some(at(1));
         add_app(&store, &new).await;
     }
-    store.set_app_disabled_at(2, Some(at(50))).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap();
     issue_code(&store, "c", &Grant { app_id: 5, ..grant() }).await;
-    store.add_token(&NewToken { app_id: 6, ..token("t", None) }).await.unwrap();
+    store.add_app_token(&NewToken { app_id: 6, ..token("t", None) }).await.unwrap();
 
     let all = AppListFilter::default;
     let name = |text: &str| AppListFilter { name: Some(text.to_owned()), ..all() };
@@ -132,7 +145,7 @@ pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_so
         ("fourth", None, None),
         ("fifth", Some(at(70)), Some("fourth")),
     ] {
-        let outcome = store.rotate_app_secret(1, hashed(new), until).await.unwrap();
+        let outcome = store.rotate_app_secret(&any_events(), 1, hashed(new), until).await.unwrap();
         assert_eq!(outcome, UpdateOutcome::Updated);
         let found = secrets().await;
         assert_eq!(found.current, hashed(new));
@@ -143,7 +156,7 @@ pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_so
     }
     let other = store.app(2).await.unwrap().unwrap();
     assert_eq!(other, app(2, "other"), "other apps are unchanged");
-    let missing = store.rotate_app_secret(3, hashed("new"), None).await.unwrap();
+    let missing = store.rotate_app_secret(&any_events(), 3, hashed("new"), None).await.unwrap();
     assert_eq!(missing, UpdateOutcome::NotFound);
 }
 
@@ -159,9 +172,9 @@ pub(crate) async fn the_valid_tokens_of_an_app_are_counted(store: Store) {
     ] {
         let created_at = at(created_at);
         let new = NewToken { created_at, expires_at, ..token(secret, account) };
-        store.add_token(&new).await.unwrap();
+        store.add_token(&any_events(), &new).await.unwrap();
     }
-    store.revoke_token(hashed("revoked").lookup, at(50)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup, at(50)).await.unwrap();
     assert_eq!(tokens(99).await, AppTokens { valid: 3, last_issued_at: Some(at(40)) });
     assert_eq!(tokens(100).await, AppTokens { valid: 2, last_issued_at: Some(at(40)) });
 }

@@ -2,9 +2,10 @@
 //! change, and counted events.
 
 use belfry_core::audit::{
-    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject,
+    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events, Subject,
 };
 use belfry_core::request::RequestId;
+use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     AddAccountError, AddAppOutcome, AuditEvent, AuditFilter, CodeOutcome, Consent, ExistingAccess,
     SignInOutcome, Store, StoreError, StoredRequest,
@@ -31,7 +32,7 @@ fn entry(kind: AuditKind) -> AuditEntry {
 }
 
 async fn events(store: &Store) -> Vec<AuditEvent> {
-    store.audit_events(AuditFilter::default(), 1000).await.unwrap()
+    store.audit_events(recorded_events(), 1000).await.unwrap()
 }
 
 /// Kind, account, app and count of each event. Events of one second are in any order.
@@ -54,33 +55,49 @@ fn request(account: i64) -> StoredRequest {
 }
 
 pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
-    let audited = |kind| store.audited([entry(kind)]);
     let now = at(NOW);
-    audited(AuditKind::AppRegister).add_app(&app(1, "client")).await.unwrap();
-    audited(AuditKind::AccountAdd).add_account(&account(7, "alice")).await.unwrap();
+    store.add_app(&entry(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
+    store.add_account(&entry(AuditKind::AccountAdd).into(), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
-    audited(AuditKind::SignIn).add_session(hashed("s"), &alice, PASSWORD).await.unwrap();
+    store
+        .add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, PASSWORD)
+        .await
+        .unwrap();
     let consent = Consent { session: hashed("s").lookup, implied_at: None };
     let mut late = grant();
     late.expires_at = at(NOW + 60);
-    audited(AuditKind::Consent).add_code(hashed("c"), &late, consent).await.unwrap();
+    store.add_code(&entry(AuditKind::Consent).into(), hashed("c"), &late, consent).await.unwrap();
     let (code, secret) = (hashed("c").lookup, hashed("redeemed"));
-    audited(AuditKind::TokenIssue).redeem_code(code, secret, now, None).await.unwrap();
-    audited(AuditKind::TokenIssue).add_token(&token("t", Some(7))).await.unwrap();
-    audited(AuditKind::TokenIssue)
-        .add_token_for_password(&token("u", Some(7)), PASSWORD)
+    store.redeem_code(&entry(AuditKind::TokenIssue).into(), code, secret, now, None).await.unwrap();
+    store.add_token(&entry(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
+    store
+        .add_token_for_password(
+            &entry(AuditKind::TokenIssue).into(),
+            &token("u", Some(7)),
+            PASSWORD,
+        )
         .await
         .unwrap();
-    audited(AuditKind::TokenRevoke).revoke_token(hashed("t").lookup, now).await.unwrap();
-    audited(AuditKind::TokenRevoke).revoke_access(7, 1, now).await.unwrap();
+    store
+        .revoke_token(&entry(AuditKind::TokenRevoke).into(), hashed("t").lookup, now)
+        .await
+        .unwrap();
+    store.revoke_access(&entry(AuditKind::TokenRevoke).into(), 7, 1, now).await.unwrap();
     store.add_request(hashed("r"), &request(7)).await.unwrap();
     let denial = AuditEntry { outcome: AuditOutcome::Denied, ..entry(AuditKind::Consent) };
-    let denied = store.audited([denial]).consume_request(hashed("r"), hashed("cookie"), now).await;
+    let denied =
+        store.consume_request(Some(&denial.into()), hashed("r"), hashed("cookie"), now).await;
     assert!(denied.unwrap().is_some());
-    audited(AuditKind::SignOut).end_session(hashed("s").lookup).await.unwrap();
-    audited(AuditKind::PasswordChange).set_password(7, "x", ExistingAccess::Keep).await.unwrap();
-    audited(AuditKind::AccountDisable).set_account_disabled_at(7, Some(now)).await.unwrap();
-    audited(AuditKind::AppDisable).set_app_disabled_at(1, Some(now)).await.unwrap();
+    store.end_session(&entry(AuditKind::SignOut).into(), hashed("s").lookup).await.unwrap();
+    store
+        .set_password(&entry(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
+        .await
+        .unwrap();
+    store
+        .set_account_disabled_at(&entry(AuditKind::AccountDisable).into(), 7, Some(now))
+        .await
+        .unwrap();
+    store.set_app_disabled_at(&entry(AuditKind::AppDisable).into(), 1, Some(now)).await.unwrap();
 
     let mut expected = vec![
         ("app_register", None, Some(1), 1),
@@ -125,50 +142,59 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     with_alice(&store).await;
-    let (audited, now) = (store.audited([entry(AuditKind::SignIn)]), at(NOW));
-    let taken = audited.add_account(&account(8, "alice")).await.unwrap_err();
+    let (audited, now) = (Events::from(entry(AuditKind::SignIn)), at(NOW));
+    let taken = store.add_account(&audited, &account(8, "alice")).await.unwrap_err();
     assert!(matches!(taken, AddAccountError::NameTaken));
-    let taken = audited.add_account(&account(7, "bob")).await.unwrap_err();
+    let taken = store.add_account(&audited, &account(7, "bob")).await.unwrap_err();
     assert!(matches!(taken, AddAccountError::IdTaken));
-    assert_eq!(audited.add_app(&app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
-    assert_eq!(audited.add_app(&app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
-    let outcome = audited.add_session(hashed("s"), &session(7, NOW), "changed").await.unwrap();
+    assert_eq!(store.add_app(&audited, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.add_app(&audited, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    let outcome =
+        store.add_session(&audited, hashed("s"), &session(7, NOW), "changed").await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let outcome = audited.add_token_for_password(&token("t", Some(7)), "changed").await.unwrap();
+    let outcome =
+        store.add_token_for_password(&audited, &token("t", Some(7)), "changed").await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
     let consent = Consent { session: hashed("none").lookup, implied_at: None };
-    let outcome = audited.add_code(hashed("c"), &grant(), consent).await.unwrap();
+    let outcome = store.add_code(&audited, hashed("c"), &grant(), consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::ConsentEnded);
     issue_code(&store, "used", &grant()).await;
-    store.redeem_code(hashed("used").lookup, hashed("first"), at(20), None).await.unwrap();
-    let again = audited.redeem_code(hashed("used").lookup, hashed("second"), at(21), None).await;
+    store
+        .redeem_code(&any_events(), hashed("used").lookup, hashed("first"), at(20), None)
+        .await
+        .unwrap();
+    let again =
+        store.redeem_code(&audited, hashed("used").lookup, hashed("second"), at(21), None).await;
     assert!(again.is_err());
-    assert_eq!(audited.consume_request(hashed("r"), hashed("cookie"), now).await.unwrap(), None);
-    store.revoke_token(hashed("first").lookup, now).await.unwrap();
-    audited.revoke_token(hashed("first").lookup, now).await.unwrap();
-    audited.revoke_token(hashed("unknown").lookup, now).await.unwrap();
-    assert_eq!(audited.revoke_access(7, 1, now).await.unwrap(), 0);
-    audited.end_session(hashed("none").lookup).await.unwrap();
-    audited.set_password(9, "x", ExistingAccess::Keep).await.unwrap();
-    audited.set_account_disabled_at(9, Some(now)).await.unwrap();
-    audited.set_app_disabled_at(9, Some(now)).await.unwrap();
+    assert_eq!(
+        store.consume_request(Some(&audited), hashed("r"), hashed("cookie"), now).await.unwrap(),
+        None
+    );
+    store.revoke_token(&any_events(), hashed("first").lookup, now).await.unwrap();
+    store.revoke_token(&audited, hashed("first").lookup, now).await.unwrap();
+    store.revoke_token(&audited, hashed("unknown").lookup, now).await.unwrap();
+    assert_eq!(store.revoke_access(&audited, 7, 1, now).await.unwrap(), 0);
+    store.end_session(&audited, hashed("none").lookup).await.unwrap();
+    store.set_password(&audited, 9, "x", ExistingAccess::Keep).await.unwrap();
+    store.set_account_disabled_at(&audited, 9, Some(now)).await.unwrap();
+    store.set_app_disabled_at(&audited, 9, Some(now)).await.unwrap();
     // Tokens of apps are counted instead.
-    audited.add_token(&token("app", None)).await.unwrap();
-    audited.revoke_token(hashed("app").lookup, now).await.unwrap();
+    store.add_app_token(&token("app", None)).await.unwrap();
+    store.revoke_token(&audited, hashed("app").lookup, now).await.unwrap();
     assert_eq!(summary(&store).await, []);
 }
 
 pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
-    let audited = store.audited([entry(AuditKind::TokenIssue)]);
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let audited = Events::from(entry(AuditKind::TokenIssue));
     // The token exists already.
-    assert!(audited.add_token(&token("t", Some(7))).await.is_err());
+    assert!(store.add_token(&audited, &token("t", Some(7))).await.is_err());
     assert_eq!(summary(&store).await, []);
     // The event cannot be stored.
     let detail = Some("\0".to_owned());
-    let audited = store.audited([AuditEntry { detail, ..entry(AuditKind::TokenIssue) }]);
-    assert_eq!(audited.add_token(&token("u", Some(7))).await, Err(StoreError::Nul));
+    let audited = Events::from(AuditEntry { detail, ..entry(AuditKind::TokenIssue) });
+    assert_eq!(store.add_token(&audited, &token("u", Some(7))).await, Err(StoreError::Nul));
     assert_eq!(store.token(hashed("u")).await.unwrap(), None);
     assert_eq!(summary(&store).await, []);
 }
@@ -204,17 +230,17 @@ pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Sto
 
 pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     with_alice(&store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (second, person) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
         let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
         let new = token(&format!("t{second}"), Some(person));
-        store.audited([event]).add_token(&new).await.unwrap();
+        store.add_token(&event.into(), &new).await.unwrap();
     }
     let times = async |filter, limit| -> Vec<i64> {
         let events = store.audit_events(filter, limit).await.unwrap();
         events.into_iter().map(|event| event.at.as_second()).collect()
     };
-    let all = AuditFilter::default();
+    let all = recorded_events();
     assert_eq!(times(all, 10).await, [100, 200, 300, 400]);
     assert_eq!(times(all, 2).await, [300, 400], "the newest");
     assert_eq!(times(AuditFilter { account: Some(7), ..all }, 10).await, [100, 300]);
@@ -238,7 +264,7 @@ pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {
     for second in 1..=10 {
         let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
         let new = token(&format!("t{second}"), Some(7));
-        store.audited([event]).add_token(&new).await.unwrap();
+        store.add_token(&event.into(), &new).await.unwrap();
     }
     assert_eq!(store.delete_audit_events_before(at(8), 3).await.unwrap(), 3);
     assert_eq!(events(&store).await[0].at, at(4), "the oldest are deleted first");

@@ -1,5 +1,6 @@
 //! Conformance cases for authorization codes.
 
+use belfry_store::test_support::any_events;
 use belfry_store::{
     CodeOutcome, Consent, ExistingAccess, NewToken, RedeemError, Store, StoredCode,
 };
@@ -27,7 +28,9 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
     issue_code(&store, "c", &grant()).await;
 
     let redeem = async |token, expires_at| {
-        store.redeem_code(hashed("c").lookup, hashed(token), at(599), expires_at).await
+        store
+            .redeem_code(&any_events(), hashed("c").lookup, hashed(token), at(599), expires_at)
+            .await
     };
     assert_eq!(redeem("t", Some(at(9999))).await, Ok(()));
     assert_eq!(redeem("u", None).await, Err(RedeemError::AlreadyRedeemed(hashed("t").lookup)));
@@ -41,7 +44,7 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
 
 pub(crate) async fn a_redeemed_code_names_its_token(store: Store) {
     issue_code(&store, "c", &grant()).await;
-    store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
+    store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
     let redeemed = StoredCode { token: Some(hashed("t").lookup), ..code() };
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(redeemed));
 }
@@ -50,7 +53,7 @@ pub(crate) async fn an_expired_code_is_not_redeemed(store: Store) {
     with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!(
-        store.redeem_code(hashed("c").lookup, hashed("t"), at(600), None).await,
+        store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(600), None).await,
         Err(RedeemError::NotRedeemable)
     );
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
@@ -59,7 +62,7 @@ pub(crate) async fn an_expired_code_is_not_redeemed(store: Store) {
 
 pub(crate) async fn an_unknown_code_is_not_redeemed(store: Store) {
     assert_eq!(
-        store.redeem_code(hashed("c").lookup, hashed("t"), at(1), None).await,
+        store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(1), None).await,
         Err(RedeemError::NotRedeemable)
     );
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
@@ -71,7 +74,8 @@ pub(crate) async fn of_concurrent_redemptions_of_a_code_one_succeeds(store: Stor
 
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         let token = hashed(&format!("t{index}"));
-        let outcome = store.redeem_code(hashed("c").lookup, token, at(1), None).await;
+        let outcome =
+            store.redeem_code(&any_events(), hashed("c").lookup, token, at(1), None).await;
         let redeemed = outcome.is_ok();
         // Only the task that redeemed the code has a token.
         assert_eq!(store.token(token).await.unwrap().is_some(), redeemed);
@@ -92,10 +96,11 @@ pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Sto
     let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
     let issue = async |session: HashedSecret| {
         let consent = Consent { session: session.lookup, implied_at: None };
-        store.add_code(hashed("c"), &grant(), consent).await.unwrap() == CodeOutcome::Issued
+        store.add_code(&any_events(), hashed("c"), &grant(), consent).await.unwrap()
+            == CodeOutcome::Issued
     };
     assert!(!issue(bobs).await && !issue(hashed("no session")).await);
-    store.set_password(7, "new", ExistingAccess::Keep).await.unwrap();
+    store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap();
     assert!(!issue(alices).await, "the new password ended the session");
     assert_eq!(store.code(hashed("c")).await.unwrap(), None);
 }
@@ -105,28 +110,29 @@ pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_acce
     let session = session_of(&store, 7).await;
     let issue = async |secret, now| {
         let consent = Consent { session: session.lookup, implied_at: Some(at(now)) };
-        store.add_code(hashed(secret), &grant(), consent).await.unwrap() == CodeOutcome::Issued
+        store.add_code(&any_events(), hashed(secret), &grant(), consent).await.unwrap()
+            == CodeOutcome::Issued
     };
     // Tokens of other accounts and of the app itself do not imply consent.
-    store.add_token(&token("bob", Some(8))).await.unwrap();
-    store.add_token(&token("app", None)).await.unwrap();
+    store.add_token(&any_events(), &token("bob", Some(8))).await.unwrap();
+    store.add_app_token(&token("app", None)).await.unwrap();
     assert!(!issue("a", 10).await);
     let expiring = NewToken { expires_at: Some(at(20)), ..token("t", Some(7)) };
-    store.add_token(&expiring).await.unwrap();
+    store.add_token(&any_events(), &expiring).await.unwrap();
     assert!(issue("b", 19).await && !issue("c", 20).await);
-    store.add_token(&token("u", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("u", Some(7))).await.unwrap();
     assert!(issue("c", 20).await);
-    store.revoke_access(7, 1, at(30)).await.unwrap();
+    store.revoke_access(&any_events(), 7, 1, at(30)).await.unwrap();
     assert!(!issue("d", 30).await);
 }
 
 pub(crate) async fn no_code_issued_without_consent_survives_a_concurrent_revocation(store: Store) {
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
-    store.add_token(&token("first", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("first", Some(7))).await.unwrap();
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
-            store.revoke_access(7, 1, at(20)).await.unwrap();
+            store.revoke_access(&any_events(), 7, 1, at(20)).await.unwrap();
             return;
         }
         // Repeated, so that some precede the revocation and some follow it.
@@ -134,7 +140,7 @@ pub(crate) async fn no_code_issued_without_consent_survives_a_concurrent_revocat
             let name = format!("{index} {attempt}");
             let code = hashed(&format!("c{name}"));
             let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
-            let issued = store.add_code(code, &grant(), consent).await.unwrap();
+            let issued = store.add_code(&any_events(), code, &grant(), consent).await.unwrap();
             if issued == CodeOutcome::Issued {
                 redeem(&store, &format!("c{name}"), &format!("t{name}")).await;
             }

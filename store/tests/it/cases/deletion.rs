@@ -2,9 +2,10 @@
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::grant::Grant;
+use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    AccountDeletion, AddAccountError, AuditFilter, DeletedAccount, DeletedRows, NewToken,
-    SignInOutcome, Store, StoredRequest,
+    AccountDeletion, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome, Store,
+    StoredRequest,
 };
 
 use super::rulesets::save;
@@ -21,7 +22,7 @@ fn request(app_id: i64, account_id: i64) -> StoredRequest {
 /// Adds a session, code, token and request of alice and bob, each for the apps 1 and 2.
 async fn with_two_of_each(store: &Store) {
     with_alice(store).await;
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(store, &app(2, "other")).await;
     for account_id in [7, 8] {
         add_session(store, hashed(&format!("s{account_id}")), &session(account_id, 100)).await;
@@ -29,7 +30,7 @@ async fn with_two_of_each(store: &Store) {
             let name = format!("{account_id} {app_id}");
             issue_code(store, &name, &Grant { app_id, account_id, ..grant() }).await;
             let new = NewToken { app_id, ..token(&name, Some(account_id)) };
-            store.add_token(&new).await.unwrap();
+            store.add_token(&any_events(), &new).await.unwrap();
             store.add_request(hashed(&name), &request(app_id, account_id)).await.unwrap();
             assert!(store.token(hashed(&name)).await.unwrap().is_some(), "it is cached now");
         }
@@ -50,7 +51,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
     with_two_of_each(&store).await;
     assert!(save(&store, "global", Some("a")).await);
 
-    let deleted = store.delete_account(7, at(50)).await.unwrap();
+    let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();
 
     // One session is the test's, the other that of the codes.
     let expected = DeletedRows { sessions: 2, codes: 2, tokens: 2, rulesets: 1, requests: 2 };
@@ -65,16 +66,19 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
         assert_eq!(exists(&store, 8, app_id).await, [true; 3]);
     }
     assert!(store.session(hashed("s8"), at(1)).await.unwrap().is_some());
-    assert_eq!(store.delete_account(7, at(50)).await.unwrap(), AccountDeletion::NotFound);
+    assert_eq!(
+        store.delete_account(&any_events(), 7, at(50)).await.unwrap(),
+        AccountDeletion::NotFound
+    );
 }
 
 pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
     with_two_of_each(&store).await;
     let entry = AuditEntry::of_command(at(50), AuditKind::AccountDelete);
-    store.audited([entry.clone()]).delete_account(7, at(50)).await.unwrap();
+    store.delete_account(&entry.clone().into(), 7, at(50)).await.unwrap();
     let by_admin = AuditEntry { at: at(60), detail: Some("by root; why".to_owned()), ..entry };
-    store.audited([by_admin]).delete_account(8, at(60)).await.unwrap();
-    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    store.delete_account(&by_admin.into(), 8, at(60)).await.unwrap();
+    let events = store.audit_events(recorded_events(), 10).await.unwrap();
     let details = events.iter().map(|event| (event.account_id, event.detail.as_deref()));
     let expected = [(Some(7), Some("name alice")), (Some(8), Some("name bob; by root; why"))];
     assert_eq!(details.collect::<Vec<_>>(), expected);
@@ -86,12 +90,15 @@ pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
 
 pub(crate) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_released(store: Store) {
     with_alice(&store).await;
-    store.delete_account(7, at(50)).await.unwrap();
+    store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     let again = account(9, "alice");
-    assert!(matches!(store.add_account(&again).await, Err(AddAccountError::NameReserved)));
+    assert!(matches!(
+        store.add_account(&any_events(), &again).await,
+        Err(AddAccountError::NameReserved)
+    ));
     assert_eq!(store.account(9).await.unwrap(), None);
     store.release_name("alice").await.unwrap();
-    store.add_account(&again).await.unwrap();
+    store.add_account(&any_events(), &again).await.unwrap();
     assert_eq!(store.account_by_name("alice").await.unwrap(), Some(again));
 }
 
@@ -99,7 +106,7 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
     with_two_of_each(&store).await;
     assert!(store.app_by_client_id("client").await.unwrap().is_some(), "it is cached now");
 
-    let deleted = store.delete_app(1).await.unwrap();
+    let deleted = store.delete_app(&any_events(), 1).await.unwrap();
 
     let expected = DeletedRows { codes: 2, tokens: 2, requests: 2, ..DeletedRows::default() };
     assert_eq!(deleted, Some(expected));
@@ -109,15 +116,15 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
         assert_eq!(exists(&store, account_id, 1).await, [false; 3]);
         assert_eq!(exists(&store, account_id, 2).await, [true; 3]);
     }
-    assert_eq!(store.delete_app(1).await.unwrap(), None);
+    assert_eq!(store.delete_app(&any_events(), 1).await.unwrap(), None);
 }
 
 /// Without its account a token would look like one of the app itself.
 pub(crate) async fn a_token_of_a_deleted_account_is_not_one_of_its_app(store: Store) {
     with_alice(&store).await;
-    store.delete_account(7, at(50)).await.unwrap();
+    store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     // Issued by a request that had read the account before.
-    store.add_token(&token("late", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("late", Some(7))).await.unwrap();
     assert!(store.token(hashed("late")).await.unwrap().is_none());
 }
 
@@ -125,16 +132,17 @@ pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: S
     with_alice(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
-            let deleted = store.delete_account(7, at(50)).await.unwrap();
+            let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();
             assert!(matches!(deleted, AccountDeletion::Deleted(_)));
             return;
         }
         let secret = hashed(&format!("s{index}"));
         if index % 2 == 0 {
-            store.add_session(secret, &session(7, 1000), PASSWORD).await.unwrap();
+            store.add_session(&any_events(), secret, &session(7, 1000), PASSWORD).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
-            let outcome = store.add_token_for_password(&token, PASSWORD).await.unwrap();
+            let outcome =
+                store.add_token_for_password(&any_events(), &token, PASSWORD).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
                 store.token(secret).await.unwrap();
             }

@@ -1,6 +1,7 @@
 //! Conformance cases for the last use of tokens and apps, and for tokens that an app has too many
 //! of.
 
+use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use jiff::Timestamp;
 
@@ -16,19 +17,19 @@ pub(crate) async fn use_token(store: &Store, secret: &str, now: i64) {
 
 /// The stored last use of a token. Revoking it invalidates the cache.
 async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
-    store.revoke_token(hashed(secret).lookup, at(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed(secret).lookup, at(1)).await.unwrap();
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()
 }
 
 /// Issues a token to an app itself at this time.
 async fn issue(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_token(&new).await.unwrap();
+    store.add_token(&any_events(), &new).await.unwrap();
 }
 
 pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(last_use(&store, "t").await, None);
     assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, None);
     for (now, expected, name) in [
@@ -57,7 +58,7 @@ pub(crate) async fn uses_recorded_during_a_flush_are_not_lost(store: Store) {
     with_alice(&store).await;
     let (store, names) = run_concurrently(store, |store, index| async move {
         let name = index.to_string();
-        store.add_token(&token(&name, Some(7))).await.unwrap();
+        store.add_token(&any_events(), &token(&name, Some(7))).await.unwrap();
         use_token(&store, &name, START + index).await;
         store.flush_uses().await.unwrap();
         name
@@ -81,7 +82,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
     issue(&store, 2, "of another app", START).await;
-    store.add_token(&token("of a user", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
     // It may have been used until an hour later.
     use_token(&store, "b", START + 10).await;
     store.flush_uses().await.unwrap();

@@ -74,15 +74,15 @@ pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(stor
     assert!(rebind("d", "e").await);
     assert!(!rebind("b", "f").await, "only the last cookie is accepted");
     // The previous cookie finds the request but cannot consume it.
-    assert_eq!(store.consume_request(hashed("h"), hashed("d"), at(1)).await.unwrap(), None);
-    assert!(store.consume_request(hashed("h"), hashed("e"), at(1)).await.unwrap().is_some());
+    assert_eq!(store.consume_request(None, hashed("h"), hashed("d"), at(1)).await.unwrap(), None);
+    assert!(store.consume_request(None, hashed("h"), hashed("e"), at(1)).await.unwrap().is_some());
     assert!(!rebind("d", "f").await);
 }
 
 pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: Store) {
     store.add_request(hashed("h"), &request()).await.unwrap();
     let consume = async |browser, now| {
-        store.consume_request(hashed("h"), hashed(browser), at(now)).await.unwrap()
+        store.consume_request(None, hashed("h"), hashed(browser), at(now)).await.unwrap()
     };
     assert_eq!(consume("other", 1).await, None);
     assert_eq!(consume("b", 100).await, None);
@@ -93,7 +93,7 @@ pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: St
 pub(crate) async fn of_concurrent_attempts_to_consume_a_request_one_succeeds(store: Store) {
     store.add_request(hashed("h"), &request()).await.unwrap();
     let (_, consumed) = run_concurrently(store, |store, _| async move {
-        store.consume_request(hashed("h"), hashed("b"), at(1)).await.unwrap()
+        store.consume_request(None, hashed("h"), hashed("b"), at(1)).await.unwrap()
     })
     .await;
     assert_eq!(consumed.into_iter().flatten().collect::<Vec<_>>(), [request()]);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome};
+use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events};
 use belfry_core::oauth::grant::Grant;
+use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    AppListFilter, AuditFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest,
-    SweepOutcome,
+    AppListFilter, NewToken, RetentionSettings, Store, StoredApp, StoredRequest, SweepOutcome,
 };
 use jiff::Timestamp;
 
@@ -73,12 +73,12 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
     let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
     for (name, time) in [("old", old), ("young", young)] {
         let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
-        store.add_token(&expired).await.unwrap();
+        store.add_token(&any_events(), &expired).await.unwrap();
         let revoked = format!("{name} revoked");
-        store.add_token(&token(&revoked, Some(7))).await.unwrap();
-        store.revoke_token(hashed(&revoked).lookup, at(time)).await.unwrap();
+        store.add_token(&any_events(), &token(&revoked, Some(7))).await.unwrap();
+        store.revoke_token(&any_events(), hashed(&revoked).lookup, at(time)).await.unwrap();
     }
-    store.add_token(&token("endless", None)).await.unwrap();
+    store.add_app_token(&token("endless", None)).await.unwrap();
 
     let deleted = sweep_trusted_at(&store, START).await;
 
@@ -104,7 +104,7 @@ async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
 /// Issues a token to an app itself.
 async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_token(&new).await.unwrap();
+    store.add_token(&any_events(), &new).await.unwrap();
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
@@ -133,13 +133,13 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
         add_app_at(&store, id, client_id, old).await;
     }
     add_app_at(&store, 9, "young", young).await;
-    store.add_token(&NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
+    store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
     issue_code(&store, "c", &code).await;
     let expired = Some(at(START - 31 * DAY));
     for (app_id, secret, account) in [(5, "deleted", Some(7)), (13, "deleted too", None)] {
         let new = NewToken { app_id, expires_at: expired, ..token(secret, account) };
-        store.add_token(&new).await.unwrap();
+        store.add_token(&any_events(), &new).await.unwrap();
     }
     let code = Grant { app_id: 6, expires_at: at(START - 31 * DAY), ..grant() };
     issue_code(&store, "deleted", &code).await;
@@ -172,7 +172,7 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
     for id in 2..9 {
         add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
     }
-    store.add_token(&NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
+    store.add_token(&any_events(), &NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
     issue_to_app(&store, 3, "app 3", START - DAY).await;
     issue_to_app(&store, 4, "app 4", START - DAY).await;
     use_token(&store, "app 3", START).await;
@@ -191,7 +191,7 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
 }
 
 pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let event = AuditEntry {
         at: at(START - 40 * DAY),
         kind: AuditKind::AppRegister,
@@ -199,19 +199,23 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
         origin: AuditOrigin::CommandLine,
         detail: None,
     };
-    let audited = store.audited([event]);
+    let audited = Events::from(event);
     let mut ids = Vec::new();
     for _ in 0..2 {
         let details = app(1, "client").app.details;
-        let (app, _) = audited.create_app(at(START - 40 * DAY), details, None).await.unwrap();
+        let (app, _) =
+            store.create_app(&audited, at(START - 40 * DAY), details, None).await.unwrap();
         ids.push(app.id);
     }
-    store.add_token(&NewToken { app_id: ids[0], ..token("t", Some(7)) }).await.unwrap();
+    store
+        .add_token(&any_events(), &NewToken { app_id: ids[0], ..token("t", Some(7)) })
+        .await
+        .unwrap();
 
     sweep_trusted_at(&store, START).await;
 
     assert_eq!(remaining_apps(&store).await, [ids[0]]);
-    let events = store.audit_events(AuditFilter::default(), 10).await.unwrap();
+    let events = store.audit_events(recorded_events(), 10).await.unwrap();
     let apps: Vec<_> = events.iter().map(|event| event.app_id).collect();
     assert_eq!(apps, [Some(ids[0])]);
 }
@@ -219,8 +223,8 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
 pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(store: Store) {
     let old = at(START - 90 * DAY);
     let details = app(1, "client").app.details;
-    let (kept, _) = store.create_app(old, details.clone(), Some(old)).await.unwrap();
-    let (unused, _) = store.create_app(old, details, None).await.unwrap();
+    let (kept, _) = store.create_app(&any_events(), old, details.clone(), Some(old)).await.unwrap();
+    let (unused, _) = store.create_app(&any_events(), old, details, None).await.unwrap();
     sweep_trusted_at(&store, START).await;
     assert!(store.app(kept.id).await.unwrap().is_some());
     assert!(store.app(unused.id).await.unwrap().is_none());
@@ -244,7 +248,7 @@ pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
     add_session(&store, hashed("s"), &session(7, START + DAY)).await;
     for name in ["t", "u"] {
         let expiring = NewToken { expires_at: Some(at(START + DAY)), ..token(name, Some(7)) };
-        store.add_token(&expiring).await.unwrap();
+        store.add_token(&any_events(), &expiring).await.unwrap();
     }
     let mut now = settle(&store, START).await;
 
@@ -279,8 +283,8 @@ pub(crate) async fn of_concurrent_sweeps_one_runs(store: Store) {
 
 pub(crate) async fn the_retention_is_a_setting(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
-    store.revoke_token(hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    store.revoke_token(&any_events(), hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;
     let now = settle(&store, START).await + MINUTE;
     assert!(store.app(2).await.unwrap().is_some());

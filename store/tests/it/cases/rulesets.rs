@@ -1,6 +1,7 @@
 //! Conformance cases for rulesets.
 
 use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_store::test_support::any_events;
 use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 
 use super::{MANY, account, at, run_concurrently};
@@ -40,7 +41,7 @@ pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store
     }
     let saved = store.rulesets(7, at(5)).await.unwrap();
     // Clears the cache.
-    store.set_account_disabled_at(1, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
     let read = store.rulesets(7, at(5)).await.unwrap();
     let first =
         |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
@@ -203,7 +204,7 @@ pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
     // More than fit into one statement, with and without rules, mixed with unknown names.
     let names: Vec<String> = (0..120).map(|number| format!("person_{number}")).collect();
     for (id, name) in (0..).zip(&names) {
-        store.add_account(&account(id, name)).await.unwrap();
+        store.add_account(&any_events(), &account(id, name)).await.unwrap();
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
                 let read = store.rulesets_for_update(id, at(5)).await.unwrap();
@@ -214,7 +215,7 @@ pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
             }
         }
     }
-    store.set_account_disabled_at(6, Some(at(1))).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 6, Some(at(1))).await.unwrap();
     let mut requested: Vec<&str> = names.iter().rev().map(String::as_str).collect();
     requested.extend(["nobody", "person_3", "a\0b", "person_3", "", "O'Hara"]);
     for reading in ["from the database", "from the cache"] {
@@ -235,16 +236,16 @@ pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
 }
 
 pub(crate) async fn rulesets_of_many_accounts_include_the_last_write(store: Store) {
-    store.add_account(&account(7, "alice")).await.unwrap();
+    store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let names = ["alice", "bob"];
     assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), None]);
-    store.add_account(&account(8, "bob")).await.unwrap();
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     assert!(save(&store, "global", Some("one")).await);
     let one = Some(vec!["one".to_owned()]);
     assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), Some(vec![])]);
-    store.set_account_disabled_at(8, Some(at(1))).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 8, Some(at(1))).await.unwrap();
     assert_eq!(rule_ids_by_name(&store, &names).await, [one.clone(), None]);
-    store.set_account_disabled_at(8, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 8, None).await.unwrap();
     assert!(save(&store, "global", None).await);
     assert_eq!(rule_ids_by_name(&store, &names).await, [Some(vec![]), Some(vec![])]);
 }

@@ -1,6 +1,7 @@
 //! Conformance cases for sessions.
 
 use belfry_core::user_agent::UserAgent;
+use belfry_store::test_support::any_events;
 use belfry_store::{Session, SessionUse, SignInOutcome, Store};
 
 use super::{PASSWORD, account, add_session, at, hashed};
@@ -18,7 +19,7 @@ fn session(account: i64) -> Session {
 
 async fn with_people(store: &Store) {
     for (id, name) in [(7, "alice"), (8, "bob")] {
-        store.add_account(&account(id, name)).await.unwrap();
+        store.add_account(&any_events(), &account(id, name)).await.unwrap();
     }
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn using_a_session_extends_it(store: Store) {
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
     with_people(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.end_session(hashed("s").lookup).await.unwrap();
+    store.end_session(&any_events(), hashed("s").lookup).await.unwrap();
     assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
 }
 
@@ -49,7 +50,10 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
     with_people(&store).await;
     for (account, password) in [(7, "another"), (7, ""), (9, PASSWORD)] {
         assert_eq!(
-            store.add_session(hashed("s"), &session(account), password).await.unwrap(),
+            store
+                .add_session(&any_events(), hashed("s"), &session(account), password)
+                .await
+                .unwrap(),
             SignInOutcome::PasswordChanged
         );
         assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
@@ -59,7 +63,8 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
 pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
     with_people(&store).await;
     let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
-    let rejected = store.add_session(hashed("wrong"), &session(7), "changed").await.unwrap();
+    let rejected =
+        store.add_session(&any_events(), hashed("wrong"), &session(7), "changed").await.unwrap();
     assert_eq!(rejected, SignInOutcome::PasswordChanged);
     assert_eq!(signed_in_at(7).await, None);
     for second in [5, 9] {

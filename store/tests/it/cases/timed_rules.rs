@@ -4,6 +4,7 @@ use belfry_core::rules::builtin::MASTER;
 use belfry_core::rules::{
     Document, EnabledChange, NewRule, Position, RuleExpiry, RuleKind, RuleScope,
 };
+use belfry_store::test_support::any_events;
 use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, SweepOutcome};
 use jiff::Timestamp;
 use serde_json::json;
@@ -46,7 +47,7 @@ async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String>
 /// The rules of an account in the database, also those that have ended.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     // Clears the cache.
-    store.set_account_disabled_at(1, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
     rules_at(store, account, Timestamp::UNIX_EPOCH).await
 }
 
@@ -73,7 +74,7 @@ pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
         {
             let now = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
             if reading == "from the database" {
-                store.set_account_disabled_at(1, None).await.unwrap();
+                store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
             }
             let expected = Some(rules.to_owned());
             assert_eq!(rules_at(&store, 7, now).await, expected, "{reading} at {millis}");
@@ -157,7 +158,7 @@ pub(crate) async fn a_sweep_changes_more_rulesets_than_a_batch(store: Store) {
 pub(crate) async fn imported_timed_rules_are_deleted_by_a_sweep(store: Store) {
     let rulesets = vec![SerializedDocument::new(document(&[("a", Some(10)), ("b", None)]))];
     let import = belfry_store::AccountImport { account: account(0, "alice"), rulesets };
-    assert!(store.import_accounts(at(1), vec![import]).await.unwrap()[0].is_ok());
+    assert!(store.import_accounts(&any_events(), at(1), vec![import]).await.unwrap()[0].is_ok());
     let id = store.account_by_name("alice").await.unwrap().unwrap().id;
     assert_eq!(sweep_at(&store, START).await, 1);
     assert_eq!(stored_rules(&store, id).await.as_deref(), Some("b"));

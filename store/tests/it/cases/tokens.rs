@@ -3,6 +3,7 @@
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
+use belfry_store::test_support::any_events;
 use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
     with_alice(&store).await;
     let issued = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
-    store.add_token(&issued).await.unwrap();
+    store.add_token(&any_events(), &issued).await.unwrap();
 
     for reading in ["from the database", "from the cache"] {
         let stored = store.token(hashed("t")).await.unwrap().unwrap();
@@ -37,25 +38,25 @@ pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
 
 pub(crate) async fn a_token_of_an_app_has_no_account(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", None)).await.unwrap();
+    store.add_app_token(&token("t", None)).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
 }
 
 pub(crate) async fn an_unknown_token_is_not_found(store: Store) {
     assert!(store.token(hashed("t")).await.unwrap().is_none());
     assert_eq!(
-        store.revoke_token(hashed("t").lookup, at(1)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap(),
         UpdateOutcome::NotFound
     );
 }
 
 pub(crate) async fn a_revoked_token_is_reported_at_once(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
 
     assert_eq!(
-        store.revoke_token(hashed("t").lookup, at(1_700_000_009)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup, at(1_700_000_009)).await.unwrap(),
         UpdateOutcome::Updated
     );
 
@@ -65,13 +66,13 @@ pub(crate) async fn a_revoked_token_is_reported_at_once(store: Store) {
 
 pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(
-        store.revoke_token(hashed("t").lookup, at(10)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup, at(10)).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert_eq!(
-        store.revoke_token(hashed("t").lookup, at(20)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup, at(20)).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
@@ -79,13 +80,14 @@ pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
 
 pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         // Half of the tasks read the token concurrently with the revocations.
         if index % 2 == 0 {
             return store.token(hashed("t")).await.unwrap().is_some();
         }
-        store.revoke_token(hashed("t").lookup, at(10)).await.unwrap() == UpdateOutcome::Updated
+        store.revoke_token(&any_events(), hashed("t").lookup, at(10)).await.unwrap()
+            == UpdateOutcome::Updated
     })
     .await;
     assert!(outcomes.iter().all(|succeeded| *succeeded));
@@ -94,15 +96,15 @@ pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) 
 
 pub(crate) async fn a_token_of_a_disabled_account_is_reported_at_once(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
         let stored = store.token(hashed("t")).await.unwrap().unwrap();
         stored.account.as_ref().unwrap().disabled_at
     };
     assert_eq!(disabled_at().await, None);
-    store.set_account_disabled_at(7, Some(at(50))).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap();
     assert_eq!(disabled_at().await, Some(at(50)));
-    store.set_account_disabled_at(7, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
     assert_eq!(disabled_at().await, None);
 }
 
@@ -111,7 +113,7 @@ pub(crate) async fn active_grants_are_those_of_valid_tokens(store: Store) {
     let issue = async |secret, app, account, scopes: &str, expires_at| {
         let scopes = scopes.parse().unwrap();
         let new = NewToken { app_id: app, scopes, expires_at, ..token(secret, account) };
-        store.add_token(&new).await.unwrap();
+        store.add_token(&any_events(), &new).await.unwrap();
     };
     issue("one", 1, Some(7), "read", None).await;
     issue("same", 1, Some(7), "read", None).await;
@@ -120,7 +122,7 @@ pub(crate) async fn active_grants_are_those_of_valid_tokens(store: Store) {
     issue("app only", 1, None, "follow", None).await;
     issue("other app", 2, Some(7), "profile", None).await;
     issue("other account", 1, Some(8), "profile", None).await;
-    store.revoke_token(hashed("revoked").lookup, at(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup, at(1)).await.unwrap();
 
     let granted = async |now| {
         let grants = store.active_grants(7, 1, at(now)).await.unwrap();
@@ -137,14 +139,14 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
     for (account, password) in [(Some(7), "another"), (Some(8), PASSWORD), (None, PASSWORD)] {
         let new = token("t", account);
         assert_eq!(
-            store.add_token_for_password(&new, password).await.unwrap(),
+            store.add_token_for_password(&any_events(), &new, password).await.unwrap(),
             SignInOutcome::PasswordChanged
         );
         assert!(store.token(hashed("t")).await.unwrap().is_none());
     }
     let new = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
     assert_eq!(
-        store.add_token_for_password(&new, PASSWORD).await.unwrap(),
+        store.add_token_for_password(&any_events(), &new, PASSWORD).await.unwrap(),
         SignInOutcome::SignedIn
     );
     let stored = store.token(hashed("t")).await.unwrap().unwrap();
@@ -156,7 +158,7 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
 /// The lookup key alone must not give access, from the database or from the cache.
 pub(crate) async fn a_token_with_the_right_lookup_key_and_another_secret_is_unknown(store: Store) {
     with_alice(&store).await;
-    store.add_token(&token("t", Some(7))).await.unwrap();
+    store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let forged = HashedSecret { digest: hashed("other").digest, ..hashed("t") };
     for reading in ["from the database", "while the token is cached"] {
         assert_eq!(store.token(forged).await.unwrap(), None, "{reading}");
@@ -174,24 +176,28 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
     let issue_all = async || {
         let (code, consent) = (hashed("late code"), Consent { session, implied_at: None });
         (
-            store.add_token(&token("late", Some(7))).await.unwrap(),
-            store.add_token_for_password(&token("later", Some(7)), PASSWORD).await.unwrap(),
-            store.add_code(code, &grant(), consent).await.unwrap(),
+            store.add_token(&any_events(), &token("late", Some(7))).await.unwrap(),
+            store
+                .add_token_for_password(&any_events(), &token("later", Some(7)), PASSWORD)
+                .await
+                .unwrap(),
+            store.add_code(&any_events(), code, &grant(), consent).await.unwrap(),
             redeem(&store, "c", "redeemed").await,
         )
     };
     let nothing =
         (UpdateOutcome::NotFound, SignInOutcome::PasswordChanged, CodeOutcome::ConsentEnded, false);
-    store.set_app_disabled_at(1, Some(at(10))).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 1, Some(at(10))).await.unwrap();
     assert_eq!(issue_all().await, nothing);
-    assert_eq!(store.add_token(&token("app", None)).await.unwrap(), UpdateOutcome::NotFound);
-    store.set_app_disabled_at(1, None).await.unwrap();
+    assert_eq!(store.add_app_token(&token("app", None)).await.unwrap(), UpdateOutcome::NotFound);
+    store.set_app_disabled_at(&any_events(), 1, None).await.unwrap();
 
-    store.set_account_disabled_at(7, Some(at(10))).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 7, Some(at(10))).await.unwrap();
     assert_eq!(issue_all().await, nothing);
-    let late_session = store.add_session(hashed("s"), &super::session(7, 900), PASSWORD).await;
+    let late_session =
+        store.add_session(&any_events(), hashed("s"), &super::session(7, 900), PASSWORD).await;
     assert_eq!(late_session.unwrap(), SignInOutcome::PasswordChanged);
-    store.set_account_disabled_at(7, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
 
     for secret in ["late", "later", "redeemed", "app"] {
         assert_eq!(store.token(hashed(secret)).await.unwrap(), None, "{secret}");
@@ -208,11 +214,14 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     with_alice(&store).await;
     let signed_in_at = async || store.account(7).await.unwrap().unwrap().signed_in_at;
     // A token that was issued without a password is not a sign-in.
-    store.add_token(&token("issued", Some(7))).await.unwrap();
-    let rejected = store.add_token_for_password(&token("wrong", Some(7)), "changed").await.unwrap();
+    store.add_token(&any_events(), &token("issued", Some(7))).await.unwrap();
+    let rejected = store
+        .add_token_for_password(&any_events(), &token("wrong", Some(7)), "changed")
+        .await
+        .unwrap();
     assert_eq!(rejected, SignInOutcome::PasswordChanged);
     assert_eq!(signed_in_at().await, None);
     let new = NewToken { created_at: at(5), ..token("login", Some(7)) };
-    store.add_token_for_password(&new, PASSWORD).await.unwrap();
+    store.add_token_for_password(&any_events(), &new, PASSWORD).await.unwrap();
     assert_eq!(signed_in_at().await, Some(at(5)));
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use belfry_store::test_support::any_events;
 use belfry_store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
@@ -21,7 +22,7 @@ pub(crate) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {
     ] {
         let account =
             Account { email: None, password: text.to_owned(), ..account(id, &format!("n{id}")) };
-        store.add_account(&account).await.unwrap();
+        store.add_account(&any_events(), &account).await.unwrap();
         assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
     }
 }
@@ -33,7 +34,7 @@ pub(crate) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
         assert_eq!(store.account_by_name(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.app_by_client_id(text).await.unwrap(), None, "{text:?}");
-        let error = store.add_account(&account(8, text)).await.unwrap_err();
+        let error = store.add_account(&any_events(), &account(8, text)).await.unwrap_err();
         assert!(matches!(error, AddAccountError::Store(StoreError::Nul)), "{error}");
         assert_eq!(store.account(8).await.unwrap(), None);
     }

@@ -73,10 +73,10 @@ async fn replace(
     let Ok(hash) = session.state.passwords.hash(new).await else {
         return Ok(Err(SignInError::Busy));
     };
-    let event = session.audit.success(AuditKind::PasswordChange);
-    let (store, now) = (session.state.store.audited([event]), session.state.clock.now());
+    let events = session.audit.success(AuditKind::PasswordChange).into();
+    let (store, now) = (&session.state.store, session.state.clock.now());
     let this = session.hashed_cookie().lookup;
-    store.change_password(verified, &hash, this, now).await.map(Ok)
+    store.change_password(&events, verified, &hash, this, now).await.map(Ok)
 }
 
 /// Whether this is the password of the account by now. It costs as much as hashing a new password,

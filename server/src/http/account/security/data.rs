@@ -33,8 +33,8 @@ pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) ->
         session.check_form(&pairs)?;
         // One at a time, because the data of an account may take megabytes while it is collected.
         let _download = session.state.large_bodies.begin(account.id)?;
-        let event = session.audit.success(AuditKind::DataDownload);
-        session.state.store.audited([event]).record_account_event(account.id).await?;
+        let events = session.audit.success(AuditKind::DataDownload).into();
+        session.state.store.record_account_event(&events, account.id).await?;
         let data = to_bytes(&collect(&session, account).await?);
         let data = session.state.unread_responses.count(account.id, data.into());
         let mut response = JsonBytes(data.map_err(CommonError::from)?).into_response();

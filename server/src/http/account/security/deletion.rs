@@ -44,9 +44,9 @@ async fn handle_request(
         Ok(verified) => verified,
         Err(failed) => return show(session, Some(SecurityError::Deletion(failed))).await,
     };
-    let store = session.state.store.audited([session.audit.success(kind)]);
+    let (store, events) = (&session.state.store, session.audit.success(kind).into());
     let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
-    let failed = match store.request_account_deletion(&verified, delete_at).await? {
+    let failed = match store.request_account_deletion(&events, &verified, delete_at).await? {
         AccountUpdate::Updated => {
             // The page shows when the account is deleted.
             return redirect(session, &with_language(ACCOUNT_SECURITY, session.lang));
@@ -65,8 +65,8 @@ pub(crate) async fn keep_account(session: BrowserSession, Form(pairs): Form) -> 
             return redirect_to_sign_in(&session, AccountSection::Security, notice);
         };
         session.check_form(&pairs)?;
-        let event = session.audit.success(AuditKind::AccountDeleteCancel);
-        session.state.store.audited([event]).cancel_account_deletion(account.id).await?;
+        let events = session.audit.success(AuditKind::AccountDeleteCancel).into();
+        session.state.store.cancel_account_deletion(&events, account.id).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::AccountKept)
     };
     respond(&session, result.await)

@@ -1,7 +1,7 @@
 //! Ending sessions in other browsers.
 
 use axum::response::Response;
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::form::last_value;
 use belfry_core::secret::LookupKey;
 use belfry_store::Store;
@@ -26,7 +26,8 @@ pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) 
                 session.sign_out().await?;
                 return redirect(&session, &with_language(SIGN_OUT, session.lang));
             }
-            audited(&session).end_session_of(account.id, lookup).await?;
+            let store = &session.state.store;
+            store.end_session_of(&events(&session), account.id, lookup).await?;
         }
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
     };
@@ -44,15 +45,15 @@ pub(crate) async fn end_other_sessions(session: BrowserSession, Form(pairs): For
         };
         session.check_form(&pairs)?;
         let (this, now) = (session.hashed_cookie().lookup, session.state.clock.now());
-        audited(&session).end_other_sessions(account.id, this, now).await?;
+        let store = &session.state.store;
+        store.end_other_sessions(&events(&session), account.id, this, now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
     };
     respond(&session, result.await)
 }
 
-/// The store, which records that the owner of the account ends a session elsewhere.
-fn audited(session: &BrowserSession) -> Store {
+/// The owner of the account ends a session elsewhere.
+fn events(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
-    let event = AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) };
-    session.state.store.audited([event])
+    AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()
 }

@@ -31,16 +31,16 @@ pub(crate) async fn act(
     let text = last_value(&pairs, "text");
     match action.ok_or_else(ApiError::unknown_action)? {
         AccountAction::None => {
-            let store = state.store.audited([admin.event(AuditKind::AccountNote, text)]);
-            match store.record_account_event(account.id).await? {
+            let events = admin.event(AuditKind::AccountNote, text).into();
+            match state.store.record_account_event(&events, account.id).await? {
                 UpdateOutcome::Updated => {}
                 UpdateOutcome::NotFound => return Err(ApiError::RecordNotFound),
             }
         }
         AccountAction::Disable => {
-            let store = state.store.audited([admin.event(AuditKind::AccountDisable, text)]);
+            let events = admin.event(AuditKind::AccountDisable, text).into();
             let now = Some(state.clock.now());
-            check(store.set_account_disabled_at(account.id, now).await?)?;
+            check(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
         }
     }
     Ok(Json(json!({})))
@@ -55,8 +55,8 @@ pub(crate) async fn enable(
     admin.require_scope(Scope::AdminWriteAccounts)?;
     let mut account = id.load(&state).await?;
     if account.disabled_at.take().is_some() {
-        let store = state.store.audited([admin.event(AuditKind::AccountEnable, "")]);
-        check(store.set_account_disabled_at(account.id, None).await?)?;
+        let events = admin.event(AuditKind::AccountEnable, "").into();
+        check(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
     }
     Ok(Json(admin_account(&state, &account)))
 }
@@ -70,8 +70,8 @@ pub(crate) async fn delete(
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
     let account = id.load(&state).await?;
-    let store = state.store.audited([admin.event(AuditKind::AccountDelete, "")]);
-    match store.delete_account(account.id, state.clock.now()).await? {
+    let events = admin.event(AuditKind::AccountDelete, "").into();
+    match state.store.delete_account(&events, account.id, state.clock.now()).await? {
         AccountDeletion::Deleted(_) => Ok(Json(admin_account(&state, &account))),
         AccountDeletion::NotFound => Err(ApiError::RecordNotFound),
         AccountDeletion::LastAdmin => Err(ApiError::LastAdmin),

@@ -48,16 +48,16 @@ pub(super) async fn register(
     }
     let detail = Some(service.id.clone());
     let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
-    let store = state.store.audited([event(AuditKind::AccountAdd)]);
+    let (events, now) = (event(AuditKind::AccountAdd).into(), state.clock.now());
     let password = NO_PASSWORD.to_owned();
-    let created = store.create_account(state.clock.now(), name, None, password, Role::User).await;
-    let account = created.map_err(|error| match error {
+    let created = state.store.create_account(&events, now, name, None, password, Role::User);
+    let account = created.await.map_err(|error| match error {
         AddAccountError::Store(error) => error.into(),
         _ => MatrixError::Username(account::FieldError::Taken),
     })?;
     if request.inhibit_login {
         return Ok(response_without_token(state, &account.name));
     }
-    let events = [event(AuditKind::TokenIssue)];
-    login_response(state, &account, request.device_id.clone(), events).await
+    let events = event(AuditKind::TokenIssue).into();
+    login_response(&events, state, &account, request.device_id.clone()).await
 }

@@ -1,0 +1,89 @@
+//! Changes of the database: statements that are written in one transaction with their audit events.
+
+use std::ops::Range;
+
+use belfry_core::audit::{AuditEntry, Events};
+
+use super::audit::{EventSource, log_events};
+use super::engine::{Batch, Grouping, Rows, Statement};
+use super::invalidation::Invalidation;
+use super::{Store, StoreError, UpdateOutcome};
+
+/// A change, which only [`Store::write`] executes.
+pub(super) struct Change<'a> {
+    batch: Batch,
+    entries: &'a [AuditEntry],
+    /// The statements of the batch that insert the events.
+    events: Range<usize>,
+}
+
+impl<'a> Change<'a> {
+    /// A change that begins with a batch and then inserts the events for each row of the source, so
+    /// that there are none if the change takes no effect. Statements that insert these rows are in
+    /// the batch; those that delete them are added later.
+    pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
+        let batch = batch.into();
+        let start = batch.statements.len();
+        Self { batch, entries: events.entries(), events: start..start }.and_events_of(source)
+    }
+
+    /// A change without events: maintenance, and what concerns neither accounts nor access.
+    pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
+        Change { batch: batch.into(), entries: &[], events: 0..0 }
+    }
+
+    /// Inserts the events for each row of one more source. Sources follow each other.
+    pub(super) fn and_events_of(mut self, source: EventSource) -> Self {
+        let inserts = self.entries.iter().map(|entry| source.insert(entry));
+        self.batch.statements.extend(inserts);
+        self.events.end = self.batch.statements.len();
+        self
+    }
+
+    /// Adds a statement.
+    pub(super) fn and(mut self, statement: Statement) -> Self {
+        self.batch.statements.push(statement);
+        self
+    }
+
+    /// Adds cache entries to invalidate after the commit.
+    pub(super) fn invalidating(mut self, invalidation: Invalidation) -> Self {
+        self.batch.invalidations.push(invalidation);
+        self
+    }
+
+    /// Allows PostgreSQL to write it together with others. With [`OnMissingRows::RollBack`] it must
+    /// have one statement.
+    pub(super) fn grouped(mut self, grouping: Grouping) -> Self {
+        self.batch.grouping = grouping;
+        self
+    }
+}
+
+impl Store {
+    /// Writes a change, logs its audit events, and returns the rows of its other statements.
+    pub(super) async fn write(&self, change: Change<'_>) -> Result<Vec<Rows>, StoreError> {
+        let Change { batch, entries, events } = change;
+        let mut rows = self.engine.write(batch).await?;
+        if !events.is_empty() {
+            log_events(entries, rows.drain(events))?;
+        }
+        Ok(rows)
+    }
+
+    /// Writes a change and returns the rows of each of its `N` other statements.
+    pub(super) async fn write_rows<const N: usize>(
+        &self,
+        change: Change<'_>,
+    ) -> Result<[Rows; N], StoreError> {
+        let rows = self.write(change).await?;
+        rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
+    }
+
+    /// Writes a change whose first statement updates one row and returns its key.
+    pub(super) async fn update(&self, change: Change<'_>) -> Result<UpdateOutcome, StoreError> {
+        let updated = self.write(change).await?.into_iter().next();
+        let is_updated = updated.is_some_and(|rows| !rows.is_empty());
+        Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
+    }
+}

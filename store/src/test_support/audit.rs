@@ -1,0 +1,21 @@
+//! Audit events of changes that a test makes itself.
+
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use jiff::Timestamp;
+
+use crate::AuditFilter;
+
+/// The event of a change that is not the subject of a test. It is later than all others, so that
+/// sweeps do not delete it.
+pub fn any_events() -> Events {
+    AuditEntry::of_server(far_future(), AuditKind::AccountNote).into()
+}
+
+/// All events except [`any_events`].
+pub fn recorded_events() -> AuditFilter {
+    AuditFilter { before: Some(far_future()), ..AuditFilter::default() }
+}
+
+fn far_future() -> Timestamp {
+    Timestamp::from_second(9_000_000_000).unwrap()
+}
