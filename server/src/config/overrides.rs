@@ -385,7 +385,8 @@ mod tests {
 
     #[test]
     fn every_flag_has_a_key_of_the_configuration_file() {
-        let known: Vec<_> = effective::settings().iter().map(|setting| setting.path()).collect();
+        let known: Vec<_> =
+            effective::settings().iter().map(effective::KnownSetting::path).collect();
         for setting in settings().filter(|setting| setting.flag != "config") {
             assert!(known.contains(&setting.key()), "{}", setting.key());
         }
