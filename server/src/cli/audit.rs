@@ -8,7 +8,7 @@ use belfry_core::audit::{AuditKind, AuditOutcome};
 use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::json;
 
 use self::time::parse_time;
@@ -81,7 +81,9 @@ impl Command {
         let mut events = store.audit_events(filter, limit + 1).await?;
         // One more is read to see whether there are more.
         let has_more = i64::try_from(events.len())? > limit;
-        let older = has_more.then(|| events.remove(0));
+        if has_more {
+            events.remove(0);
+        }
         let deleted = deleted_names(store, &events).await?;
         let mut table = Table::new(&TITLES, self.json);
         // On a terminal, also an empty page has titles.
@@ -92,28 +94,13 @@ impl Command {
                 |event| to_json(event, &deleted),
             ))?;
         }
-        if let (Some(older), Some(oldest), None) = (older, events.first(), self.limit) {
-            let before = older_events_before(&older, oldest);
-            // With more events in a second than are shown, that would show the same ones.
-            let advice = match events.last() {
-                Some(newest) if newest.at < before => String::new(),
-                _ => format!("--before {before} shows older ones, "),
-            };
+        if has_more && self.limit.is_none() {
             print_message(format_args!(
-                "belfry: the newest {limit} events are shown, and there are more: {advice}\
-                 --limit N shows more"
+                "belfry: the newest {limit} events are shown; --limit N shows more"
             ));
         }
         Ok(())
     }
-}
-
-/// The time for `--before` that shows all older events: of those with the time of the oldest one
-/// shown, some may not be shown yet.
-fn older_events_before(older: &AuditEvent, oldest: &AuditEvent) -> Timestamp {
-    let is_split = older.at == oldest.at;
-    let next = oldest.at.checked_add(SignedDuration::from_secs(1)).unwrap_or(oldest.at);
-    if is_split { next } else { oldest.at }
 }
 
 /// The names of the deleted accounts that events refer to, by id.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use belfry_store::State;
+use crate::cli::output::escape;
 
 /// The text of an explanation, with colours.
 pub(super) struct Page<'a> {
@@ -63,7 +64,7 @@ fn paint(colour: &str, text: &str) -> String {
 }
 
 fn name(rule: MatchedRule<'_>) -> String {
-    escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id))
+    escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
 fn describe_result(step: &Step<'_>) -> String {
@@ -75,7 +76,7 @@ fn describe_result(step: &Step<'_>) -> String {
         }
         (Outcome::Failed, None) => "is skipped: the event has m.mentions".to_owned(),
         (Outcome::Failed, Some(condition)) => {
-            escape(&describe_failure(&condition.kind, step.found.as_ref()))
+            escape(&describe_failure(&condition.kind, step.found.as_ref())).into_owned()
         }
     }
 }
@@ -109,15 +110,7 @@ fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String 
 }
 
 fn to_json(value: &impl Serialize) -> String {
-    escape(&json!(value).to_string())
-}
-
-/// Escapes control characters: rule IDs and messages are untrusted, and a terminal would interpret
-/// them.
-fn escape(text: &str) -> String {
-    let escape_char =
-        |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.into() };
-    text.chars().map(escape_char).collect()
+    escape(&json!(value).to_string()).into_owned()
 }
 
 #[cfg(test)]
