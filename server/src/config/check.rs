@@ -5,7 +5,7 @@ use std::time::Duration;
 use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
-use super::{Config, ConfigError, Security, UrlSource};
+use super::{UrlSource, Security, ConfigError, Config, UrlSources};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -27,103 +27,103 @@ const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 impl Config {
     /// Rejects a configuration that cannot be served.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let reject = |key: &str, text: String| Err(ConfigError(text + &self.place(key)));
         self.check_name_segments()?;
+        self.check_database_url()?;
+        self.check_redis_url()?;
         if self.database.is_none() && self.data.is_file() {
             let data = self.data.display();
-            return reject("data", format!("data: {data} is a file: name a directory"));
+            return self.reject("data", &format!("data: {data} is a file: name a directory"));
         }
         if let Some(tls) = &self.tls
             && [&tls.certificate, &tls.key].iter().any(|path| path.as_os_str().is_empty())
         {
-            return reject("tls", "tls: both a certificate and a key are required".to_owned());
-        }
-        let postgres = "use postgres://USER:PASSWORD@HOST/DATABASE, or omit it for SQLite in the data \
-                        directory";
-        let sources = &self.sources;
-        for (key, url, source, schemes, advice) in [
-            ("database", &self.database, &sources.database, ["postgres", "postgresql"], postgres),
-            (
-                "redis",
-                &self.redis,
-                &sources.redis,
-                ["redis", "rediss"],
-                "use redis://HOST:PORT, or rediss://HOST:PORT for TLS",
-            ),
-        ] {
-            let Some(url) = url else { continue };
-            let scheme = url.scheme();
-            if schemes.contains(&scheme) {
-                continue;
-            }
-            let has_scheme = url.reveal().contains("://");
-            return Err(match source {
-                // Of a file nothing is shown, because it may be another secret.
-                Some(UrlSource { setting, file: Some(path) }) => {
-                    let problem = if has_scheme { "unsupported scheme" } else { NO_SCHEME };
-                    let path = path.display();
-                    ConfigError(format!("{setting}: {problem} in {path}; {advice}"))
-                }
-                _ if has_scheme => {
-                    self.url_error(key, &format!("unsupported scheme {scheme:?}; {advice}"))
-                }
-                _ => self.url_error(key, &format!("{NO_SCHEME}; {advice}")),
-            });
-        }
-        if let Some(Err(error)) = self.database.as_ref().map(SecretUrl::check_postgres) {
-            return Err(self.url_error("database", &error));
-        }
-        if self.redis.as_ref().is_some_and(|url| url.reveal().contains('#')) {
-            // The driver would accept `#insecure`, which disables certificate verification.
-            return Err(self.url_error("redis", "a fragment (#…) is not supported"));
-        }
-        let redis: Vec<String> = self.redis.iter().flat_map(SecretUrl::reveal_each).collect();
-        for url in &redis {
-            let problem = match url.as_str().into_connection_info() {
-                Ok(info) if redis.len() > 1 && info.redis_settings().db() != 0 => {
-                    "a cluster has no databases: write redis://HOST1,HOST2 without a number".into()
-                }
-                Ok(_) => continue,
-                Err(error) => {
-                    // Its text ends with the kind of the error.
-                    let error = error.to_string();
-                    let error = error.split(" - ").next().unwrap_or_default();
-                    format!(
-                        "{error}: write redis://HOST, redis://:PASSWORD@HOST/NUMBER, or \
-                         redis://HOST1,HOST2 for a cluster"
-                    )
-                }
-            };
-            return Err(self.url_error("redis", &problem));
-        }
-        let has_redis_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
-        if self.limits.redis_root_certificate.is_some() && !has_redis_tls {
-            let advice = "use redis = \"rediss://…\"";
-            let key = "limits.redis_root_certificate";
-            return reject(key, format!("{key} has no effect without TLS; {advice}"));
+            return self.reject("tls", "tls: both a certificate and a key are required");
         }
         if self.http.shutdown_delay > MAX_SHUTDOWN_DELAY {
             let problem = "http.shutdown_delay must be at most 10 minutes: service managers kill a \
                            server that takes long to stop";
-            return reject("http.shutdown_delay", problem.to_owned());
+            return self.reject("http.shutdown_delay", problem);
         }
         if let Some(name) = &self.server_name
             && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
         {
             let problem = format!("server_name: {name:?} is not a host name");
-            return reject("server_name", problem);
+            return self.reject("server_name", &problem);
         }
         let Security { contact, expires, policy, encryption } = &self.security;
         if !contact.is_empty() && expires.is_none() {
             let problem = "security.expires is required with security.contact";
-            return reject("security.contact", problem.to_owned());
+            return self.reject("security.contact", problem);
         }
-        if let Some(url) =
-            contact.iter().chain(policy).chain(encryption).find(|url| url.scheme() == "http")
-        {
-            return reject("security", format!("security: {:?} must be https", url.as_str()));
+        let mut links = contact.iter().chain(policy).chain(encryption);
+        match links.find(|url| url.scheme() == "http") {
+            Some(url) => {
+                self.reject("security", &format!("security: {:?} must be https", url.as_str()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn reject(&self, key: &str, problem: &str) -> Result<(), ConfigError> {
+        Err(ConfigError(format!("{problem}{}", self.place(key))))
+    }
+
+    fn check_database_url(&self) -> Result<(), ConfigError> {
+        let Some(url) = &self.database else { return Ok(()) };
+        if !["postgres", "postgresql"].contains(&url.scheme()) {
+            let advice = "use postgres://USER:PASSWORD@HOST/DATABASE, or omit it for SQLite in the \
+                          data directory";
+            return Err(self.scheme_error("database", url, advice));
+        }
+        let options = url.check_postgres();
+        options.map(drop).map_err(|error| self.url_error("database", &error))
+    }
+
+    fn check_redis_url(&self) -> Result<(), ConfigError> {
+        let key = "limits.redis_root_certificate";
+        let has_tls = self.redis.as_ref().is_some_and(|url| url.scheme() == "rediss");
+        if self.limits.redis_root_certificate.is_some() && !has_tls {
+            let problem = format!("{key} has no effect without TLS; use redis = \"rediss://…\"");
+            return self.reject(key, &problem);
+        }
+        let Some(url) = &self.redis else { return Ok(()) };
+        if !["redis", "rediss"].contains(&url.scheme()) {
+            let advice = "use redis://HOST:PORT, or rediss://HOST:PORT for TLS";
+            return Err(self.scheme_error("redis", url, advice));
+        }
+        if url.reveal().contains('#') {
+            // The driver would accept `#insecure`, which disables certificate verification.
+            return Err(self.url_error("redis", "a fragment (#…) is not supported"));
+        }
+        let nodes = url.reveal_each();
+        for node in &nodes {
+            let problem = match node.as_str().into_connection_info() {
+                Ok(info) if nodes.len() > 1 && info.redis_settings().db() != 0 => {
+                    "a cluster has no databases: write redis://HOST1,HOST2 without a number".into()
+                }
+                Ok(_) => continue,
+                Err(error) => format!(
+                    "{error}: write redis://HOST, redis://:PASSWORD@HOST/NUMBER, or \
+                     redis://HOST1,HOST2 for a cluster"
+                ),
+            };
+            return Err(self.url_error("redis", &problem));
         }
         Ok(())
+    }
+
+    /// An error about the scheme of a URL. Of a file nothing is shown, because it may be a different
+    /// secret.
+    fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
+        let is_in_file = self.url_source(key).is_some_and(|source| source.file.is_some());
+        let problem = if !url.reveal().contains("://") {
+            NO_SCHEME.to_owned()
+        } else if is_in_file {
+            "unsupported scheme".to_owned()
+        } else {
+            format!("unsupported scheme {:?}", url.scheme())
+        };
+        self.url_error(key, &format!("{problem}; {advice}"))
     }
 
     fn check_name_segments(&self) -> Result<(), ConfigError> {
@@ -154,11 +154,14 @@ impl Config {
         Ok(())
     }
 
+    fn url_source(&self, key: &str) -> Option<&UrlSource> {
+        let UrlSources { database, redis } = &self.sources;
+        if key == "redis" { redis.as_ref() } else { database.as_ref() }
+    }
+
     /// An error about the URL of an engine, with its file or place.
     fn url_error(&self, key: &str, problem: &str) -> ConfigError {
-        let sources = &self.sources;
-        let source = if key == "redis" { &sources.redis } else { &sources.database };
-        match source {
+        match self.url_source(key) {
             Some(UrlSource { setting, file: Some(path) }) => {
                 ConfigError(format!("{setting}: {}: {problem}", path.display()))
             }
@@ -216,11 +219,11 @@ mod tests {
             ("database = 'postgres://db/b?sslmode=x'", "database: sslmode must be", 1),
             ("\nredis = 'cache:6379'", "redis: not a URL with a scheme; use redis://HOST:PORT", 2),
             ("\n\nredis = 'http://cache'", "redis: unsupported scheme \"http\"", 3),
-            ("redis = 'redis://cache/x'", "redis: Invalid database number: write redis://HOST", 1),
+            ("redis = 'redis://cache/x'", "redis: Invalid database number", 1),
             ("redis = 'redis://cache#a'", "redis: a fragment", 1),
             ("[http]\nshutdown_delay = '11m'", "http.shutdown_delay must be at most 10 minutes", 2),
             ("redis = 'redis://a:1,b:2/3'", "redis: a cluster has no databases", 1),
-            ("redis = 'redis://a:1,b:x'", "redis: Redis URL did not parse: write redis://HOST", 1),
+            ("redis = 'redis://a:1,b:x'", "redis: Redis URL did not parse", 1),
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),
             ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),
@@ -231,8 +234,8 @@ mod tests {
             assert!(error.starts_with(problem) && is_placed, "{text}: {error}");
         }
         for (url, problem) in [
-            ("cache:6379", "not a URL with a scheme in"),
-            ("http://cache", "unsupported scheme in"),
+            ("cache:6379", ": not a URL with a scheme; use"),
+            ("http://cache", ": unsupported scheme; use"),
         ] {
             std::fs::write(folder.path().join("url"), url).unwrap();
             std::fs::write(&path, format!("redis_file = {:?}", folder.path().join("url"))).unwrap();

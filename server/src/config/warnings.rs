@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belfry_store::SecretUrl;
+use belfry_core::limits::cidr::Cidr;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
@@ -14,50 +15,11 @@ use crate::tls::certificate::Certificate;
 impl Config {
     /// Warnings for the operator, at start and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
-        let is_public = !is_local_host(base_url.host());
-        let is_open = |policy| policy == RegistrationPolicy::Open;
-        let open = (is_open(self.registration), is_open(self.app_registration));
-        let has_expired = self.security.expires.is_some_and(|expiry| expiry <= now);
-        let checks = [
-            (
-                base_url.is_secure() && self.tls.is_none() && self.trusted_proxies.0.is_empty(),
-                "base_url is https but this process serves plain HTTP, so clients connect through \
-                 a proxy; without its address in trusted_proxies they all share one rate limit",
-            ),
-            (
-                is_public && !base_url.is_secure(),
-                "base_url is http on another host than this one: passwords and tokens are sent in \
-                 clear text; use a proxy with HTTPS, or [tls]",
-            ),
-            (
-                is_public && open == (true, true),
-                "registration is open: everybody who reaches this server can create accounts and \
-                 register apps; set registration = \"closed\" and app_registration = \"closed\" if \
-                 only the operator should",
-            ),
-            (
-                is_public && open == (true, false),
-                "registration is open: everybody who reaches this server can create accounts; set \
-                 registration = \"closed\" if only the operator should",
-            ),
-            (
-                self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
-                "the connection to PostgreSQL on another host is not encrypted; add \
-                 sslmode=verify-full to the URL of the database",
-            ),
-            (
-                self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)),
-                "the connection to Redis on another host is not encrypted; use rediss://…",
-            ),
-            (has_expired, "security.expires is in the past: security.txt is stale"),
-            (
-                self.trusted_proxy_header.is_some() && self.trusted_proxies.0.is_empty(),
-                "trusted_proxy_header has no effect without trusted_proxies: list the addresses of \
-                 your proxies there",
-            ),
-        ];
-        let checks = checks.into_iter().filter(|(applies, _)| *applies);
-        let mut warnings: Vec<String> = checks.map(|(_, warning)| warning.to_owned()).collect();
+        let mut warnings: Vec<String> =
+            self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
+        if self.security.expires.is_some_and(|expiry| expiry <= now) {
+            warnings.push("security.expires is in the past: security.txt is stale".to_owned());
+        }
         warnings.extend(self.ignored_data_flag());
         warnings.extend(self.limits_that_admit_nothing());
         for (key, ranges, effect) in [
@@ -70,38 +32,13 @@ impl Config {
             (
                 "operator_addresses",
                 &self.operator_addresses,
-                "strangers can read /metrics and the details of /readyz: list your own addresses \
-                 only",
+                "unauthenticated clients can read /metrics and the details of /readyz: list your \
+                 own addresses only",
             ),
         ] {
-            if let Some(range) = ranges.iter().find(|range| range.is_unbounded()) {
-                warnings.push(format!("{key} contains {range}, which is everybody, so {effect}"));
-            }
-            for range in ranges.iter().filter(|range| !range.is_unbounded()) {
-                if let Some(normalized) = range.normalized() {
-                    let address = range.address();
-                    warnings.push(format!(
-                        "{key}: {range} is the whole range {normalized}; write {normalized}, or \
-                         {address} for a single address"
-                    ));
-                }
-            }
+            warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
-        let certificate = self.tls.as_ref().map(|tls| &tls.certificate);
-        if let Some(path) = certificate
-            && let Ok(certificate) = Certificate::read(path)
-        {
-            if let Some(problem) = certificate.validity_problem(now) {
-                warnings.push(format!("the certificate {} {problem}", path.display()));
-            }
-            if !certificate.covers(base_url.host()) {
-                warnings.push(format!(
-                    "the certificate {} is not for {}, the host of base_url: clients reject it",
-                    path.display(),
-                    base_url.host()
-                ));
-            }
-        }
+        warnings.extend(self.certificate_warnings(base_url, now));
         for path in self.secret_files() {
             if is_readable_by_everybody(&path) {
                 let path = path.display();
@@ -110,6 +47,71 @@ impl Config {
                      chmod o-r {path}"
                 ));
             }
+        }
+        warnings
+    }
+
+    /// Warnings about what the network can reach or read.
+    fn exposure_warnings(&self, base_url: &BaseUrl) -> Vec<&'static str> {
+        let mut warnings = Vec::new();
+        let has_proxies = !self.trusted_proxies.0.is_empty();
+        if base_url.is_secure() && self.tls.is_none() && !has_proxies {
+            warnings.push(
+                "base_url is https but this process serves plain HTTP, so clients connect through \
+                 a proxy; without its address in trusted_proxies they all share one rate limit",
+            );
+        }
+        if self.trusted_proxy_header.is_some() && !has_proxies {
+            warnings.push(
+                "trusted_proxy_header has no effect without trusted_proxies: list the addresses of \
+                 your proxies there",
+            );
+        }
+        if !is_local_host(base_url.host()) {
+            if !base_url.is_secure() {
+                warnings.push(
+                    "base_url is http on another host than this one: passwords and tokens are sent \
+                     in clear text; use a proxy with HTTPS, or [tls]",
+                );
+            }
+            if self.registration == RegistrationPolicy::Open {
+                warnings.push(
+                    "registration is open: everybody who reaches this server can create accounts; \
+                     set registration = \"closed\" if only the operator should",
+                );
+            }
+        }
+        if self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
+            warnings.push(
+                "the connection to PostgreSQL on another host is not encrypted; add \
+                 sslmode=verify-full to the URL of the database",
+            );
+        }
+        if self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
+            warnings
+                .push("the connection to Redis on another host is not encrypted; use rediss://…");
+        }
+        warnings
+    }
+
+    /// Warnings about the certificate of `[tls]`.
+    fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+        let path = self.tls.as_ref().map(|tls| &tls.certificate);
+        let Some((path, certificate)) =
+            path.and_then(|path| Some((path, Certificate::read(path).ok()?)))
+        else {
+            return Vec::new();
+        };
+        let (path, host) = (path.display(), base_url.host());
+        let problem = certificate.validity_problem(now);
+        let mut warnings: Vec<String> = problem
+            .map(|problem| format!("the certificate {path} {problem}"))
+            .into_iter()
+            .collect();
+        if !certificate.covers(host) {
+            warnings.push(format!(
+                "the certificate {path} is not for {host}, the host of base_url: clients reject it"
+            ));
         }
         warnings
     }
@@ -153,6 +155,18 @@ impl Config {
     }
 }
 
+/// A warning about a range that is everybody, or that is written as one of its addresses.
+fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
+    if range.is_unbounded() {
+        return Some(format!("{key} contains {range}, which is everybody, so {effect}"));
+    }
+    let (normalized, address) = (range.normalized()?, range.address());
+    Some(format!(
+        "{key}: {range} is the whole range {normalized}; write {normalized}, or {address} for a \
+         single address"
+    ))
+}
+
 /// Whether a host is this machine: a loopback address, `localhost` or a name below it.
 fn is_local_host(host: &str) -> bool {
     match host.trim_matches(['[', ']']).parse::<IpAddr>() {
@@ -186,10 +200,6 @@ mod tests {
             ("base_url = 'http://ring.example'\nregistration = 'closed'", "clear text"),
             ("listen = '0.0.0.0:80'\nregistration = 'closed'", "clear text"),
             (
-                "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1']",
-                "create accounts and register apps",
-            ),
-            (
                 "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1']\n\
                  app_registration = 'closed'",
                 "can create accounts; set",
@@ -202,7 +212,7 @@ mod tests {
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
-            ("operator_addresses = ['0.0.0.0/0']", "strangers can read /metrics"),
+            ("operator_addresses = ['0.0.0.0/0']", "clients can read /metrics"),
             (
                 "trusted_proxies = ['10.0.0.5/8']",
                 "trusted_proxies: 10.0.0.5/8 is the whole range 10.0.0.0/8; write 10.0.0.0/8, or \
