@@ -25,8 +25,7 @@ use tokio::time::timeout;
 use self::connection::{Connection, HEADER_TIMEOUT};
 pub use self::file_limit::{file_limit, needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
-use self::slots::{Slot, Slots};
-use crate::config;
+use self::slots::{Slots, Slot};
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
@@ -34,6 +33,9 @@ static ACCEPT_ERROR_LINES: LogThrottle = LogThrottle::new("accepting a connectio
 
 /// Maximum number of headers of an HTTP/1 request.
 const MAX_HEADERS: usize = 100;
+
+/// Maximum size of a request head, in bytes.
+const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 /// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
 /// timeout.
@@ -46,7 +48,7 @@ pub async fn serve(
     let listener = listener.into();
     let http = service.state().config.http;
     let acceptor = Acceptor {
-        builder: Arc::new(builder(http)),
+        builder: Arc::new(builder()),
         slots: Slots::new(http, service.state().config.limits.ipv6_48_multiple),
         stopping: watch::Sender::new(false),
         idle_timeout: http.idle_timeout,
@@ -137,21 +139,21 @@ impl Acceptor {
     }
 }
 
-fn builder(http: config::Http) -> auto::Builder<TokioExecutor> {
+fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
         // Slow request heads are detected by `activity`.
         .header_read_timeout(None)
         .max_headers(MAX_HEADERS)
-        .max_buf_size(http.max_header_bytes.max(8 * 1024));
+        .max_buf_size(MAX_HEADER_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(250)
         // The part of a response that h2 holds, whose progress is not recorded.
         .max_send_buf_size(64 * 1024)
-        .max_header_list_size(u32::try_from(http.max_header_bytes).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
         .keep_alive_interval(HEADER_TIMEOUT)
         .keep_alive_timeout(HEADER_TIMEOUT);
     builder

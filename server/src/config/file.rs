@@ -236,7 +236,7 @@ fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))
-        .filter(|(similarity, _)| *similarity > 0.7)
+        .filter(|(similarity, _)| *similarity > 0.85)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, name)| name)
 }

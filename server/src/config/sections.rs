@@ -75,10 +75,6 @@ pub struct Http {
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,
-    /// Maximum size of a request head, in bytes; at least 8 KiB for HTTP/1.
-    #[default(32 * 1024)]
-    #[serde(deserialize_with = "values::positive")]
-    pub max_header_bytes: usize,
     /// Maximum size of a request body, in bytes.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]

@@ -148,7 +148,7 @@ fn a_url_in_a_file_is_shown_as_that_file() {
 fn setting() -> impl Strategy<Value = (&'static str, String)> {
     const NUMBERS: &[&str] = &[
         "http.max_connections",
-        "http.max_header_bytes",
+        "http.max_body_bytes",
         "store.connections",
         "rules.max_rules",
         "retention.max_unauthorized_apps",

@@ -33,7 +33,8 @@ fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
         ),
         (
             "http = { max_headers = 50 }",
-            "unknown key `max_headers`; did you mean `max_header_bytes`?",
+            "unknown key `max_headers`; known keys: max_connections, max_connections_per_address, \
+             max_body_bytes, body_timeout, idle_timeout, shutdown_delay, shutdown_timeout",
             1,
         ),
         ("[instance]\nregistration = 'closed'", top, 2),

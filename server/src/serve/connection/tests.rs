@@ -29,7 +29,7 @@ struct Peered {
 async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
     let http = config::Http::default();
     Connection {
-        builder: Arc::new(crate::serve::builder(http)),
+        builder: Arc::new(crate::serve::builder()),
         service: test_service(folder.path()).await,
         peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
         stop: stop.subscribe(),
