@@ -5,7 +5,6 @@ mod negotiation;
 mod text;
 
 pub use localize::Localize;
-pub(crate) use localize::rule_message;
 use strum::VariantArray;
 pub use text::Argument;
 pub(crate) use text::isolate;

@@ -9,7 +9,7 @@ mod front;
 mod last_use;
 mod logo;
 mod notifications;
-mod rule_edit;
+mod rule;
 mod rules;
 mod security;
 mod sign_in;
@@ -40,9 +40,9 @@ pub use self::notifications::{
     NotificationsPage, NotificationsPart, NotificationsView, PreferenceList, RejectedForm,
     RejectionReason,
 };
-pub use self::rule_edit::{EditError, EditTarget, RuleEditPage};
+pub use self::rule::RulePage;
 pub(crate) use self::rules::rule_anchor;
-pub use self::rules::{RuleLinks, RulesMessage, RulesPage, RulesView, UndoFields};
+pub use self::rules::{NewRuleFields, RuleLinks, RulesPage, RulesView};
 pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
 pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
 pub use self::sign_up::SignUpPage;

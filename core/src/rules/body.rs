@@ -98,13 +98,8 @@ impl NewRule {
     }
 
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
-        self.into_rule_named(id.into(), enabled)
-    }
-
-    /// The rule with an id that has been validated before.
-    pub(super) fn into_rule_named(self, rule_id: String, enabled: bool) -> Rule {
         let Self { actions, conditions, pattern, until, extra } = self;
-        Rule { rule_id, enabled, actions, conditions, pattern, until, extra }
+        Rule { rule_id: id.into(), enabled, actions, conditions, pattern, until, extra }
     }
 }
 

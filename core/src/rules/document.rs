@@ -13,11 +13,8 @@ use super::{
     RuleScope, Ruleset,
 };
 
-mod edit;
 mod expiry;
 mod view;
-
-pub use edit::{Direction, RemovedRule};
 
 /// A user's own rules of one scope, and the changes to built-in rules.
 #[derive(Debug, Clone, PartialEq)]

@@ -70,9 +70,6 @@ pub enum RuleError {
     /// The stored rules of the account would exceed their size.
     #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
     TooManyBytes(usize),
-    /// A rule to be moved is not next to the rule that it should pass.
-    #[error("the order of the rules has changed")]
-    OrderChanged,
     /// A rule differs from the one that was shown.
     #[error("the {kind} rule {id:?} has been changed in the meantime")]
     ChangedMeanwhile {
@@ -81,17 +78,6 @@ pub enum RuleError {
         /// The id of the rule.
         id: String,
     },
-    /// A rule to be created exists already.
-    #[error("there is a {kind} rule {id:?} already")]
-    RuleExists {
-        /// The kind of the rule.
-        kind: RuleKind,
-        /// The id of the rule.
-        id: String,
-    },
-    /// A change of a built-in rule contains a field other than `actions`.
-    #[error("only the actions of a built-in rule can be changed, not {0}")]
-    BuiltinField(String),
     /// A rule among others is larger than the body of a request with one rule may be.
     #[error("a rule may have at most {0} bytes")]
     RuleTooLarge(usize),
@@ -192,7 +178,6 @@ impl RuleError {
             | Self::PastExpiry { .. }
             | Self::ExpiryOfUserRule(_)
             | Self::Id(_)
-            | Self::BuiltinField(_)
             | Self::Scope(_)
             | Self::Kind(_)
             | Self::Value { .. }
@@ -202,9 +187,7 @@ impl RuleError {
             | Self::BuiltinNeighbour(_)
             | Self::OwnNeighbour
             | Self::RepeatedNeighbour
-            | Self::OrderChanged
-            | Self::ChangedMeanwhile { .. }
-            | Self::RuleExists { .. } => MatrixErrorCode::Unknown,
+            | Self::ChangedMeanwhile { .. } => MatrixErrorCode::Unknown,
             Self::NoSuchRule { .. } => MatrixErrorCode::NotFound,
             Self::TooManyRules(_)
             | Self::TooManyBytes(_)

@@ -20,18 +20,7 @@ pub struct ScopeListing<'a> {
     /// The scope.
     pub scope: &'a RuleScope,
     /// Its rules.
-    pub rules: Ruleset<ListedRule<'a>>,
-}
-
-/// A rule and the rules of the user that it can be moved past.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedRule<'a> {
-    /// The rule.
-    pub rule: Cow<'a, Rule>,
-    /// The id of the rule above it.
-    pub above: Option<String>,
-    /// The id of the rule below it.
-    pub below: Option<String>,
+    pub rules: Ruleset<Cow<'a, Rule>>,
 }
 
 impl<'a> RuleListing<'a> {
@@ -51,7 +40,7 @@ impl<'a> RuleListing<'a> {
     /// The index of a rule among those of its scope and kind.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let scope = self.scopes.iter().find(|scope| *scope.scope == rule.scope)?;
-        scope.rules[rule.kind].iter().position(|listed| listed.rule.rule_id == rule.id)
+        scope.rules[rule.kind].iter().position(|listed| listed.rule_id == rule.id)
     }
 }
 
@@ -59,24 +48,8 @@ impl<'a> ScopeListing<'a> {
     fn new(document: &'a Document, user: User<'_>) -> Self {
         let rules = Ruleset::of(|kind| {
             let mut rules = document.rules(kind, user);
-            let is_master = |rule: &Cow<'_, Rule>| rule.rule_id == super::builtin::MASTER;
-            rules.retain(|rule| !is_master(rule));
-            let id_at = |index: Option<usize>| {
-                let rule = rules.get(index?)?;
-                (!rule.is_builtin()).then(|| rule.rule_id.clone())
-            };
-            let neighbours: Vec<_> = rules
-                .iter()
-                .enumerate()
-                .map(|(index, rule)| {
-                    if rule.is_builtin() {
-                        return (None, None);
-                    }
-                    (id_at(index.checked_sub(1)), id_at(index.checked_add(1)))
-                })
-                .collect();
-            let listed = rules.into_iter().zip(neighbours);
-            listed.map(|(rule, (above, below))| ListedRule { rule, above, below }).collect()
+            rules.retain(|rule| rule.rule_id != super::builtin::MASTER);
+            rules
         });
         Self { scope: document.scope(), rules }
     }
@@ -97,8 +70,8 @@ mod tests {
     }
 
     fn ids(scope: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
-        let user_rules = scope.rules.iter().filter(|(_, listed)| !listed.rule.is_builtin());
-        user_rules.map(|(kind, listed)| (kind, listed.rule.rule_id.clone())).collect()
+        let user_rules = scope.rules.iter().filter(|(_, rule)| !rule.is_builtin());
+        user_rules.map(|(kind, rule)| (kind, rule.rule_id.clone())).collect()
     }
 
     #[test]
@@ -120,7 +93,7 @@ mod tests {
         assert_eq!(ids(global), [(Override, "o".to_owned()), (Room, "r".to_owned())]);
         let all = builtin::all().iter().count() + 2;
         assert_eq!(global.rules.iter().count(), all - 1, "all rules but master");
-        assert_eq!(global.rules[Override][0].rule.rule_id, "o");
+        assert_eq!(global.rules[Override][0].rule_id, "o");
         for (path, index) in [
             ("global/override/o", Some(0)),
             ("global/override/.m.rule.suppress_notices", Some(1)),
@@ -137,18 +110,5 @@ mod tests {
         let listing = RuleListing::new([], User::new("@alice:x"));
         assert_eq!(listing.scopes.len(), 1);
         assert!(ids(&listing.scopes[0]).is_empty());
-    }
-
-    #[test]
-    fn only_rules_of_the_user_are_neighbours() {
-        use RuleKind::Underride;
-        let documents = [document("global", &[(Underride, "a"), (Underride, "b")])];
-        let listing = RuleListing::new(&documents, User::new("@alice:x"));
-        let rules = &listing.scopes[0].rules[Underride];
-        let neighbours =
-            |index: usize| (rules[index].above.as_deref(), rules[index].below.as_deref());
-        assert_eq!(neighbours(0), (None, Some("b")));
-        assert_eq!(neighbours(1), (Some("a"), None));
-        assert_eq!(neighbours(2), (None, None), "a built-in rule");
     }
 }

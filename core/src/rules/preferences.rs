@@ -3,7 +3,7 @@
 //! | preference | rules |
 //! |---|---|
 //! | pause | `.m.rule.master` is enabled |
-//! | keyword | a content rule |
+//! | keyword | a content rule; without actions it mutes |
 //! | person | a sender rule whose id is a user id |
 //! | room | a room rule, or an override rule whose only condition is the room |
 //! | switch | one or two built-in rules |

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{Fields, Location, read_array};
+use crate::text::escape_invisible_in_json;
 
 /// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
 /// serialisation does not depend on the kind.
@@ -32,6 +33,13 @@ impl Rule {
     /// Returns true for a built-in rule (`default` in the API).
     pub fn is_builtin(&self) -> bool {
         RuleId::is_reserved(&self.rule_id)
+    }
+
+    /// The JSON of the rule as the API returns it, indented for people. Invisible characters are
+    /// escaped.
+    pub fn to_pretty_json(&self) -> String {
+        let json = serde_json::to_string_pretty(self).expect("map keys are strings");
+        escape_invisible_in_json(&json).into_owned()
     }
 
     fn from_stored(value: Value) -> Result<Self, RuleError> {
@@ -141,5 +149,17 @@ mod tests {
         ] {
             assert!(serde_json::from_value::<Rule>(wire.clone()).is_err(), "{wire}");
         }
+    }
+
+    #[test]
+    fn the_json_for_people_is_the_rule_without_invisible_characters() {
+        let hostile = "\u{202e}\"</pre><script>\n\t\u{0}";
+        let rule: Rule = serde_json::from_value(json!({
+            "rule_id": "a", "enabled": true, "pattern": hostile, "actions": [], hostile: hostile,
+        }))
+        .unwrap();
+        let json = rule.to_pretty_json();
+        assert!(!json.contains('\u{202e}') && !json.contains('\0'), "{json}");
+        assert_eq!(serde_json::from_str::<Rule>(&json).unwrap(), rule);
     }
 }

@@ -6,11 +6,10 @@ use std::{env, error, fs, path::PathBuf};
 use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
-    FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion, RejectedPage,
-    RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError,
-    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage,
-    UndoFields, assets,
+    CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
+    Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage, RulePage,
+    RulesPage, RulesView, SecurityError, SecurityPage, SignInError, SignInLinks, SignInPage,
+    SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage, assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 

@@ -16,11 +16,10 @@ use strum::VariantArray;
 
 use super::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, EditError, EditTarget, ErrorCause, ErrorPage, Form, FormPostPage,
-    FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, Notice, PendingDeletion,
-    RejectedPage, RuleEditPage, RulesMessage, RulesPage, RulesView, SecurityError, SecurityPage,
-    SignInError, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors,
-    TryFields, TryPage, UndoFields, assets,
+    CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
+    Language, Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage,
+    RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError, SignInLinks,
+    SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage, assets,
 };
 
 #[path = "samples/notifications.rs"]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
-use super::{UrlSource, Security, ConfigError, Config, UrlSources};
+use super::{Config, ConfigError, Security, UrlSource, UrlSources};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use belfry_store::SecretUrl;
 use belfry_core::limits::cidr::Cidr;
+use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
 use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};

@@ -185,7 +185,7 @@ fn oauth_areas() -> [AreaRouter; 3] {
             get(notifications::notifications_page).post(notifications::change_notifications),
         )
         .route(paths::ACCOUNT_RULES, get(rules::rules_page).post(rules::change_rules))
-        .route(paths::EDIT_RULE, get(rules::edit::edit_page).post(rules::edit::save_rule))
+        .route(paths::ACCOUNT_RULE, get(rules::rule_page))
         .route(paths::ACCOUNT_TRY, get(try_message::try_page).post(try_message::try_message))
         .route(paths::REVOKE_TOKEN, post(tokens::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::security_page))

@@ -1,5 +1,5 @@
 //! Localised messages for errors and permissions of the core. English messages of errors equal
-//! those of the API, except those about rules. The keys in the locale files are derived from the names of the variants.
+//! those of the API. The keys in the locale files are derived from the names of the variants.
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppError};
@@ -8,8 +8,6 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
 use belfry_core::oauth::sign_up::{AccountError, Field};
 use belfry_core::oauth::validation::ValidationErrors;
-use belfry_core::rules::{IdError, MAX_ID_BYTES, RuleError};
-use belfry_core::text::escape_invisible;
 
 use super::{Argument, Language};
 
@@ -64,44 +62,6 @@ impl Localize for AccountError {
             [("field", Argument::Trusted(&field)), ("problem", Argument::Trusted(&problem))];
         language.text_with_all("account-error", arguments)
     }
-}
-
-impl Localize for IdError {
-    fn localize(&self, language: Language) -> String {
-        match self {
-            Self::Empty => language.text("rules-id-empty").into_owned(),
-            Self::TooLong(_) => language.text_with("rules-id-too-long", "count", MAX_ID_BYTES),
-            Self::Character(c) => {
-                let character = escape_invisible(c.encode_utf8(&mut [0; 4])).into_owned();
-                language.text_with("rules-id-character", "character", &*character)
-            }
-            Self::Reserved => language.text("rules-id-reserved").into_owned(),
-        }
-    }
-}
-
-impl Localize for RuleError {
-    fn localize(&self, language: Language) -> String {
-        rule_message(self, language).unwrap_or_else(|| self.to_string())
-    }
-}
-
-/// The message of a rejected change. Errors in the JSON of a rule have none: their texts are those
-/// of the API, because they contain the names of its members.
-pub(crate) fn rule_message(error: &RuleError, language: Language) -> Option<String> {
-    let with_rule = |key: &str, id: &str| language.text_with(key, "rule", &*escape_invisible(id));
-    let with_count = |key: &str, count: usize| language.text_with(key, "count", count);
-    Some(match error {
-        RuleError::OrderChanged => language.text("rules-order-changed").into_owned(),
-        RuleError::ChangedMeanwhile { .. } => language.text("rule-edit-changed").into_owned(),
-        RuleError::NoSuchRule { id, .. } => with_rule("rules-gone", id),
-        RuleError::RuleExists { id, .. } => with_rule("rules-exists", id),
-        RuleError::TooManyRules(max) => with_count("rules-too-many", *max),
-        RuleError::TooManyBytes(max) => with_count("rules-too-large", *max),
-        RuleError::TooManyConditions(max) => with_count("rules-too-many-conditions", *max),
-        RuleError::Id(error) => error.localize(language),
-        _ => return None,
-    })
 }
 
 impl Localize for ConsentItem {

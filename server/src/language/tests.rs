@@ -12,7 +12,6 @@ use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
-use belfry_core::rules::{IdError, RuleError, RuleKind};
 use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use fluent_syntax::parser;
@@ -111,27 +110,6 @@ fn account_errors() -> impl Iterator<Item = AccountError> {
     fields().into_iter().flat_map(|field| field_errors().map(|error| AccountError { field, error }))
 }
 
-/// The errors of rules that have a message.
-fn rule_errors() -> Vec<RuleError> {
-    let (kind, id) = (RuleKind::Room, "!r:x".to_owned());
-    let ids = every![IdError:
-        IdError::Empty => IdError::Empty,
-        IdError::TooLong(_) => IdError::TooLong(256),
-        IdError::Character(_) => IdError::Character('/'),
-        IdError::Reserved => IdError::Reserved,
-    ];
-    let others = [
-        RuleError::OrderChanged,
-        RuleError::ChangedMeanwhile { kind, id: id.clone() },
-        RuleError::NoSuchRule { kind, id: id.clone() },
-        RuleError::RuleExists { kind, id },
-        RuleError::TooManyRules(1000),
-        RuleError::TooManyBytes(1_048_576),
-        RuleError::TooManyConditions(64),
-    ];
-    ids.map(RuleError::Id).into_iter().chain(others).collect()
-}
-
 /// The errors of two forms with several mistakes each.
 fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
@@ -214,8 +192,6 @@ fn every_message_is_used_and_every_used_message_exists() {
     let _ = app_errors().map(|error| error.localize(Language::English));
     let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
     let _ = invalid().0.localize(Language::English);
-    let _: Vec<String> =
-        rule_errors().iter().map(|error| error.localize(Language::English)).collect();
 
     let used = USED.take();
     let defined: BTreeSet<String> = messages(Language::English).into_keys().collect();
@@ -254,8 +230,7 @@ fn errors_are_complete_in_every_language() {
         let (app, account) = invalid();
         let oauth_errors = oauth_errors().map(|it| it.localize(language));
         let forms = [app.localize(language), account.localize(language)];
-        let rules = rule_errors().into_iter().map(|error| error.localize(language));
-        for text in oauth_errors.into_iter().chain(forms).chain(rules) {
+        for text in oauth_errors.into_iter().chain(forms) {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }
         let missing = OAuthError::Missing(Parameter::GrantType).localize(language);

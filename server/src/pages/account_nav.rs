@@ -63,8 +63,6 @@ pub enum Notice {
     Removed,
     /// An app has no access any more.
     AppRemoved,
-    /// A deleted rule was restored.
-    Restored,
     /// A token of an app is revoked.
     TokenRevoked,
     /// The password is replaced, and other sessions and all tokens have ended.

@@ -6,7 +6,8 @@ mod view;
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::{RuleKind, RuleListing, RuleScope, ScopeListing};
+use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 
 use self::row::RuleRow;
@@ -14,8 +15,9 @@ pub(crate) use self::view::anchor as rule_anchor;
 use self::view::{OVERVIEW_ROWS, PAGE_ROWS};
 pub use self::view::{RuleLinks, RulesView};
 use super::{AccountNav, Form, Layout};
+use crate::http::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
-/// `templates/rules.html`. Posts `change` and the fields of a row.
+/// `templates/rules.html`. Posts `change`, and `rule` or the fields of the form for a new rule.
 #[derive(Template)]
 #[template(path = "rules.html")]
 pub struct RulesPage<'a> {
@@ -23,40 +25,38 @@ pub struct RulesPage<'a> {
     pub layout: Layout<'a>,
     /// The navigation.
     pub nav: AccountNav,
-    /// The form of each rule. It leads to the same part of the rules.
+    /// The forms, which lead to the same part of the rules.
     pub form: Form<'a>,
     /// The rules.
     pub listing: &'a RuleListing<'a>,
     /// The part of the rules that is shown.
     pub view: &'a RulesView,
-    /// The result of the form before.
-    pub message: Option<RulesMessage>,
+    /// Why a rule was not changed.
+    pub rejected: Option<String>,
+    /// The form for a new rule.
+    pub new_rule: NewRuleFields,
 }
 
-/// The result of a form, above the rules.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RulesMessage {
-    /// A sentence, already localised.
-    pub text: String,
-    /// Whether the change was rejected.
-    pub is_warning: bool,
-    /// The fields of the form that restores a deleted rule.
-    pub undo: Option<UndoFields>,
+/// The form for a new rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewRuleFields {
+    /// `mute` or `highlight`.
+    effect: String,
+    /// `word`, `person` or `room`.
+    subject: String,
+    /// The word, or the id of the person or room.
+    value: String,
+    /// Why it was rejected.
+    error: Option<String>,
 }
 
-/// The fields that restore a deleted rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UndoFields {
-    /// The path of the rule.
-    pub rule: String,
-    /// Its editable JSON, without line breaks.
-    pub json: String,
-    /// Whether it was enabled.
-    pub enabled: bool,
-    /// The percent-encoded id of the rule above it, or an empty text.
-    pub above: String,
-    /// The percent-encoded id of the rule below it, or an empty text.
-    pub below: String,
+impl NewRuleFields {
+    /// A rejected form, which is shown again with the reason.
+    pub fn rejected(pairs: &Pairs, error: String) -> Self {
+        let value = |name: &str| last_value(pairs, name).to_owned();
+        let [effect, subject, value] = ["effect", "subject", "value"].map(value);
+        Self { effect, subject, value, error: Some(error) }
+    }
 }
 
 /// The rules of one scope.
@@ -71,7 +71,6 @@ struct Group {
     count: usize,
     is_open: bool,
     rows: Vec<RuleRow>,
-    new_rule: String,
     /// The link to the group, if the page shows only some of its rules.
     all: Option<String>,
     pager: Option<Pager>,
@@ -95,20 +94,15 @@ impl RulesPage<'_> {
     /// The rule before all others, unless one group is shown.
     fn master(&self) -> Option<RuleRow> {
         let is_shown = self.view.group.is_none();
-        is_shown.then(|| RuleRow::master(&self.listing.master, &self.layout, self.links()))
-    }
-
-    /// The kinds with links to a form for a new rule.
-    fn new_rules(&self) -> Vec<(Cow<'static, str>, String)> {
-        let link = |kind: RuleKind| {
-            (self.kind_title(kind), self.links().new_rule(&RuleScope::Global, kind))
-        };
-        RuleKind::ALL.map(link).into()
+        is_shown.then(|| {
+            let (scope, kind) = (RuleScope::Global, RuleKind::Override);
+            RuleRow::new(&scope, kind, &self.listing.master, &self.layout, self.links())
+        })
     }
 
     fn sections(&self) -> Vec<Section> {
         let all = self.listing.scopes.iter().flat_map(|scope| scope.rules.iter());
-        let user_rules = all.filter(|(_, listed)| !listed.rule.is_builtin()).count();
+        let user_rules = all.filter(|(_, rule)| !rule.is_builtin()).count();
         let scopes = self.listing.scopes.iter().filter(|scope| self.view.shows_scope(scope.scope));
         let sections = scopes.map(|scope| Section {
             title: scope_title(scope.scope, &self.layout),
@@ -131,15 +125,16 @@ impl RulesPage<'_> {
             (0, OVERVIEW_ROWS)
         };
         let shown = rules.iter().skip(first).take(rows);
-        let row = |listed| RuleRow::new(scope.scope, kind, listed, &self.layout, self.links());
-        let has_user_rule = rules.iter().any(|listed| !listed.rule.is_builtin());
+        let row = |rule: &Cow<'_, Rule>| {
+            RuleRow::new(scope.scope, kind, rule, &self.layout, self.links())
+        };
+        let has_user_rule = rules.iter().any(|rule| !rule.is_builtin());
         let view = RulesView::of(scope.scope, kind);
         Group {
-            title: self.kind_title(kind),
+            title: self.layout.text(&format!("rules-{kind}")),
             count: rules.len(),
             is_open: is_alone || (may_open && has_user_rule) || self.view.opens(scope.scope, kind),
             rows: shown.map(row).collect(),
-            new_rule: self.links().new_rule(scope.scope, kind),
             all: (!is_alone && rules.len() > rows).then(|| self.links().rules(&view)),
             pager: is_alone.then(|| self.pager(&view, rules.len())).flatten(),
         }
@@ -157,8 +152,8 @@ impl RulesPage<'_> {
         })
     }
 
-    fn kind_title(&self, kind: RuleKind) -> Cow<'static, str> {
-        self.layout.text(&format!("rules-{kind}"))
+    fn notifications_path(&self) -> String {
+        with_language(ACCOUNT_NOTIFICATIONS, self.nav.lang)
     }
 
     /// The page of all groups.

@@ -1,20 +1,20 @@
-//! The pages about all rules of an account: the list, the editor and the trial of a message.
+//! The pages about all rules of an account: the list, one rule and the trial of a message.
 
+mod add;
 mod change;
-mod delete;
-mod edit;
 mod list;
+mod rule;
 mod trial;
 
 use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
-use crate::support::browser::form as encode_form;
+use crate::support::browser::visible_text;
 use crate::support::service::config;
 use crate::support::{Browser, Service, TestClient, TestResponse};
 
 const RULES: &str = "/oauth/account/rules";
-const EDIT: &str = "/oauth/account/rules/edit";
+const RULE: &str = "/oauth/account/rules/rule";
 const TRY: &str = "/oauth/account/try";
 
 /// A service with Alice, her client and her browser.
@@ -143,30 +143,13 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
 /// The form of a rule on the list, by the path of the rule.
 #[track_caller]
 fn row(page: &TestResponse, rule: &str) -> PageForm {
-    let found = forms(page).into_iter().find(|form| {
-        form.value("rule") == Some(rule) && !form.buttons.iter().any(|it| it == "restore")
-    });
+    let found = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
     found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
-/// The form that restores a deleted rule.
-fn undo(page: &TestResponse) -> Option<PageForm> {
-    forms(page).into_iter().find(|form| form.buttons.iter().any(|it| it == "restore"))
-}
-
-/// The form of the editor.
-fn editor(page: &TestResponse) -> PageForm {
-    forms(page).into_iter().find(|form| form.value("json").is_some()).unwrap()
-}
-
-/// The query of a path with these parameters.
-fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
-    format!("{path}?{}", encode_form(parameters))
-}
-
-/// The editor of a rule.
-fn edit_path(scope: &str, kind: &str, id: &str) -> String {
-    with_query(EDIT, &[("scope", scope), ("kind", kind), ("rule_id", id)])
+/// The page of a rule, by the path of the rule.
+fn rule_page(rule: &str) -> String {
+    format!("{RULE}?rule={}", belfry_core::percent::encode(rule))
 }
 
 /// The path and the query of a redirect, without the fragment.

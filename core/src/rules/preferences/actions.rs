@@ -2,9 +2,10 @@
 
 use super::super::{Action, Effect, Extra, TweakValue};
 
-/// These actions, changed to notify with or without sound and highlight. Other tweaks and the name
+/// Returns these actions with another effect: none for silence; otherwise other tweaks and the name
 /// of the sound are preserved.
-pub(super) fn with_effect(actions: &[Action], sound: bool, highlight: bool) -> Vec<Action> {
+pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
+    let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
     let (has_sound, has_highlight) = match Effect::of(actions) {
         Effect::Notify { sound, highlight } => (sound, highlight),
         Effect::Silent => (false, false),
@@ -66,10 +67,11 @@ mod tests {
             (json!([highlight]), (false, true), json!(["notify", highlight])),
         ] {
             let read: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
-            let changed = with_effect(&read, with_sound, with_highlight);
-            assert_eq!(json!(changed), expected, "{actions}");
             let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
+            let changed = with_effect(&read, effect);
+            assert_eq!(json!(changed), expected, "{actions}");
             assert_eq!(Effect::of(&changed), effect, "{actions}");
+            assert_eq!(with_effect(&read, Effect::Silent), [], "{actions}");
         }
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::super::pattern::lower;
 use super::super::{
-    Action, Document, Effect, EnabledChange, Extra, NewRule, Position, Rule, RuleError, RuleExpiry,
-    RuleId, RuleKind, builtin,
+    Action, Document, Effect, EnabledChange, Extra, NewRule, NewRuleLimits, Position, Rule,
+    RuleError, RuleExpiry, RuleId, RuleKind, RuleRef, builtin,
 };
 use super::{Preferences, Setting, Subject, Switch, actions, subject};
 
@@ -20,14 +20,12 @@ pub enum PreferenceChange {
     },
     /// Ends the pause.
     Resume,
-    /// Adds a keyword, or changes how it notifies.
+    /// Adds a keyword, or changes its effect.
     SetKeyword {
         /// The keyword.
         target: KeywordTarget,
-        /// Whether it plays a sound.
-        sound: bool,
-        /// Whether it is highlighted.
-        highlight: bool,
+        /// How it notifies, or that it mutes.
+        effect: Effect,
     },
     /// Removes the keyword of this rule id. A keyword that does not exist is not an error, because
     /// a form may be submitted twice.
@@ -66,6 +64,8 @@ pub enum KeywordTarget {
 pub enum SubjectChoice {
     /// Notify of every message, with a sound.
     Notify,
+    /// Notify of every message, with a sound and a highlight.
+    Highlight,
     /// Do not notify, except of what precedes the rule: mentions, calls and keywords.
     Mute {
         /// The end of the mute.
@@ -87,24 +87,35 @@ impl PreferenceChange {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
 
-    /// Changes a document.
+    /// The rule of the word, person or room that this change has set in a document.
+    pub fn rule(&self, document: &Document) -> Option<RuleRef> {
+        let (kind, id) = match self {
+            Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
+                (RuleKind::Content, &*keyword_rule(document, word)?.rule_id)
+            }
+            Self::SetSubject { subject, .. } => (subject.kind(), subject.id()),
+            _ => return None,
+        };
+        Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
+    }
+
+    /// Changes a document. A rule that it stores has the limits of a rule of the API.
     ///
     /// # Errors
     /// [`RuleError::ChangedMeanwhile`] if the setting is not the one that was shown, and not the
-    /// new one either; [`RuleError::NoSuchRule`] if it was removed. The document is unchanged then.
-    pub fn apply(&self, document: &mut Document) -> Result<(), RuleError> {
+    /// new one either; [`RuleError::NoSuchRule`] if it was removed; an error of [`NewRule`] if the
+    /// rule exceeds a limit. The document is unchanged then.
+    pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until),
             Self::Resume => document.set_enabled(RuleKind::Override, builtin::MASTER, false),
-            Self::SetKeyword { target, sound, highlight } => {
-                set_keyword(document, target, *sound, *highlight)
-            }
+            Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
             Self::RemoveKeyword(id) => match document.remove(RuleKind::Content, id) {
                 Err(RuleError::NoSuchRule { .. }) => Ok(()),
                 removed => removed,
             },
             Self::SetSubject { subject, choice, seen } => {
-                set_subject(document, subject, *choice, seen.as_deref())
+                set_subject(document, subject, *choice, seen.as_deref(), limits)
             }
             Self::RemoveSubject(subject) => {
                 remove_override_mutes(document, subject)?;
@@ -128,20 +139,17 @@ fn pause(document: &mut Document, until: Option<Timestamp>) -> Result<(), RuleEr
 fn set_keyword(
     document: &mut Document,
     target: &KeywordTarget,
-    sound: bool,
-    highlight: bool,
+    effect: Effect,
+    limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
     let rules = &document.user_rules()[RuleKind::Content];
     let existing = match target {
-        KeywordTarget::Word(word) => {
-            let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
-            rules.iter().find(is_same)
-        }
+        KeywordTarget::Word(word) => keyword_rule(document, word),
         KeywordTarget::Rule { id, seen } => {
             let missing = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(missing)?;
             let setting = Setting::of(rule, RuleKind::Content);
-            let is_done = setting.effect == Effect::Notify { sound, highlight } && setting.enabled;
+            let is_done = setting.effect == effect && setting.enabled;
             if setting.to_string() != *seen && !is_done {
                 return Err(RuleError::ChangedMeanwhile {
                     kind: RuleKind::Content,
@@ -153,16 +161,22 @@ fn set_keyword(
     };
     let new = match (existing, target) {
         (Some(rule), _) => {
-            let actions = actions::with_effect(&rule.actions, sound, highlight);
+            let actions = actions::with_effect(&rule.actions, effect);
             (rule.rule_id.parse()?, with_actions(Some(rule), &actions))
         }
         (None, KeywordTarget::Word(word) | KeywordTarget::Rule { id: word, .. }) => {
-            let mut body = with_actions(None, &actions::with_effect(&[], sound, highlight));
+            let mut body = with_actions(None, &actions::with_effect(&[], effect));
             body.insert("pattern".to_owned(), json!(word));
             (keyword_id(document, word)?, body)
         }
     };
-    put(document, RuleKind::Content, new)
+    put(document, RuleKind::Content, new, limits)
+}
+
+/// The content rule of a word, in any case.
+fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
+    let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
+    document.user_rules()[RuleKind::Content].iter().find(is_same)
 }
 
 /// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
@@ -185,6 +199,7 @@ fn set_subject(
     subject: &Subject,
     choice: SubjectChoice,
     seen: Option<&str>,
+    limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
     let (kind, id) = (subject.kind(), subject.id());
     if let Some(seen) = seen {
@@ -197,18 +212,19 @@ fn set_subject(
         }
     }
     let existing = document.user_rules()[kind].iter().find(|rule| rule.rule_id == id);
-    let (actions, until) = match choice {
+    let old = existing.map_or(&[][..], |rule| &rule.actions);
+    let (effect, until) = match choice {
         SubjectChoice::Notify => {
-            let old = existing.map_or(&[][..], |rule| &rule.actions);
             let highlight = matches!(Effect::of(old), Effect::Notify { highlight: true, .. });
-            (actions::with_effect(old, true, highlight), None)
+            (Effect::Notify { sound: true, highlight }, None)
         }
-        SubjectChoice::Mute { until } => (Vec::new(), until),
+        SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
+        SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
-    let mut body = with_actions(existing, &actions);
+    let mut body = with_actions(existing, &actions::with_effect(old, effect));
     body.remove("until");
     body.extend(until.map(|until| ("until".to_owned(), json!(RuleExpiry::at(until)))));
-    put(document, kind, (id.parse()?, body))?;
+    put(document, kind, (id.parse()?, body), limits)?;
     // An override rule would still silence the room.
     remove_override_mutes(document, subject)
 }
@@ -226,6 +242,9 @@ fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
         && !setting.includes_mentions
         && match (setting.effect, choice) {
             (Effect::Notify { sound, .. }, SubjectChoice::Notify) => sound && is_same_end(None),
+            (Effect::Notify { sound, highlight }, SubjectChoice::Highlight) => {
+                sound && highlight && is_same_end(None)
+            }
             (Effect::Silent, SubjectChoice::Mute { until }) => is_same_end(until),
             _ => false,
         }
@@ -246,8 +265,9 @@ fn put(
     document: &mut Document,
     kind: RuleKind,
     (id, body): (RuleId, Extra),
+    limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let rule = NewRule::from_json(kind, Value::Object(body))?;
+    let rule = NewRule::read_within(kind, Value::Object(body), limits)?;
     document.put(kind, id.clone(), rule, Position::default())?;
     document.set_enabled(kind, id.as_str(), true)
 }

@@ -1,4 +1,4 @@
-//! Forms of the notifications page.
+//! Forms of the notifications page, and the form for a new rule.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::error::{MAX_WORD_BYTES, PreferenceError};
 use super::{KeywordTarget, PreferenceChange, Subject, SubjectChoice, Switch};
 use crate::oauth::form::{Pairs, last_value};
 use crate::percent;
+use crate::rules::Effect;
 
 const MINUTE: i64 = 60 * 1000;
 const HOUR: i64 = 60 * MINUTE;
@@ -39,8 +40,10 @@ impl PreferenceChange {
                     Some(id) => KeywordTarget::Rule { id, seen: value("seen").to_owned() },
                     None => KeywordTarget::Word(read_word(value("word"))?),
                 },
-                sound: is_checked("sound"),
-                highlight: is_checked("highlight"),
+                effect: Effect::Notify {
+                    sound: is_checked("sound"),
+                    highlight: is_checked("highlight"),
+                },
             },
             "remove-keyword" => Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?),
             "subject" => Self::SetSubject {
@@ -52,6 +55,36 @@ impl PreferenceChange {
             "switch" => read_switch(value("switch")).ok_or(PreferenceError::UnknownChange)?,
             _ => return Err(PreferenceError::UnknownChange),
         })
+    }
+
+    /// Reads the form that mutes or highlights a word, a person or a room.
+    ///
+    /// A muted word is a content rule without actions, not an override rule: like a muted person or
+    /// room it stays silent unless the message mentions the user.
+    ///
+    /// # Errors
+    /// If a field is invalid.
+    pub fn from_rule_form(pairs: &Pairs) -> Result<Self, PreferenceError> {
+        let value = |name: &str| last_value(pairs, name);
+        let (effect, choice) = match value("effect") {
+            "mute" => (Effect::Silent, SubjectChoice::Mute { until: None }),
+            "highlight" => {
+                (Effect::Notify { sound: true, highlight: true }, SubjectChoice::Highlight)
+            }
+            _ => return Err(PreferenceError::UnknownChange),
+        };
+        let subject = match value("subject") {
+            "word" => {
+                let target = KeywordTarget::Word(read_word(value("value"))?);
+                return Ok(Self::SetKeyword { target, effect });
+            }
+            "person" | "room" => Subject::parse(value("value"))?,
+            _ => return Err(PreferenceError::UnknownChange),
+        };
+        if matches!(subject, Subject::Person(_)) != (value("subject") == "person") {
+            return Err(PreferenceError::IdInvalid);
+        }
+        Ok(Self::SetSubject { subject, choice, seen: None })
     }
 }
 

@@ -5,84 +5,52 @@ use belfry_core::rules::explain::{FailureReason, Outcome, UserRules};
 use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TraceStep, TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
-    Document, Effect, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User, template,
+    Document, Effect, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User,
 };
 use serde_json::{Value, json};
 
+use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, EditError, EditTarget, Form, Layout, RuleEditPage, RulesMessage,
-    RulesPage, RulesView, Sample, StaleForm, TryErrors, TryFields, TryPage, UndoFields,
+    AccountNav, AccountSection, Form, Layout, NewRuleFields, RulePage, RulesPage, RulesView,
+    Sample, StaleForm, TryErrors, TryFields, TryPage,
 };
-
-const EDIT: &str = "/oauth/account/rules/edit";
 
 /// Every page, about a rule with this id.
 pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
-    let text = |key: &str| layout.language.text(key).into_owned();
-    let rule = |key: &str| layout.language.text_with(key, "rule", &*shown(id));
-    let message = |text: String, undo: Option<UndoFields>, is_warning: bool| {
-        Some(RulesMessage { text, is_warning, undo })
-    };
     let (few, many) = (documents(id)?, [many_rules()?]);
     let all = RulesView::default();
     let mut group =
         RulesView::of(&"global".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
     group.page = 1;
     let empty = RulesView::of(&"device/x".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
+    let (kind, none) = (RuleKind::Override, NewRuleFields::default());
+    let gone = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
+    let gone = Some(gone.text(id, layout.language));
     let mut pages = vec![
-        ("rules", rules(layout, &few, &all, None)?),
-        (
-            "rules-deleted",
-            rules(layout, &few, &all, message(rule("rules-deleted"), Some(undo()), false))?,
-        ),
-        (
-            "rules-gone",
-            rules(layout, &few, &all, message(rule("rules-already-deleted"), None, true))?,
-        ),
-        ("many-rules", rules(layout, &many, &all, None)?),
-        ("many-rules-group", rules(layout, &many, &group, None)?),
+        ("rules", rules(layout, &few, &all, None, none.clone())?),
+        ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
+        ("many-rules", rules(layout, &many, &all, None, none.clone())?),
+        ("many-rules-group", rules(layout, &many, &group, None, none.clone())?),
+        ("group-empty", rules(layout, &[], &empty, None, none)?),
     ];
-    pages.push(("group-empty", rules(layout, &[], &empty, None)?));
-    let existing =
-        RuleRef { scope: few[1].scope().clone(), kind: RuleKind::Override, id: id.to_owned() };
-    let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..existing.clone() };
-    let existing = EditTarget::Existing(existing);
-    let new = |kind| EditTarget::New { kind, profile: String::new(), id: "cake".to_owned() };
-    let too_long = layout.language.text_with("rule-edit-too-long", "count", 65536);
-    let reason = "actions is missing".to_owned();
-    let stale = |key: &str, sign_in: Option<&str>| {
-        let sign_in = sign_in.map(str::to_owned);
-        Some(EditError::Stale(StaleForm { text: text(key), sign_in }))
-    };
-    let sign_in = Some("/oauth/sign_in?return_to=rules");
-    for (name, target, error) in [
-        ("rule-edit", existing.clone(), None),
-        ("rule-edit-invalid", existing.clone(), Some(EditError::Json { reason })),
-        ("rule-edit-rejected", existing.clone(), Some(EditError::Rejected(too_long))),
-        ("rule-edit-changed", existing.clone(), stale("rule-edit-changed", None)),
-        ("rule-edit-deleted", existing.clone(), stale("rule-edit-deleted", None)),
-        ("rule-edit-signed-out", existing.clone(), stale("stale-signed-out", sign_in)),
-        ("rule-edit-signed-in", existing, stale("stale-signed-in", None)),
-        ("builtin-edit", EditTarget::Existing(builtin), None),
-        ("new-rule", new(RuleKind::Content), None),
-        ("new-rule-room", new(RuleKind::Room), Some(EditError::Id(text("rules-id-empty")))),
-        (
-            "new-rule-sender",
-            new(RuleKind::Sender),
-            Some(EditError::Profile(text("rules-id-empty"))),
-        ),
-    ] {
-        let json = template(RuleKind::Content);
-        let current = (name == "rule-edit-changed").then_some(json);
-        let page = RuleEditPage {
+    for (subject, error) in
+        [("word", PreferenceError::WordTooLong), ("room", PreferenceError::RoomAlias)]
+    {
+        let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let text = RejectionReason::Field(error).text("", layout.language);
+        let rejected = NewRuleFields::rejected(&pairs, text);
+        pages.push(("rules-new", rules(layout, &few, &all, None, rejected)?));
+    }
+    let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };
+    let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..own.clone() };
+    for (name, rule) in [("rule", &own), ("builtin-rule", &builtin)] {
+        let page = RulePage {
             layout,
             nav: nav(AccountSection::Rules),
-            form: Form { action: EDIT, csrf: "c", request: None },
-            target: &target,
-            json,
-            shown: "",
-            error,
-            current,
+            form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
+            rule,
+            json: "{\n  \"actions\": []\n}",
             back: "/oauth/account/rules",
         };
         pages.push((name, page.render()?));
@@ -95,26 +63,12 @@ fn nav(section: AccountSection) -> AccountNav {
     AccountNav { section, lang: None, notice: None, deletion: None }
 }
 
-/// An id as the pages show it.
-fn shown(id: &str) -> String {
-    belfry_core::text::escape_invisible(id).into_owned()
-}
-
-fn undo() -> UndoFields {
-    UndoFields {
-        rule: "global/room/a".to_owned(),
-        json: "{}".to_owned(),
-        enabled: true,
-        above: String::new(),
-        below: String::new(),
-    }
-}
-
 fn rules(
     layout: Layout<'_>,
     documents: &[Document],
     view: &RulesView,
-    message: Option<RulesMessage>,
+    rejected: Option<String>,
+    new_rule: NewRuleFields,
 ) -> Result<String, askama::Error> {
     let page = RulesPage {
         layout,
@@ -122,7 +76,8 @@ fn rules(
         form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
         listing: &RuleListing::new(documents, User::new("@alice:social.example")),
         view,
-        message,
+        rejected,
+        new_rule,
     };
     page.render()
 }

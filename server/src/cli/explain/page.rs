@@ -8,8 +8,8 @@ use belfry_core::rules::explain::{Explanation, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use belfry_store::State;
 use crate::cli::output::escape;
+use belfry_store::State;
 
 /// The text of an explanation, with colours.
 pub(super) struct Page<'a> {

@@ -5,10 +5,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
-use belfry_core::rules::{Document, RuleScope};
+use belfry_core::rules::{Document, RuleError, RuleScope};
 use belfry_store::StoredRulesets;
 
-use super::rules::write;
 use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError, rejection_status};
 use crate::http::extract::form::{Form, Query};
@@ -18,6 +17,7 @@ use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsView, RejectedForm,
     RejectionReason,
 };
+use belfry_store::RuleWriteError;
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
 /// in.
@@ -80,19 +80,44 @@ async fn save(
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<Result<PreferenceChange, RejectionReason>, PageError> {
-    let change = match PreferenceChange::from_pairs(pairs, session.state.clock.now()) {
+    let change = PreferenceChange::from_pairs(pairs, session.state.clock.now());
+    // Only all devices together have built-in rules.
+    let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
+    let scope = if is_global { RuleScope::Global } else { view.scope() };
+    save_preference(session, &scope, change).await
+}
+
+/// Makes the change of a form, with the limits of the API.
+pub(super) async fn save_preference(
+    session: &BrowserSession,
+    scope: &RuleScope,
+    change: Result<PreferenceChange, PreferenceError>,
+) -> Result<Result<PreferenceChange, RejectionReason>, PageError> {
+    let change = match change {
         Ok(change) => change,
         Err(error @ PreferenceError::UnknownChange) => {
             return Err(CommonError::Malformed(error.to_string()).into());
         }
         Err(error) => return Ok(Err(RejectionReason::Field(error))),
     };
-    // Only all devices together have built-in rules.
-    let scope = if change.is_global() { RuleScope::Global } else { view.scope() };
-    let applied = change.clone();
-    let apply = move |document: &mut Document| applied.apply(document);
-    let written = write(session, &scope, apply).await?;
+    let (applied, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
+    let apply = move |document: &mut Document| applied.apply(document, limits);
+    let written = write(session, scope, apply).await?;
     Ok(written.map(|()| change).map_err(RejectionReason::Rules))
+}
+
+/// Changes a ruleset of the signed-in user. A rejection is returned, so that the page can show it.
+pub(super) async fn write(
+    session: &BrowserSession,
+    scope: &RuleScope,
+    change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+) -> Result<Result<(), RuleError>, PageError> {
+    let account = session.account().ok_or(CommonError::Internal)?.id;
+    match session.state.rule_writer.change(account, scope.clone(), change).await {
+        Ok(()) => Ok(Ok(())),
+        Err(RuleWriteError::Rejected(error)) => Ok(Err(error)),
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn redirect_after(
@@ -109,7 +134,7 @@ async fn redirect_after(
 }
 
 /// The rules of the signed-in user.
-async fn load(session: &BrowserSession) -> Result<StoredRulesets, PageError> {
+pub(super) async fn load(session: &BrowserSession) -> Result<StoredRulesets, PageError> {
     let Some(account) = session.account() else { return Ok(StoredRulesets::default()) };
     Ok(session.state.store.rulesets(account.id, session.state.clock.now()).await?)
 }

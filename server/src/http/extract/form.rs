@@ -23,19 +23,8 @@ impl FromRequest<Arc<AppState>> for Form {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        Self::within(state.config.http.max_body_bytes, request, state).await
-    }
-}
-
-impl Form {
-    /// Reads a form of at most this many bytes.
-    pub(crate) async fn within(
-        limit: usize,
-        request: Request,
-        state: &AppState,
-    ) -> Result<Self, CommonError> {
         let media = Media::from_headers(request.headers());
-        let FullBody(body) = FullBody::within(limit, request, state).await?;
+        let FullBody(body) = FullBody::from_request(request, state).await?;
         match media {
             _ if body.is_empty() => Ok(Self(Vec::new())),
             Some(Media::Form) => Ok(Self(form::parse(&body)?)),

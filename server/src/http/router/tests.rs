@@ -77,7 +77,7 @@ const ROUTES: [(&str, Area); 66] = [
     ("/oauth/account/remove_app", PAGES),
     ("/oauth/account/notifications", PAGES),
     ("/oauth/account/rules", PAGES),
-    ("/oauth/account/rules/edit", PAGES),
+    ("/oauth/account/rules/rule", PAGES),
     ("/oauth/account/try", PAGES),
     ("/oauth/account/revoke_token", PAGES),
     ("/oauth/account/security", PAGES),

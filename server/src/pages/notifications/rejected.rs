@@ -46,12 +46,12 @@ impl RejectedForm {
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
-        let name = show_name(&percent::decode_segment(&rule).unwrap_or_default());
+        let id = percent::decode_segment(&rule).unwrap_or_default();
         let is_checked = |name: &str| !last_value(pairs, name).is_empty();
         Some(Self {
             part: NotificationsPart::of_change(last_value(pairs, "change"))?,
             is_new: rule.is_empty(),
-            text: reason.text(Argument::Trusted(&name), language),
+            text: reason.text(&id, language),
             stale: match reason {
                 RejectionReason::Stale(stale) => Some(stale.clone()),
                 RejectionReason::Field(_) | RejectionReason::Rules(_) => None,
@@ -92,7 +92,10 @@ impl RejectionReason {
         )
     }
 
-    fn text(&self, name: Argument<'_>, language: Language) -> String {
+    /// What is wrong, and what to do. Some texts name the rule with this id.
+    pub fn text(&self, id: &str, language: Language) -> String {
+        let name = show_name(id);
+        let name = Argument::Trusted(&name);
         match self {
             Self::Stale(stale) => stale.text.clone(),
             Self::Field(error) => field_error(*error, language).into_owned(),
@@ -101,7 +104,7 @@ impl RejectionReason {
                 let count = Argument::Trusted(&most);
                 language.text_with("notifications-error-too-many", "count", count)
             }
-            Self::Rules(RuleError::TooManyBytes(_)) => {
+            Self::Rules(RuleError::TooManyBytes(_) | RuleError::RuleTooLarge(_)) => {
                 language.text("notifications-error-too-large").into_owned()
             }
             Self::Rules(RuleError::ChangedMeanwhile { .. }) => {

@@ -83,6 +83,9 @@ pub(super) fn subject_row(
         Effect::Silent => ("notifications-muted", "mute"),
     };
     let mut marks = vec![TimedText::plain(layout.text(key))];
+    if matches!(setting.effect, Effect::Notify { highlight: true, .. }) {
+        marks.push(TimedText::plain(layout.text("notifications-highlight")));
+    }
     if !setting.enabled {
         marks.insert(0, TimedText::plain(layout.text("notifications-off")));
     }

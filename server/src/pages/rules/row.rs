@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use belfry_core::percent::encode;
 use belfry_core::rules::preferences::Switch;
-use belfry_core::rules::{Effect, ListedRule, Rule, RuleKind, RuleRef, RuleScope};
+use belfry_core::rules::{Effect, Rule, RuleKind, RuleRef, RuleScope};
 use belfry_core::text::escape_invisible;
 
 use super::RuleLinks;
@@ -28,33 +27,22 @@ pub(super) struct RuleRow {
     pub(super) until: Option<TimedText>,
     /// The field `rule`: the path of the rule.
     pub(super) path: String,
-    /// The fields `above` and `below`: the percent-encoded ids of the rules that it can be moved
-    /// past. A browser would change line breaks in a field.
-    pub(super) above: Option<String>,
-    pub(super) below: Option<String>,
-    /// The field `json`, by which a rule that another tab has deleted can be restored.
-    pub(super) json: Option<String>,
-    pub(super) edit: String,
-    pub(super) up_label: String,
-    pub(super) down_label: String,
+    /// The link to its page.
+    pub(super) page: String,
 }
 
-/// The maximum number of characters of a pattern, and the maximum size of the JSON of a row. An
-/// account may have megabytes of rules.
+/// The maximum number of characters of a pattern. An account may have megabytes of rules.
 const MAX_PATTERN: usize = 200;
-const MAX_JSON_BYTES: usize = 1024;
 
 impl RuleRow {
     pub(super) fn new(
         scope: &RuleScope,
         kind: RuleKind,
-        listed: &ListedRule<'_>,
+        rule: &Rule,
         layout: &Layout<'_>,
         links: RuleLinks,
     ) -> Self {
-        let rule = &*listed.rule;
         let name = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
-        let shown = escape_invisible(&rule.rule_id);
         let is_builtin = rule.is_builtin();
         let pattern = rule.pattern.as_deref().filter(|pattern| *pattern != rule.rule_id);
         let pattern = pattern.filter(|_| !is_builtin);
@@ -72,22 +60,9 @@ impl RuleRow {
                 TimedText::new(layout, "rules-until", until.to_second(), TimeFormat::Full)
             }),
             path: name.path(),
-            above: listed.above.as_deref().map(encode),
-            below: listed.below.as_deref().map(encode),
-            json: (!is_builtin)
-                .then(|| rule.compact_json())
-                .filter(|json| json.len() <= MAX_JSON_BYTES),
-            edit: links.edit(&name),
-            up_label: layout.language.text_with("rules-move-up", "rule", &*shown),
-            down_label: layout.language.text_with("rules-move-down", "rule", &*shown),
-            name: shown.into_owned(),
+            page: links.rule(&name),
+            name: escape_invisible(&rule.rule_id).into_owned(),
         }
-    }
-
-    /// The rule before all others.
-    pub(super) fn master(rule: &Rule, layout: &Layout<'_>, links: RuleLinks) -> Self {
-        let listed = ListedRule { rule: Cow::Borrowed(rule), above: None, below: None };
-        Self::new(&RuleScope::Global, RuleKind::Override, &listed, layout, links)
     }
 }
 

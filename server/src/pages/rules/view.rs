@@ -5,6 +5,7 @@ use belfry_core::percent::encode;
 use belfry_core::rules::{RuleKind, RuleRef, RuleScope};
 use belfry_core::secret::Sha256Digest;
 
+use crate::http::paths::ACCOUNT_RULE;
 use crate::language::Language;
 use crate::paths::{ACCOUNT_RULES, EDIT_RULE, with_language, with_parameters};
 
@@ -83,25 +84,16 @@ impl RuleLinks {
             return with_language(&with_parameters(ACCOUNT_RULES, open), self.lang);
         };
         let page = (view.page > 0).then(|| ("page", (view.page + 1).to_string()));
-        let path = with_parameters(&of_group(ACCOUNT_RULES, scope, *kind), page);
+        let group = [("scope", encode(&scope.to_string())), ("kind", kind.to_string())];
+        let path = with_parameters(ACCOUNT_RULES, group.into_iter().chain(page));
         with_language(&path, self.lang)
     }
 
-    /// The path of the form for a new rule.
-    pub fn new_rule(self, scope: &RuleScope, kind: RuleKind) -> String {
-        with_language(&of_group(EDIT_RULE, scope, kind), self.lang)
+    /// The path of the page of a rule.
+    pub fn rule(self, rule: &RuleRef) -> String {
+        let path = with_parameters(ACCOUNT_RULE, [("rule", encode(&rule.path()))]);
+        with_language(&path, self.lang)
     }
-
-    /// The path of the form that edits a rule.
-    pub fn edit(self, rule: &RuleRef) -> String {
-        let path = of_group(EDIT_RULE, &rule.scope, rule.kind);
-        with_language(&with_parameters(&path, [("rule_id", encode(&rule.id))]), self.lang)
-    }
-}
-
-/// The path of a page about the rules of this scope and kind.
-fn of_group(path: &str, scope: &RuleScope, kind: RuleKind) -> String {
-    with_parameters(path, [("scope", encode(&scope.to_string())), ("kind", kind.to_string())])
 }
 
 /// The id of the row of a rule, which a link can lead to.

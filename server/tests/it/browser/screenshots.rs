@@ -23,7 +23,7 @@ const DOCUMENTED: [&str; 17] = [
     "form-post",
     "front",
     "notifications",
-    "rule-edit",
+    "rule",
     "rules",
     "security",
     "sign-in",

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use axum::http::Method;
 use fantoccini::actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::Element;
-use fantoccini::wd::{WebDriverCompatibleCommand, WindowHandle};
+use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -93,25 +93,6 @@ impl Tab {
             mouse = mouse.then(PointerAction::Down { button }).then(PointerAction::Up { button });
         }
         self.client.perform_actions(mouse).await.unwrap();
-    }
-
-    /// The tab of the browser that is used.
-    pub(super) async fn window(&self) -> WindowHandle {
-        self.client.window().await.unwrap()
-    }
-
-    /// Opens another tab of the browser and uses it.
-    pub(super) async fn open_window(&self, url: &str) -> WindowHandle {
-        let new = self.client.new_window(true).await.unwrap().handle;
-        self.switch_to(&new).await;
-        self.goto(url).await;
-        new
-    }
-
-    /// Uses another tab.
-    pub(super) async fn switch_to(&self, window: &WindowHandle) {
-        self.client.switch_to_window(window.clone()).await.unwrap();
-        self.devtools("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
     }
 
     /// Replaces the text of a field.

@@ -5,7 +5,7 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind};
 use belfry_store::SerializedDocument;
 use serde_json::json;
 
-use super::{Alice, EDIT, RULES, TRY, forms, hostile_names, location, row, rule_path};
+use super::{Alice, RULE, RULES, TRY, forms, hostile_names, location, row, rule_path};
 use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
 use crate::support::browser::visible_text;
@@ -31,13 +31,13 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let mut rest = text.as_str();
     for part in [
         "Before everything else|While this rule is on, nothing notifies you.|.m.rule.master|Off|\
-         Silent|Built-in|Turn on|Edit|",
-        "On devices with the profile phone|People|1|@bob:x|On|Silent|Turn off|Edit|Delete|",
+         Silent|Built-in|Turn on|Details|",
+        "On devices with the profile phone|People|1|@bob:x|On|Silent|Turn off|Details|Delete|",
         "On all devices|Above all others|11|.m.rule.suppress_notices|\
          Stay silent for messages from bots.|On|Silent|Built-in|",
-        "Words|2|sweets|Looks for cake|On|Notifies|Sound|Highlight|Turn off|Edit|Delete|\
+        "Words|2|sweets|Looks for cake|On|Notifies|Sound|Highlight|Turn off|Details|Delete|\
          .m.rule.contains_user_name|",
-        "Rooms|2|!quiet:x|Off|Silent|↓|Turn on|Edit|Delete|!loud:x|On|Notifies|↑|Turn off|",
+        "Rooms|2|!quiet:x|Off|Silent|Turn on|Details|Delete|!loud:x|On|Notifies|Turn off|",
         "When nothing else fits|5|.m.rule.call|Notify me when somebody calls me.|",
         ".m.rule.message|Notify me of messages in all other rooms.|Off|Notifies|Built-in|Turn on|",
     ] {
@@ -52,7 +52,7 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
 async fn a_signed_out_user_signs_in_and_returns() {
     let mut alice = Alice::new().await;
     alice.expire_sessions();
-    for (path, section) in [(RULES, "rules"), (EDIT, "rules"), (TRY, "try")] {
+    for (path, section) in [(RULES, "rules"), (RULE, "rules"), (TRY, "try")] {
         let response = alice.browser.get(path).await;
         assert_eq!(location(&response), format!("/oauth/sign_in?return_to={section}"), "{path}");
     }
@@ -141,21 +141,20 @@ async fn a_thousand_rules_are_shown_in_pages() {
 }
 
 #[tokio::test]
-async fn a_rule_that_moves_to_another_page_is_shown_there() {
+async fn a_changed_rule_is_shown_on_its_page() {
     let mut alice = with_a_thousand_rules().await;
-    let page = alice.browser.get(&format!("{RULES}?scope=global&kind=content&page=2")).await;
-    let moved = row(&page, "global/content/025").press("up", &mut alice.browser).await;
-    assert_eq!(location(&moved), format!("{RULES}?scope=global&kind=content&notice=saved"));
-    let page = alice.browser.follow(&moved).await;
+    let group = format!("{RULES}?scope=global&kind=content&page=2");
+    let page = alice.browser.get(&group).await;
+    let changed = row(&page, "global/content/026").press("disable", &mut alice.browser).await;
+    assert_eq!(location(&changed), format!("{group}&notice=saved"));
+    let page = alice.browser.follow(&changed).await;
     page.page(200, "Saved.");
-    let anchor = moved.header("location").split_once('#').unwrap().1;
-    assert!(page.text.contains(&format!("<li id=\"{anchor}\">")), "{}", page.text);
-    let rules = alice.client.get_rules("global/content/").await;
-    assert_eq!((&rules[24]["rule_id"], &rules[25]["rule_id"]), (&json!("025"), &json!("024")));
+    let anchor = changed.header("location").split_once('#').unwrap().1;
+    assert!(page.text.contains(&format!("<li id=\"{anchor}\" class=\"off\">")), "{}", page.text);
     // The page of all groups shows twenty rules of each.
     let page = alice.browser.get(RULES).await;
-    let moved = row(&page, "global/content/019").press("down", &mut alice.browser).await;
-    assert_eq!(location(&moved), format!("{RULES}?scope=global&kind=content&notice=saved"));
+    let changed = row(&page, "global/content/019").press("disable", &mut alice.browser).await;
+    assert_eq!(location(&changed), format!("{RULES}?open=global%2Fcontent&notice=saved"));
 }
 
 #[tokio::test]

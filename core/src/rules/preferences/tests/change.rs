@@ -1,25 +1,28 @@
 //! Changes of preferences as changes of rules.
 
 use super::*;
+use crate::rules::{NewRuleLimits, RuleError};
 
 /// The rules after changes.
 #[track_caller]
 fn changed(document: &Document, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();
     for change in changes {
-        change.apply(&mut document).unwrap();
+        change.apply(&mut document, LIMITS).unwrap();
     }
     rules_of(&document)
 }
 
 fn word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
     let target = KeywordTarget::Word(word.to_owned());
-    PreferenceChange::SetKeyword { target, sound, highlight }
+    PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
 }
 
 fn subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
     PreferenceChange::SetSubject { subject: Subject::parse(id).unwrap(), choice, seen: None }
 }
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 
 const MUTE: SubjectChoice = SubjectChoice::Mute { until: None };
 
@@ -83,7 +86,7 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
     ]}));
     let change = |id: &str, seen: &str, sound, highlight| {
         let target = KeywordTarget::Rule { id: id.to_owned(), seen: seen.to_owned() };
-        PreferenceChange::SetKeyword { target, sound, highlight }
+        PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
     };
     let highlight = json!(["notify", {"set_tweak": "highlight"}]);
     let done = changed(&document, &[change("x", "sound", false, true)]);
@@ -103,7 +106,7 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
         (change("y", "sound", false, true), "there is no content rule \"y\""),
     ] {
         let mut copy = document.clone();
-        assert_eq!(stale.apply(&mut copy).unwrap_err().to_string(), error);
+        assert_eq!(stale.apply(&mut copy, LIMITS).unwrap_err().to_string(), error);
         assert_eq!(copy, document, "a rejected change has no effect");
     }
 }
@@ -131,6 +134,67 @@ fn people_and_rooms_are_notified_of_or_muted() {
     let more = [subject("@bob:x", MUTE), subject("@eve:x", SubjectChoice::Notify)];
     let last = changed(&empty, &[&changes[..], &more].concat());
     assert_eq!(last["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
+}
+
+#[test]
+fn a_word_is_muted_by_its_content_rule() {
+    let mute = |text: &str| PreferenceChange::SetKeyword {
+        target: KeywordTarget::Word(text.to_owned()),
+        effect: Effect::Silent,
+    };
+    let muted = json!({"content": [
+        {"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake", "actions": []},
+    ]});
+    assert_eq!(changed(&document(&json!({})), &[mute("cake")]), muted);
+    // The word has one rule, so the last decision counts.
+    assert_eq!(changed(&document(&json!({})), &[word("cake", true, true), mute("Cake")]), muted);
+}
+
+#[test]
+fn people_and_rooms_are_highlighted() {
+    let empty = document(&json!({}));
+    let actions = json!(["notify", {"set_tweak": "sound", "value": "default"},
+        {"set_tweak": "highlight"}]);
+    for (id, kind) in [("@bob:x", "sender"), ("!a:x", "room")] {
+        let highlight = subject(id, SubjectChoice::Highlight);
+        let rules = changed(&empty, &[subject(id, MUTE), highlight.clone()]);
+        assert_eq!(rules[kind][0]["actions"], actions, "{id}");
+        // It is preserved by the choice that does not mention it.
+        let notified = changed(&empty, &[highlight, subject(id, SubjectChoice::Notify)]);
+        assert_eq!(notified[kind][0]["actions"], actions, "{id}");
+    }
+}
+
+#[test]
+fn a_change_names_the_rule_that_it_has_set() {
+    let mut document = document(&json!({}));
+    for (change, path) in [
+        (word("a/b", true, true), "global/content/a_b"),
+        (word("A/B", false, true), "global/content/a_b"),
+        (subject("@bob:x", MUTE), "global/sender/%40bob%3Ax"),
+        (subject("!a:x", SubjectChoice::Highlight), "global/room/%21a%3Ax"),
+    ] {
+        change.apply(&mut document, LIMITS).unwrap();
+        assert_eq!(change.rule(&document).map(|rule| rule.path()).as_deref(), Some(path));
+    }
+    assert_eq!(PreferenceChange::Resume.rule(&document), None);
+}
+
+#[test]
+fn a_change_has_the_limits_of_a_rule_of_the_api() {
+    let condition = json!({"kind": "contains_display_name"});
+    let document = document(&json!({
+        "content": [{"rule_id": "x", "pattern": "cake", "actions": [], "org.x": "y".repeat(450)}],
+        "room": [{"rule_id": "!a:x", "actions": [], "conditions": vec![condition; 3]}],
+    }));
+    for (change, error) in [
+        (word("cake", true, true), RuleError::RuleTooLarge(500)),
+        (subject("!a:x", MUTE), RuleError::TooManyConditions(2)),
+    ] {
+        let mut copy = document.clone();
+        assert_eq!(change.apply(&mut copy, LIMITS), Err(error));
+        assert_eq!(copy, document);
+    }
 }
 
 #[test]
@@ -175,10 +239,11 @@ fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
         (change("@bob:x", "sound", until(1_800_003_600)), false),
         (change("@eve:x", "sound", MUTE), false),
         (change("!a:x", "silent", MUTE), true),
+        (change("@bob:x", "sound", SubjectChoice::Highlight), false),
         (change("!a:x", "muted", SubjectChoice::Notify), false),
     ] {
         let mut copy = document.clone();
-        assert_eq!(change.apply(&mut copy).is_ok(), is_accepted, "{change:?}");
+        assert_eq!(change.apply(&mut copy, LIMITS).is_ok(), is_accepted, "{change:?}");
         assert!(is_accepted || copy == document, "a rejected change has no effect");
     }
 }
@@ -209,7 +274,7 @@ fn a_switch_sets_all_its_rules() {
             for (on, expected) in
                 [(false, SwitchState::Off), (true, SwitchState::On), (true, SwitchState::On)]
             {
-                PreferenceChange::SetSwitch(switch, on).apply(&mut document).unwrap();
+                PreferenceChange::SetSwitch(switch, on).apply(&mut document, LIMITS).unwrap();
                 assert_eq!(state(&document, switch), expected, "{switch} {changes}");
             }
         }
@@ -217,7 +282,7 @@ fn a_switch_sets_all_its_rules() {
     // Actions that the user chose and that agree with the switch are preserved.
     let quiet = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &quiet);
-    PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document).unwrap();
+    PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document, LIMITS).unwrap();
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
 }
 
@@ -226,12 +291,12 @@ fn a_pause_is_the_enabled_master_rule() {
     // Also if a client gave the rule other actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
-    PreferenceChange::Pause { until: None }.apply(&mut document).unwrap();
+    PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();
     assert_eq!(Preferences::read(&document).pause, Some(Pause { until: None }));
     let until = Timestamp::from_second(1_800_000_000).ok();
-    PreferenceChange::Pause { until }.apply(&mut document).unwrap();
+    PreferenceChange::Pause { until }.apply(&mut document, LIMITS).unwrap();
     assert_eq!(Preferences::read(&document).pause, Some(Pause { until }));
-    PreferenceChange::Resume.apply(&mut document).unwrap();
+    PreferenceChange::Resume.apply(&mut document, LIMITS).unwrap();
     assert_eq!(Preferences::read(&document).pause, None);
     assert_eq!(document.patch(".m.rule.master").unwrap().until, None);
 }

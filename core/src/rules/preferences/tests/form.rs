@@ -25,16 +25,14 @@ fn a_form_is_read_as_a_change() {
             "change=keyword&word=+cake%20&sound=on",
             PreferenceChange::SetKeyword {
                 target: KeywordTarget::Word("cake".to_owned()),
-                sound: true,
-                highlight: false,
+                effect: Effect::Notify { sound: true, highlight: false },
             },
         ),
         (
             "change=keyword&rule=%2520x%252f&seen=muted&highlight=on",
             PreferenceChange::SetKeyword {
                 target: KeywordTarget::Rule { id: " x/".to_owned(), seen: "muted".to_owned() },
-                sound: false,
-                highlight: true,
+                effect: Effect::Notify { sound: false, highlight: true },
             },
         ),
         ("change=remove-keyword&rule=x", PreferenceChange::RemoveKeyword("x".to_owned())),
@@ -93,6 +91,41 @@ fn a_form_with_an_invalid_field_is_rejected() {
         assert_eq!(read(query), Err(error), "{query}");
     }
     assert!(read(&format!("change=keyword&word={}", "x".repeat(240))).is_ok());
+}
+
+#[test]
+fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
+    let read =
+        |query: &str| PreferenceChange::from_rule_form(&form::parse(query.as_bytes()).unwrap());
+    let word = |effect| {
+        let target = KeywordTarget::Word("cake".to_owned());
+        Ok(PreferenceChange::SetKeyword { target, effect })
+    };
+    let set = |id: &str, choice| {
+        let subject = Subject::parse(id).unwrap();
+        Ok(PreferenceChange::SetSubject { subject, choice, seen: None })
+    };
+    let mute = SubjectChoice::Mute { until: None };
+    for (query, expected) in [
+        ("effect=mute&subject=word&value=+cake", word(Effect::Silent)),
+        ("effect=highlight&subject=word&value=cake", word(notify(true, true))),
+        ("effect=mute&subject=person&value=@bob:x", set("@bob:x", mute)),
+        ("effect=highlight&subject=person&value=@bob:x", set("@bob:x", SubjectChoice::Highlight)),
+        ("effect=mute&subject=room&value=!a:x", set("!a:x", mute)),
+        ("effect=highlight&subject=room&value=!a:x", set("!a:x", SubjectChoice::Highlight)),
+        ("effect=mute&subject=person&value=!a:x", Err(PreferenceError::IdInvalid)),
+        ("effect=mute&subject=room&value=@bob:x", Err(PreferenceError::IdInvalid)),
+        ("effect=mute&subject=room&value=%23a:x", Err(PreferenceError::RoomAlias)),
+        ("effect=mute&subject=word&value=+", Err(PreferenceError::WordBlank)),
+        ("effect=mute&subject=person", Err(PreferenceError::IdBlank)),
+        ("effect=ring&subject=word&value=cake", Err(PreferenceError::UnknownChange)),
+        ("effect=mute&subject=server&value=x", Err(PreferenceError::UnknownChange)),
+        ("", Err(PreferenceError::UnknownChange)),
+    ] {
+        assert_eq!(read(query), expected, "{query}");
+    }
+    let long = format!("effect=mute&subject=word&value={}", "x".repeat(241));
+    assert_eq!(read(&long), Err(PreferenceError::WordTooLong));
 }
 
 #[test]

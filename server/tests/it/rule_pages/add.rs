@@ -1,0 +1,153 @@
+//! The form that mutes or highlights a word, a person or a room.
+
+use serde_json::{Value, json};
+
+use super::{Alice, PageForm, RULES, forms, location, row, visible_text};
+use crate::support::TestResponse;
+
+/// The form for a new rule.
+#[track_caller]
+fn new_rule(page: &TestResponse) -> PageForm {
+    forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
+}
+
+/// The form with these fields.
+fn filled(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
+    let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
+    form.set("value", value)
+}
+
+async fn all_rules(alice: &Alice) -> Value {
+    alice.client.get_rules("").await
+}
+
+#[tokio::test]
+async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
+    let mut alice = Alice::new().await;
+    let loud = json!(["notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }]);
+    let form = new_rule(&alice.browser.get(RULES).await);
+    for (subject, value, rule, kind) in [
+        ("word", "cake", "global/content/cake", "content"),
+        ("person", "@bob:x", "global/sender/%40bob%3Ax", "sender"),
+        ("room", "https://matrix.to/#/!a:x", "global/room/%21a%3Ax", "room"),
+    ] {
+        for (effect, actions, mark) in
+            [("mute", json!([]), "Silent"), ("highlight", loud.clone(), "Notifies|Sound|Highlight")]
+        {
+            // The second submit changes nothing.
+            for _ in 0..2 {
+                let form = filled(&form, effect, subject, value);
+                let saved = form.submit(&mut alice.browser).await;
+                let expected = format!("{RULES}?open=global%2F{kind}&notice=saved");
+                assert_eq!(location(&saved), expected);
+                let page = alice.browser.follow(&saved).await;
+                page.page(200, "Saved.");
+                row(&page, rule);
+                assert!(visible_text(&page).contains(&format!("|On|{mark}|Turn off|")));
+                let stored = alice.client.get_rules(&format!("{rule}/actions")).await;
+                assert_eq!(stored, json!({ "actions": actions }), "{effect} {value}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_field_is_shown_again_with_the_reason() {
+    let mut alice = Alice::new().await;
+    let before = all_rules(&alice).await;
+    let form = new_rule(&alice.browser.get(RULES).await);
+    for (subject, value, reason) in [
+        ("word", " ", "Please enter a word."),
+        ("word", &*"x".repeat(241), "This is too long for a keyword."),
+        ("person", "", "Please enter the id of a person or a room."),
+        ("person", "@bob", "The server is missing."),
+        ("person", "!a:x", "This is not an id."),
+        ("room", "@bob:x", "This is not an id."),
+        ("room", "#a:x", "This is the address of a room, not its id."),
+        ("room", "\"><script>alert(1)</script>", "This is not an id."),
+    ] {
+        let page = filled(&form, "highlight", subject, value).submit(&mut alice.browser).await;
+        page.page(422, &format!("<p class=\"field-error\" id=\"value-error\">{reason}"));
+        assert!(page.text.contains("<option value=\"highlight\" selected>"), "{}", page.text);
+        assert!(page.text.contains(&format!("<option value=\"{subject}\" selected>")));
+        assert_eq!(new_rule(&page).value("value"), Some(value));
+    }
+    for (effect, subject) in [("ring", "word"), ("mute", "server"), ("", "")] {
+        let response = filled(&form, effect, subject, "a").submit(&mut alice.browser).await;
+        assert_eq!(response.status, 400, "{effect} {subject}");
+    }
+    assert_eq!(all_rules(&alice).await, before);
+}
+
+/// No form of the pages stores a rule that the API would reject as too large.
+#[tokio::test]
+async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
+    let mut alice = Alice::new().await;
+    let before = all_rules(&alice).await;
+    let form = new_rule(&alice.browser.get(RULES).await);
+    let large = "x".repeat(60_000);
+    for (subject, reason) in [
+        ("word", "This is too long for a keyword. Please enter a shorter one."),
+        ("person", "This is too long for an id. Please check it."),
+        ("room", "This is too long for an id. Please check it."),
+    ] {
+        let value = match subject {
+            "word" => large.clone(),
+            "person" => format!("@{large}:x"),
+            _ => format!("!{large}:x"),
+        };
+        let page = filled(&form, "mute", subject, &value).submit(&mut alice.browser).await;
+        page.page(422, reason);
+    }
+    let too_large = "x".repeat(70_000);
+    let page = filled(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
+    assert_eq!(page.status, 413, "{page:?}");
+    // The pages once had a form that restored a deleted rule from its JSON.
+    let restore = form.set("rule", "global/room/a").set("change", "restore");
+    for (length, status) in [(70_000, 413), (60_000, 400)] {
+        let rule = json!({ "actions": [], "org.x": "x".repeat(length) }).to_string();
+        let response = restore.clone().set("json", &rule).submit(&mut alice.browser).await;
+        assert_eq!(response.status, status, "{response:?}");
+    }
+    assert_eq!(all_rules(&alice).await, before);
+}
+
+#[tokio::test]
+async fn the_limits_of_the_api_apply() {
+    let mut alice = Alice::with(|config| {
+        config.rules.max_rules = 1;
+        config.rules.max_body_bytes = 200;
+    })
+    .await;
+    let form = new_rule(&alice.browser.get(RULES).await);
+    let long = "x".repeat(190);
+    let page = filled(&form, "mute", "word", &long).submit(&mut alice.browser).await;
+    page.page(422, "Your rules take up all the space that this server allows.");
+    filled(&form, "mute", "word", "a").submit(&mut alice.browser).await;
+    let page = filled(&form, "mute", "word", "b").submit(&mut alice.browser).await;
+    page.page(422, "You have as many rules as this server allows (1).");
+    assert_eq!(new_rule(&page).value("value"), Some("b"));
+    // A rule that exists is changed.
+    let saved = filled(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
+    alice.browser.follow(&saved).await.page(200, "Saved.");
+}
+
+#[tokio::test]
+async fn a_form_of_an_earlier_session_is_not_saved() {
+    let mut alice = Alice::new().await;
+    let form = filled(&new_rule(&alice.browser.get(RULES).await), "mute", "word", "cake");
+    alice.expire_sessions();
+    let response = form.submit(&mut alice.browser).await;
+    assert_eq!(location(&response), "/oauth/sign_in?return_to=rules&notice=not-saved");
+    // The user signs in in another tab of the browser, which has a new cookie then.
+    let mut browser = alice.service.browser().signed_in("alice").await;
+    let page = form.submit(&mut browser).await;
+    page.page(403, "You have signed in since this page was opened, so nothing was saved yet.");
+    assert_eq!(new_rule(&page).value("value"), Some("cake"));
+    let client = alice.service.user("alice").await;
+    assert_eq!(client.get_rules("global/content/").await.as_array().unwrap().len(), 1);
+    let saved = filled(&new_rule(&page), "mute", "word", "cake").submit(&mut browser).await;
+    assert_eq!(saved.status, 303, "{saved:?}");
+    browser.fetch_site = Some("cross-site");
+    form.submit(&mut browser).await.page(403, "This form could not be checked");
+}

@@ -1,0 +1,62 @@
+//! The page of one rule as JSON.
+
+use belfry_core::percent::encode;
+use serde_json::json;
+
+use super::{Alice, RULE, RULES, hostile_names, rule_page, rule_path, unescape};
+use crate::oauth::assert_security_headers;
+use crate::support::TestResponse;
+
+/// The JSON that the page shows.
+#[track_caller]
+fn shown_json(page: &TestResponse) -> serde_json::Value {
+    let (_, rest) = page.text.split_once("<pre class=\"source\" dir=\"ltr\">").unwrap();
+    serde_json::from_str(&unescape(rest.split_once("</pre>").unwrap().0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_rule_is_shown_as_the_api_returns_it() {
+    let mut alice = Alice::new().await;
+    let rule = json!({ "actions": ["notify"], "pattern": "p", "org.x": { "y": [1, null] } });
+    alice.client.put_ok("device/phone/room/b", &rule).await;
+    for rule in [
+        "device/phone/room/b",
+        "global/underride/.m.rule.message",
+        "global/override/.m.rule.master",
+        "global/content/.m.rule.contains_user_name",
+    ] {
+        let page = alice.browser.get(&rule_page(rule)).await;
+        page.page(200, "<h1>The rule as JSON</h1>");
+        assert_security_headers(&page, "'self'");
+        assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");
+    }
+}
+
+#[tokio::test]
+async fn rules_with_hostile_names_are_shown() {
+    let mut alice = Alice::new().await;
+    for name in hostile_names() {
+        let rule = rule_path("global", "content", &name);
+        alice.client.put_ok(&rule, &json!({ "actions": [], "pattern": name, "x": name })).await;
+        // The page is opened by the link on the list.
+        let page = alice.browser.get(RULES).await;
+        let (_, row) = page.text.split_once(&format!("value=\"{rule}\"")).unwrap();
+        let (_, link) = row.split_once("class=\"button secondary\" href=\"").unwrap();
+        let page = alice.browser.get(&unescape(link.split_once('"').unwrap().0)).await;
+        for raw in ["<script>", "\u{202e}", "onfocus=\"alert", "\r"] {
+            assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
+        }
+        assert_eq!(shown_json(&page), alice.client.get_rules(&rule).await, "{name:?}");
+        alice.client.delete(&rule).await;
+    }
+}
+
+#[tokio::test]
+async fn other_addresses_are_not_found() {
+    let mut alice = Alice::new().await;
+    for rule in ["", "x/room/a", "global/x/a", "global/room/a", "global/room/.m.rule.x"] {
+        let path = format!("{RULE}?rule={}", encode(rule));
+        alice.browser.get(&path).await.page(404, "Page not found");
+    }
+    alice.browser.get(RULE).await.page(404, "Page not found");
+}
