@@ -161,7 +161,7 @@ fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
                     let name = format!("notifications-{state}-{lang}-{scheme}-{width}");
                     tab.prefer_color_scheme(scheme).await;
                     tab.resize(width, 800).await;
-                    assert_eq!(tab.run(&axe, RUN).await, json!([true, []]), "{name}");
+                    assert_eq!(tab.run_axe(&axe, RUN).await, json!([true, []]), "{name}");
                     assert_eq!(tab.evaluate(HORIZONTAL_OVERFLOW).await, json!([]), "{name}");
                     let image = tab.screenshot(width).await;
                     std::fs::write(folder.join(format!("{name}.png")), image).unwrap();

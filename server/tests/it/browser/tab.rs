@@ -1,7 +1,7 @@
-//! A tab of a headless Chromium. All tests share one browser, one after another, because starting
-//! it is slow; each test has a new tab without cookies.
+//! A tab of a headless Chromium. Tests use the browsers of earlier tests, because starting one is
+//! slow; each test has a browser for itself, with a new tab without cookies.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::Method;
@@ -13,7 +13,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use test_engines::{Chromedriver, EngineError};
 use tokio::runtime::Runtime;
-use tokio::sync::{Mutex, MutexGuard};
 use url::{ParseError, Url};
 
 /// The timeout of every wait, long enough for a loaded machine.
@@ -22,22 +21,28 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 /// The runtime of the connection to the browser, which outlives the tests.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static DRIVER: LazyLock<Result<Chromedriver, EngineError>> = LazyLock::new(Chromedriver::start);
-static BROWSER: Mutex<Option<Client>> = Mutex::const_new(None);
+/// The browsers that no test uses at present.
+static IDLE: Mutex<Vec<Client>> = Mutex::new(vec![]);
 
-/// A tab.
+/// A tab. Its browser is available to other tests when it is dropped.
 pub(super) struct Tab {
     client: Client,
-    _lock: MutexGuard<'static, Option<Client>>,
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        idle_browsers().push(self.client.clone());
+    }
 }
 
 impl Tab {
     /// Opens a new tab; fails if there is no browser.
     pub(super) async fn open() -> Result<Self, &'static EngineError> {
         let driver = DRIVER.as_ref()?.url();
-        let mut lock = BROWSER.lock().await;
-        let client = match &*lock {
-            Some(client) => client.clone(),
-            None => lock.insert(start(&driver).await).clone(),
+        let idle = idle_browsers().pop();
+        let client = match idle {
+            Some(client) => client,
+            None => start(&driver).await,
         };
         let before = client.windows().await.unwrap();
         let new = client.new_window(true).await.unwrap().handle;
@@ -46,7 +51,7 @@ impl Tab {
             client.close_window().await.unwrap();
         }
         client.switch_to_window(new).await.unwrap();
-        let tab = Self { client, _lock: lock };
+        let tab = Self { client };
         tab.devtools("Network.enable", json!({})).await;
         tab.devtools("Network.clearBrowserCookies", json!({})).await;
         // Emulates a focused window; otherwise the first click would only focus it.
@@ -143,9 +148,11 @@ impl Tab {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()
     }
 
-    /// Runs a script and returns the result of a promise.
-    pub(super) async fn run(&self, script: &str, promise: &str) -> Value {
-        self.client.execute(script, vec![]).await.unwrap();
+    /// Returns the result of a promise that uses axe-core, whose script is run once in each page.
+    pub(super) async fn run_axe(&self, script: &str, promise: &str) -> Value {
+        if self.evaluate("typeof axe").await == "undefined" {
+            self.client.execute(script, vec![]).await.unwrap();
+        }
         let awaited =
             format!("const done = arguments[0]; ({promise}).then(done, (e) => done(String(e)))");
         self.client.execute_async(&awaited, vec![]).await.unwrap()
@@ -209,7 +216,11 @@ impl Tab {
     }
 }
 
-/// Starts the browser without a sandbox, which root cannot use, and without background requests.
+fn idle_browsers() -> MutexGuard<'static, Vec<Client>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a browser without a sandbox, which root cannot use, and without background requests.
 async fn start(driver: &str) -> Client {
     let arguments = [
         "--headless",
