@@ -67,7 +67,7 @@ fn first_column(output: &str) -> Vec<&str> {
 
 /// No row is missing or printed twice, whatever the size of the pages.
 async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) {
-    const COUNT: usize = 100_000;
+    const COUNT: usize = 10_000;
     fill(&workspace, COUNT.try_into().unwrap()).await;
     let accounts = workspace.run(&["account", "list"]);
     let names = first_column(&accounts);
@@ -88,21 +88,18 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
         parts.push_str(&part);
     }
     assert!(accounts.starts_with(&parts));
-    let part = workspace.run(&["app", "list", "--after", "99990", "--limit", "50"]);
+    let part = workspace.run(&["app", "list", "--after", "9990", "--limit", "50"]);
     assert!(part.lines().count() == 10 && apps.ends_with(&part), "{part}");
 
     let disabled = workspace.json(&["account", "list", "--state", "disabled", "--limit", "3"]);
     let names: Vec<&Value> = disabled.iter().map(|account| &account["name"]).collect();
     assert_eq!(names, ["user_001000", "user_002000", "user_003000"]);
-    let found = workspace.run(&["account", "list", "--name", "user_01234"]);
+    let found = workspace.run(&["account", "list", "--name", "user_00123"]);
     assert_eq!(found.lines().count(), 10);
-    let found = workspace.run(&["app", "list", "--name", "app 9999", "--unused"]);
+    let found = workspace.run(&["app", "list", "--name", "app 999", "--unused"]);
     assert_eq!(
         first_column(&found),
-        [
-            "9999", "99990", "99991", "99992", "99993", "99994", "99995", "99996", "99997",
-            "99998", "99999"
-        ]
+        ["999", "9990", "9991", "9992", "9993", "9994", "9995", "9996", "9997", "9998", "9999"]
     );
 }
 

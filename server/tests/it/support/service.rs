@@ -1,7 +1,8 @@
 //! A service in this process with a fake clock, used without a socket.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use belfry::app::AppState;
 use belfry::config::{Config, LimitMode};
@@ -130,13 +131,13 @@ impl Service {
 
     /// Adds an account whose password is `correct horse NAME`.
     pub(crate) async fn add_account(&self, name: &str) -> i64 {
-        let password = Secret::new(format!("correct horse {name}"));
+        let password = self.hash(format!("correct horse {name}")).await;
         let account = Account {
             id: random::id(self.now()),
             name: name.to_owned(),
             email: Some(format!("{name}@example.org")),
             unverified_email: None,
-            password: self.state.passwords.hash(password).await.unwrap(),
+            password,
             role: Role::User,
             created_at: self.now(),
             signed_in_at: None,
@@ -145,6 +146,17 @@ impl Service {
         };
         self.store().add_account(&any_events(), &account).await.unwrap();
         account.id
+    }
+
+    /// Hashes a password, once for all tests, because that takes long.
+    async fn hash(&self, password: String) -> String {
+        static HASHES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+        if let Some(hash) = HASHES.lock().unwrap().get(&password) {
+            return hash.clone();
+        }
+        let hash = self.state.passwords.hash(Secret::new(password.clone())).await.unwrap();
+        HASHES.lock().unwrap().insert(password, hash.clone());
+        hash
     }
 
     /// Runs a statement on the SQLite database, as another process would.
