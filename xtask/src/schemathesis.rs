@@ -28,7 +28,7 @@ use crate::{cargo, packages, python};
     cargo xtask schemathesis --examples 200 --seed 7")]
 pub(crate) struct Options {
     /// Random requests for each operation, besides those for its limits
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
     /// Seed of the random requests; otherwise each run has another one, which is printed
     #[arg(long)]
@@ -37,6 +37,9 @@ pub(crate) struct Options {
     #[arg(long)]
     no_install: bool,
 }
+
+/// Random requests for each operation, unless chosen.
+const DEFAULT_EXAMPLES: u32 = 60;
 
 /// The package in the Python index.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
@@ -95,8 +98,12 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     send(&Plan { examples, seed, all_prefixes: true })
 }
 
-/// Sends a bounded number of requests with a fixed seed, to the binary that the tests have built.
-pub(crate) fn test() -> Result<bool, Box<dyn Error>> {
+/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or as
+/// many as [`run`] by default.
+pub(crate) fn test(long: bool) -> Result<bool, Box<dyn Error>> {
+    if long {
+        return send(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
+    }
     send(&Plan { examples: 3, seed: Some(1), all_prefixes: false })
 }
 

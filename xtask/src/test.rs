@@ -6,7 +6,7 @@ mod tally;
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::{env, thread};
 
 use clap::Args;
 use test_engines::process_group::{OnDrop, ProcessGroup};
@@ -14,12 +14,17 @@ use test_engines::{EngineError, Postgres, Redis};
 
 use self::report::Report;
 use self::tally::Tally;
-use crate::{cargo, checks, packages, schemathesis};
+use crate::{cargo, checks, packages, schemathesis, torture};
 
 /// Run all checks and tests as CI does
 ///
-/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, all
-/// tests on all engines, and some requests of `cargo xtask schemathesis`.
+/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the
+/// tests on all engines, and some requests of `cargo xtask schemathesis`. This is the whole contract,
+/// in at most 15 minutes on two cores.
+///
+/// With `--long` it takes hours: also the tests that are ignored as `long` (soak, packages,
+/// screenshots), all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
+/// `cargo xtask torture`.
 ///
 /// Missing packages are installed from the distribution if this runs as root or sudo asks for no
 /// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
@@ -28,11 +33,15 @@ use crate::{cargo, checks, packages, schemathesis};
 /// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test
 /// program that crashes.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test store::\n  \
+#[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --long\n  \
+    cargo xtask test store::\n  cargo xtask test packages:: --long\n  \
     cargo xtask test store::postgres -- --nocapture")]
 pub(crate) struct Options {
     /// Run only the tests whose names contain this text, and no checks
     name: Option<String>,
+    /// Also run what takes long
+    #[arg(long)]
+    long: bool,
     /// Do not install missing packages, only list them
     #[arg(long)]
     no_install: bool,
@@ -40,6 +49,9 @@ pub(crate) struct Options {
     #[arg(last = true)]
     arguments: Vec<String>,
 }
+
+/// The variable with the number of tests that run at the same time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs the checks and tests; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
@@ -69,7 +81,10 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         run_tests(options, &mut report);
     }
     if built && options.name.is_none() {
-        report.step("schemathesis", schemathesis::test);
+        report.step("schemathesis", || schemathesis::test(options.long));
+        if options.long {
+            report.step("torture", || torture::run_all(300));
+        }
     }
     print!("{report}");
     Ok(report.failed() == 0)
@@ -98,11 +113,15 @@ fn run_tests(options: &Options, report: &mut Report) {
     let Some((postgres, redis)) = engines else { return };
     let mut tally = Tally::default();
     report.step("tests", || {
-        let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
-        tests.args(&options.name).arg("--").args(&options.arguments);
+        let mut tests = test_command(options);
         tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
         // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
         tests.env("CI", "true");
+        if env::var_os(TEST_THREADS).is_none() {
+            // Two tests more than cores, because many tests wait for processes and timeouts.
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            tests.env(TEST_THREADS, (cores + 2).to_string());
+        }
         let (succeeded, counted) = count_tests(tests)?;
         tally = counted;
         Ok(succeeded)
@@ -111,6 +130,17 @@ fn run_tests(options: &Options, report: &mut Report) {
         report.step("filter", || Err(format!("no test's name contains {name:?}").into()));
     }
     report.tally = tally;
+}
+
+/// Returns the command that runs the tests.
+fn test_command(options: &Options) -> Command {
+    let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
+    tests.args(&options.name).arg("--");
+    if options.long {
+        tests.arg("--include-ignored");
+    }
+    tests.args(&options.arguments);
+    tests
 }
 
 fn start_engines() -> Result<(Postgres, Redis), EngineError> {
@@ -137,4 +167,40 @@ fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     let succeeded = group.wait()?.success();
     let tally = reader.join().map_err(|_| io::Error::other("the reader panicked"))??;
     Ok((succeeded, tally))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    /// The arguments of cargo for a command line.
+    fn arguments_of_cargo(command_line: &str) -> String {
+        let words = command_line.split(' ');
+        let Arguments { options } = Arguments::try_parse_from(words).unwrap();
+        let arguments = test_command(&options);
+        let arguments: Vec<_> = arguments.get_args().map(|it| it.to_string_lossy()).collect();
+        arguments.join(" ")
+    }
+
+    #[test]
+    fn ignored_tests_run_only_with_long() {
+        let cargo_test = "test --workspace --no-fail-fast";
+        for (command_line, expected) in [
+            ("test", "--"),
+            ("test --long", "-- --include-ignored"),
+            ("test store::", "store:: --"),
+            ("test store:: --long", "store:: -- --include-ignored"),
+            ("test --long -- --nocapture", "-- --include-ignored --nocapture"),
+        ] {
+            assert_eq!(arguments_of_cargo(command_line), format!("{cargo_test} {expected}"));
+        }
+    }
 }

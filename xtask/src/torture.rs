@@ -21,7 +21,7 @@ use crate::{cargo, packages};
 /// the operating system runs the processes.
 ///
 /// The exit code is 1 if anything was lost, or if a node took longer than 10 s to recover.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_help = "Examples:\n  cargo xtask torture\n  cargo xtask torture --rounds 5\n  \
     cargo xtask torture --only kill-sqlite --rounds 1000\n  \
     cargo xtask torture --only kill --seconds 600 --seed 7")]
@@ -59,6 +59,11 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const HEADER: &[&str] =
     &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
 
+/// Runs all scenarios for this time each, or for their default rounds if these take less.
+pub(crate) fn run_all(seconds: u64) -> Result<bool, Box<dyn Error>> {
+    run(&Options { seconds: Some(seconds), ..Options::default() })
+}
+
 /// Runs the scenarios and prints the table; returns whether nothing was lost and every node
 /// recovered in time.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
@@ -84,6 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     println!("seed {seed}");
     let mut rows = vec![];
     let (mut losses, mut slow_recoveries) = (0, 0);
+    let mut slowest_recovery = None;
     for scenario in chosen {
         let settings = Settings {
             belfry: belfry.clone(),
@@ -95,9 +101,13 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         let (outcome, time) = run_scenario(scenario, &settings);
         losses += outcome.losses;
         slow_recoveries += outcome.slow_recoveries();
+        slowest_recovery = slowest_recovery.max(outcome.recoveries.iter().max().copied());
         rows.push(cells(scenario, &outcome, time));
     }
     println!("\n{}", table(HEADER, &rows));
+    if let Some(time) = slowest_recovery {
+        println!("slowest recovery of a node: {:.1} s", time.as_secs_f64());
+    }
     if losses == 0 {
         println!("nothing was lost");
     } else {

@@ -74,6 +74,7 @@ fn commands(document: &str, heading: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn checksums_match_the_packages() {
     let packages = packages();
     let mut check = Command::new("sha256sum");
@@ -89,6 +90,7 @@ fn checksums_match_the_packages() {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn the_same_binary_gives_the_same_packages() {
     let first = packages();
     let folder = tempfile::tempdir().unwrap();

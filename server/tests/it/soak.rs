@@ -112,9 +112,9 @@ async fn hours_of_abuse_leave_tables_and_files_bounded() {
     assert_bounded(&abuse(4, 4).await, 4);
 }
 
-/// 24 simulated hours from 1,000 addresses; takes long.
+/// 24 simulated hours from 1,000 addresses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes long; run it with --ignored"]
+#[ignore = "long: simulates a day of requests"]
 async fn a_day_of_abuse_from_1000_addresses_leaves_files_and_memory_bounded() {
     let before = resident_memory();
     let sizes = abuse(24, 1000).await;

@@ -356,11 +356,12 @@ async fn commands_do_not_migrate_an_older_database_on_postgres() {
 }
 
 /// Writes the statements of this release to `statements/`, from recordings of the conformance list
-/// in the folder `BELFRY_RECORD`. Of cases with the same statements the shortest is used.
+/// in the folder `BELFRY_RECORD`; does nothing without one. Of cases with the same statements the
+/// shortest is used.
 #[tokio::test]
 #[ignore = "part of a release, see CONTRIBUTING.md"]
 async fn collect_recorded_statements() {
-    let recordings = std::env::var_os("BELFRY_RECORD").expect("BELFRY_RECORD names a folder");
+    let Some(recordings) = std::env::var_os("BELFRY_RECORD") else { return };
     let mut cases: Vec<RecordedCase> = fs::read_dir(recordings)
         .unwrap()
         .map(|file| {

@@ -1,7 +1,8 @@
 //! The screenshots in `docs/screenshots`. To update them after a change of the pages:
 //!
 //! ```console
-//! $ BELFRY_SCREENSHOTS=docs/screenshots cargo test -p belfry --test it browser::screenshots
+//! $ export BELFRY_SCREENSHOTS=docs/screenshots
+//! $ cargo test -p belfry --test it browser::screenshots -- --ignored
 //! $ pngquant 32 --force --ext .png docs/screenshots/*.png
 //! ```
 //!
@@ -35,6 +36,7 @@ const DOCUMENTED: [&str; 17] = [
 
 /// The pages of the account have a navigation, which a wide screen shows beside them.
 #[test]
+#[ignore = "long: saves about 150 images"]
 fn screenshots_of_every_page_in_light_and_dark() {
     let chosen = std::env::var_os("BELFRY_SCREENSHOTS");
     let folder = match &chosen {

@@ -73,6 +73,7 @@ fn documented_commands() -> [String; 2] {
 }
 
 #[tokio::test]
+#[ignore = "long: builds the packages"]
 async fn the_installed_package_serves_beside_its_commands() {
     if !can_install() {
         return;
@@ -123,6 +124,7 @@ async fn the_installed_package_serves_beside_its_commands() {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn commands_of_root_have_the_credentials_of_the_service() {
     if !can_install() {
         return;
@@ -157,6 +159,7 @@ fn copy_certificates(machine: &Machine) {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn another_user_than_root_runs_the_program_directly() {
     if !can_install() {
         return;
@@ -171,6 +174,7 @@ fn another_user_than_root_runs_the_program_directly() {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn dpkg_describes_the_package_and_verifies_its_files() {
     if !can_install() {
         return;

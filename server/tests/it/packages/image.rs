@@ -105,6 +105,7 @@ impl Container {
 }
 
 #[tokio::test]
+#[ignore = "long: builds the packages"]
 async fn the_image_runs_as_its_user_and_is_healthy() {
     if !can_install() {
         return;
@@ -138,6 +139,7 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
 
 /// glibc loads no further library for that, which the image would lack.
 #[tokio::test]
+#[ignore = "long: builds the packages"]
 async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
     if !can_install() {
         return;
@@ -165,6 +167,7 @@ async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn blobs_have_the_digests_that_name_them() {
     let image = Image::open();
     let descriptors = [&image.manifest["config"], &image.manifest["layers"][0]];
@@ -190,6 +193,7 @@ fn blobs_have_the_digests_that_name_them() {
 
 /// The library of Podman, CRI-O and skopeo reads it in both formats, and verifies all digests.
 #[test]
+#[ignore = "long: builds the packages"]
 fn skopeo_accepts_the_image_as_oci_and_docker_archive() {
     let Some(skopeo) = programs::find(&["skopeo"]) else {
         return report_skipped("skopeo", "it is not installed");

@@ -19,6 +19,7 @@ fn unpack() -> tempfile::TempDir {
 const UNIT: &str = "usr/lib/systemd/system/belfry.service";
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn systemd_accepts_the_unit_without_warnings() {
     let Some(analyze) = programs::find(&["systemd-analyze"]) else {
         return report_skipped("systemd-analyze", "it is not installed");
@@ -39,6 +40,7 @@ fn systemd_accepts_the_unit_without_warnings() {
 
 /// 10 is a process without any restriction.
 #[test]
+#[ignore = "long: builds the packages"]
 fn the_exposure_of_the_unit_is_below_1_5() {
     let Some(analyze) = programs::find(&["systemd-analyze"]) else {
         return report_skipped("systemd-analyze", "it is not installed");
@@ -50,6 +52,7 @@ fn the_exposure_of_the_unit_is_below_1_5() {
 }
 
 #[test]
+#[ignore = "long: builds the packages"]
 fn the_watchdog_and_restarts_are_configured() {
     let unit = fs::read_to_string(unpack().path().join(UNIT)).unwrap();
     for line in [
