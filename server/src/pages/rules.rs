@@ -15,7 +15,7 @@ pub(crate) use self::view::anchor as rule_anchor;
 use self::view::{OVERVIEW_ROWS, PAGE_ROWS};
 pub use self::view::{RuleLinks, RulesView};
 use super::{AccountNav, Form, Layout};
-use crate::http::paths::{ACCOUNT_NOTIFICATIONS, with_language};
+use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
 /// `templates/rules.html`. Posts `change`, and `rule` or the fields of the form for a new rule.
 #[derive(Template)]

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use belfry::config::{Config, LimitMode};
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::forwarded::TrustedProxies;
-use belfry_store::{AuditEvent, AuditFilter};
+use belfry_store::AuditEvent;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;

@@ -5,10 +5,7 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::preferences::PreferenceChange;
-use belfry_core::rules::{
-    Document, MAX_CONDITIONS, RuleError, RuleListing, RuleRef, RuleScope, User,
-};
-use belfry_store::RuleWriteError;
+use belfry_core::rules::{Document, RuleError, RuleListing, RuleRef, RuleScope, User};
 
 use super::notifications::{load, save_preference, write};
 use super::stale_session::StaleSession;

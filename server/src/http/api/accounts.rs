@@ -13,7 +13,6 @@ use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::auth::tokens::TokenIssuer;
 use crate::config::RegistrationPolicy;
 use crate::http::account::registration::{RegistrationError, register, validate};
 use crate::http::error::{ApiError, CommonError};

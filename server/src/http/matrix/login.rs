@@ -11,7 +11,7 @@ use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
-use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
+use crate::auth::tokens::FirstPartyApp;
 use crate::http::account::password::verify_password;
 use crate::http::error::MatrixError;
 use crate::http::extract::abuse_guard::AbuseGuard;

@@ -16,7 +16,7 @@ use belfry_store::{Account, RedeemError, StoreError};
 use serde::Serialize;
 
 use crate::app::AppState;
-use crate::auth::tokens::{IssuedToken, TokenIssuer};
+use crate::auth::tokens::IssuedToken;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::audit::Audit;

@@ -5,9 +5,8 @@ use belfry_core::percent::encode;
 use belfry_core::rules::{RuleKind, RuleRef, RuleScope};
 use belfry_core::secret::Sha256Digest;
 
-use crate::http::paths::ACCOUNT_RULE;
 use crate::language::Language;
-use crate::paths::{ACCOUNT_RULES, EDIT_RULE, with_language, with_parameters};
+use crate::paths::{ACCOUNT_RULE, ACCOUNT_RULES, with_language, with_parameters};
 
 /// The part of the rules that is shown: all groups, or a page of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
-use belfry_store::AuditFilter;
 use serde_json::{Value, json};
 
 use super::{id_of, root, set_role};

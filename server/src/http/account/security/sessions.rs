@@ -4,7 +4,6 @@ use axum::response::Response;
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::form::last_value;
 use belfry_core::secret::LookupKey;
-use belfry_store::Store;
 
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
