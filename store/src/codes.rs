@@ -46,7 +46,7 @@ pub enum RedeemError {
     /// The code was redeemed before, for this token.
     #[error("the code was already redeemed")]
     AlreadyRedeemed(LookupKey),
-    /// The code is unknown or expired, or its app or account is disabled.
+    /// The code is unknown or expired, or its app or account is disabled or deleted.
     #[error("the code is unknown or expired, or its app or account is disabled")]
     NotRedeemable,
     /// The store failed.
@@ -97,7 +97,8 @@ impl FromRow for StoredCode {
 }
 
 impl Store {
-    /// Issues a code, unless the user's consent ended or the app was disabled in the meantime.
+    /// Issues a code, unless the user's consent ended, or the app or the account was disabled or
+    /// deleted in the meantime.
     pub async fn add_code(
         &self,
         events: &Events,
@@ -110,9 +111,8 @@ impl Store {
              select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
              account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
              bigint) from sessions where lookup = $session and account_id = $account_id \
-             and not exists (select 1 from accounts where id = $account_id \
-             and disabled_at is not null) and not exists (select 1 from apps where id = $app_id \
-             and disabled_at is not null) and (cast($implied_at as bigint) is null or exists \
+             and exists (select 1 from accounts where id = $account_id and disabled_at is null) \
+             and exists (select 1 from apps where id = $app_id and disabled_at is null) and (cast($implied_at as bigint) is null or exists \
              (select 1 from tokens where account_id = $account_id and app_id = $app_id \
              and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
              returning lookup",
@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Redeems a code for a token with the code's app, account and scopes, unless one of the first
-    /// two is disabled. Of concurrent calls, one succeeds and issues its token.
+    /// two is disabled or deleted. Of concurrent calls, one succeeds and issues its token.
     pub async fn redeem_code(
         &self,
         events: &Events,
@@ -156,9 +156,9 @@ impl Store {
     ) -> Result<(), RedeemError> {
         let redeem = sql!(
             "update codes set used_at = $now, token = $lookup where lookup = $code \
-             and used_at is null and expires_at > $now and not exists (select 1 from accounts a \
-             where a.id = codes.account_id and a.disabled_at is not null) and not exists \
-             (select 1 from apps p where p.id = codes.app_id and p.disabled_at is not null)",
+             and used_at is null and expires_at > $now and exists (select 1 from accounts a \
+             where a.id = codes.account_id and a.disabled_at is null) and exists \
+             (select 1 from apps p where p.id = codes.app_id and p.disabled_at is null)",
             [code, now, lookup = token.lookup]
         );
         // The token's lookup key is new, so the code names it only if this call redeemed it.

@@ -7,7 +7,7 @@ use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::apps::app_event;
 use super::audit::event_source;
 use super::authorized_apps::lock_account;
-use super::engine::{Rows, sql};
+use super::engine::{Rows, Statement, sql};
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
@@ -42,17 +42,52 @@ pub struct DeletedAccount {
     pub name: String,
 }
 
-/// The statement that deletes the rows of an account in a table, once the account is deleted.
+/// The statement that deletes the rows of an account or app in a table, once it is deleted.
 macro_rules! delete_rows {
-    ($table:literal, $key:literal) => {
+    ($table:literal, $column:literal, $owners:literal, $key:literal) => {
         concat!(
             "delete from ",
             $table,
-            " where account_id = $id and not exists (select 1 from accounts where id = $id) \
-             returning ",
+            " where ",
+            $column,
+            " = $1 and not exists (select 1 from ",
+            $owners,
+            " where id = $1) returning ",
             $key
         )
     };
+}
+
+/// The tables with rows of accounts, and the statements that delete those of one.
+pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 5] = [
+    ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
+    ("codes", delete_rows!("codes", "account_id", "accounts", "lookup")),
+    ("tokens", delete_rows!("tokens", "account_id", "accounts", "lookup")),
+    ("rulesets", delete_rows!("rulesets", "account_id", "accounts", "scope")),
+    ("requests", delete_rows!("requests", "account_id", "accounts", "lookup")),
+];
+
+/// The tables with rows of apps, and the statements that delete those of one.
+pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 3] = [
+    ("codes", delete_rows!("codes", "app_id", "apps", "lookup")),
+    ("tokens", delete_rows!("tokens", "app_id", "apps", "lookup")),
+    ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
+];
+
+/// Leaves the id of a deleted account to the next sweeps.
+const INSERT_DELETED_ACCOUNT: &str = "insert into deleted_owners (kind, id) \
+    select 'account', cast($1 as bigint) where not exists (select 1 from accounts where id = $1) \
+    on conflict do nothing";
+
+/// Leaves the id of a deleted app to the next sweeps.
+pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, id) \
+    select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
+    on conflict do nothing";
+
+/// Adds statements with the id of an account or app.
+fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64) -> Change<'a> {
+    let statements = statements.iter().map(|(_, text)| Statement::new(text, vec![id.into()]));
+    statements.fold(change, Change::and)
 }
 
 impl Store {
@@ -121,13 +156,10 @@ impl Store {
                 ),
                 [id, due]
             ))
-            .and(sql!(delete_rows!("sessions", "lookup"), [id]))
-            .and(sql!(delete_rows!("codes", "lookup"), [id]))
-            .and(sql!(delete_rows!("tokens", "lookup"), [id]))
-            .and(sql!(delete_rows!("rulesets", "scope"), [id]))
-            .and(sql!(delete_rows!("requests", "lookup"), [id]))
+            .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Everything);
-        let [_, _, _, found, deleted, rows @ ..]: [Rows; 10] = self.write_rows(change).await?;
+        let change = and_all(change, &DELETE_ROWS_OF_ACCOUNT, id);
+        let [_, _, _, found, deleted, _, rows @ ..]: [Rows; 11] = self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {
@@ -145,11 +177,10 @@ impl Store {
     ) -> Result<Option<DeletedRows>, StoreError> {
         let change = Change::new(events, [], app_event(id))
             .and(sql!("delete from apps where id = $id returning id", [id]))
-            .and(sql!("delete from codes where app_id = $id returning lookup", [id]))
-            .and(sql!("delete from tokens where app_id = $id returning lookup", [id]))
-            .and(sql!("delete from requests where app_id = $id returning lookup", [id]))
+            .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::Everything);
-        let [app, rows @ ..]: [Rows; 4] = self.write_rows(change).await?;
+        let change = and_all(change, &DELETE_ROWS_OF_APP, id);
+        let [app, _, rows @ ..]: [Rows; 5] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
         Ok((!app.is_empty()).then_some(deleted))

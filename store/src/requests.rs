@@ -55,16 +55,22 @@ impl FromRow for (StoredRequest, Option<HashedSecret>) {
 }
 
 impl Store {
-    /// Stores a request under its handle.
+    /// Stores a request under its handle. `NotFound` if its app or its account does not exist or is
+    /// disabled.
     pub async fn add_request(
         &self,
         handle: HashedSecret,
         request: &StoredRequest,
-    ) -> Result<(), StoreError> {
+    ) -> Result<UpdateOutcome, StoreError> {
         let insert = sql!(
             "insert into requests (lookup, digest, app_id, browser, account_id, parameters, \
-             expires_at) values ($lookup, $digest, $app_id, $browser, $account_id, $parameters, \
-             $expires_at)",
+             expires_at) select cast($lookup as text), cast($digest as text), \
+             cast($app_id as bigint), cast($browser as text), cast($account_id as bigint), \
+             cast($parameters as text), cast($expires_at as bigint) \
+             where exists (select 1 from apps where id = $app_id and disabled_at is null) \
+             and (cast($account_id as bigint) is null \
+             or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
+             returning lookup",
             [
                 lookup = handle.lookup,
                 digest = handle.digest,
@@ -76,7 +82,7 @@ impl Store {
                 expires_at = request.expires_at
             ]
         );
-        self.write(Change::unaudited(insert)).await.map(drop)
+        self.update(Change::unaudited(insert)).await
     }
 
     /// Deletes the oldest requests beyond this number.
@@ -110,7 +116,7 @@ impl Store {
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
     /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
-    /// submitted twice.
+    /// submitted twice. `NotFound` also if the account does not exist or is disabled.
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
@@ -123,7 +129,10 @@ impl Store {
         }
         let update = sql!(
             "update requests set browser = $to, came_from = $from, account_id = $account_id \
-             where lookup = $lookup and (browser = $from or came_from = $from) returning lookup",
+             where lookup = $lookup and (browser = $from or came_from = $from) \
+             and (cast($account_id as bigint) is null \
+             or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
+             returning lookup",
             [lookup = handle.lookup, from, to, account_id]
         );
         self.update(Change::unaudited(update)).await

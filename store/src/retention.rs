@@ -10,6 +10,7 @@
 
 mod app_tokens;
 mod apps;
+mod orphans;
 mod rules;
 
 use std::time::Duration;
@@ -210,6 +211,7 @@ impl Store {
         }
         deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
         deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
+        deleted.extend(self.delete_orphans(now).await?);
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
         deleted.extend(self.delete_unused_apps(cutoff, now).await?);
         Ok(SweepOutcome::Swept(deleted))

@@ -43,6 +43,9 @@ pub enum RuleWriteError {
     /// Other nodes changed the rules too often.
     #[error("the rules were changed by others too often")]
     TooManyConflicts,
+    /// The account was deleted or disabled in the meantime.
+    #[error("the account does not exist or is disabled")]
+    NoAccount,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -218,8 +221,11 @@ impl Saver {
             documents.iter().map(|document| read.rulesets.bytes_of(document.scope())).sum();
         let new: usize = documents.iter().map(SerializedDocument::bytes).sum();
         limits.check_bytes(before, before - replaced + new)?;
-        let saved = store.save_rulesets(&read, documents).await?;
-        Ok((saved == SaveOutcome::Saved).then_some(outcomes))
+        match store.save_rulesets(&read, documents).await? {
+            SaveOutcome::Saved => Ok(Some(outcomes)),
+            SaveOutcome::Conflict => Ok(None),
+            SaveOutcome::NoAccount => Err(RuleWriteError::NoAccount),
+        }
     }
 
     /// Reads the rulesets that the changes apply to. Those of a change of all documents are read

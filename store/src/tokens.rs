@@ -100,7 +100,8 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token for a user. `NotFound` if the app or the account is disabled.
+    /// Issues a token for a user. `NotFound` if the app or the account does not exist or
+    /// is disabled.
     pub async fn add_token(
         &self,
         events: &Events,
@@ -111,16 +112,18 @@ impl Store {
     }
 
     /// Issues a token to an app itself, without an event: such tokens are counted instead.
-    /// `NotFound` if the app is disabled.
+    /// `NotFound` if the app does not exist or is disabled.
     pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let change = Change::unaudited(insert(token, None));
         let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
-        self.uses.record_app_token(token.app_id, token.created_at);
+        if outcome == UpdateOutcome::Updated {
+            self.uses.record_app_token(token.app_id, token.created_at);
+        }
         Ok(outcome)
     }
 
     /// Issues a token and records the sign-in, if the account's password is still the one that was
-    /// verified (its hash), and neither the app nor the account is disabled.
+    /// verified (its hash), and the app and the account exist and are not disabled.
     pub async fn add_token_for_password(
         &self,
         events: &Events,
@@ -196,7 +199,7 @@ impl Store {
     }
 }
 
-/// Inserts a token, unless its app is disabled, and if these conditions hold.
+/// Inserts a token, if its app exists and is not disabled, and these conditions hold.
 macro_rules! insert_if {
     ($token:ident, $conditions:literal $(, $name:ident)*) => {
         sql!(
@@ -204,8 +207,8 @@ macro_rules! insert_if {
                 "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
                  expires_at) select cast($lookup as text), cast($digest as text), cast($app_id as \
                  bigint), cast($account_id as bigint), cast($scopes as text), cast($created_at as \
-                 bigint), cast($expires_at as bigint) where not exists (select 1 from apps \
-                 where id = $app_id and disabled_at is not null)",
+                 bigint), cast($expires_at as bigint) where exists (select 1 from apps \
+                 where id = $app_id and disabled_at is null)",
                 $conditions
             ),
             [
@@ -222,8 +225,8 @@ macro_rules! insert_if {
     };
 }
 
-/// Inserts a token, unless its app or account is disabled: the token would become valid when they
-/// are enabled. A given password hash must still be that of the account.
+/// Inserts a token, if its app and account exist and are not disabled: a token of disabled ones would
+/// become valid when they are enabled. A given password hash must still be that of the account.
 ///
 /// Each case has a statement of its own. PostgreSQL would plan a common one again for each
 /// execution, because it estimates that a plan for known values saves more than planning costs. In
@@ -233,8 +236,8 @@ fn insert(token: &NewToken, password: Option<&str>) -> Statement {
         (None, None) => insert_if!(token, ""),
         (Some(_), None) => insert_if!(
             token,
-            " and not exists (select 1 from accounts where id = $account_id \
-             and disabled_at is not null)"
+            " and exists (select 1 from accounts where id = $account_id \
+             and disabled_at is null)"
         ),
         (_, Some(password)) => insert_if!(
             token,

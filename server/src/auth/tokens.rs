@@ -54,8 +54,8 @@ pub enum IssueError {
         /// The title of the app.
         title: String,
     },
-    /// The app or the account was disabled in the meantime.
-    #[error("the app or the account is disabled")]
+    /// The app or the account was disabled or deleted in the meantime.
+    #[error("the app or the account is disabled or deleted")]
     Disabled,
     /// The password was changed, or the account disabled, after the password was verified.
     #[error("the password was changed")]

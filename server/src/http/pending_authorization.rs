@@ -29,6 +29,7 @@ use crate::http::respond::{redirect, show_page};
 use crate::language::Language;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
+use belfry_store::UpdateOutcome;
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -121,7 +122,9 @@ impl PendingAuthorization {
             parameters: self.parameters.clone(),
             expires_at: expiry(now, LIFETIME),
         };
-        state.store.add_request(handle.hashed(), &stored).await?;
+        if state.store.add_request(handle.hashed(), &stored).await? == UpdateOutcome::NotFound {
+            return Err(PageError::Expired);
+        }
         // Not at every request, because the store counts rows to find the oldest ones.
         if random::one_in(state.max_pending_requests / 16) {
             state.store.trim_requests(state.max_pending_requests).await?;

@@ -22,6 +22,7 @@ mod metrics;
 mod notifications;
 mod oauth;
 mod openapi;
+mod owners;
 #[cfg(target_os = "linux")]
 mod packages;
 mod process;

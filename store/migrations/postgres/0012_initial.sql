@@ -171,6 +171,14 @@ create table reserved_names (
     reserved_at bigint not null
 );
 
+-- Accounts and apps that were deleted some minutes ago, whose rows a sweep deletes once more.
+create table deleted_owners (
+    kind     text   not null, -- 'account' or 'app'
+    id       bigint not null,
+    found_at bigint,          -- by the first sweep after the deletion
+    primary key (kind, id)
+);
+
 -- The last sweep of all nodes, in the only row, and when the clock is trusted again.
 create table sweeps (
     id           bigint not null primary key,

@@ -118,6 +118,7 @@ mod tests {
             "apps",
             "audit_events",
             "codes",
+            "deleted_owners",
             "reserved_names",
             "rulesets",
             "sessions",

@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use super::app_tokens::delete_tokens;
 use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
 use crate::apps::is_first_party;
-use crate::engine::{from_row, sql};
+use crate::deletion::INSERT_DELETED_APP;
+use crate::engine::{Statement, from_row, sql};
 use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::{Change, Store, StoreError};
@@ -143,7 +144,8 @@ fn delete_apps<'a>(change: Change<'a>, cutoff: Timestamp, candidates: &[Candidat
     );
     let change = change.and(delete).invalidating(Invalidation::Apps);
     candidates.iter().fold(change, |change, candidate| {
-        change.and(sql!(
+        let deleted = Statement::new(INSERT_DELETED_APP, vec![candidate.id.into()]);
+        change.and(deleted).and(sql!(
             "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
              (select 1 from apps where id = $id)",
             [id = candidate.id]

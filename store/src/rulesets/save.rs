@@ -16,6 +16,8 @@ pub enum SaveOutcome {
     Saved,
     /// Another writer changed the document since it was read; nothing was written.
     Conflict,
+    /// The account does not exist or is disabled; nothing was written.
+    NoAccount,
 }
 
 /// A changed document and its stored text.
@@ -109,7 +111,9 @@ impl Store {
         let rows = self.write(change).await?;
         let mut versions = Vec::with_capacity(saved.len());
         for rows in rows {
-            let Some(mut row) = rows.into_iter().next() else { return Ok(SaveOutcome::Conflict) };
+            let Some(mut row) = rows.into_iter().next() else {
+                return self.missing_row_outcome(read.account).await;
+            };
             versions.push(row.take()?);
         }
         let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
@@ -117,10 +121,19 @@ impl Store {
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
+
+    /// Why a document was not saved.
+    async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
+        let select =
+            sql!("select id from accounts where id = $account and disabled_at is null", [account]);
+        let is_missing = self.engine.read(select).await?.is_empty();
+        Ok(if is_missing { SaveOutcome::NoAccount } else { SaveOutcome::Conflict })
+    }
 }
 
 /// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
-/// row if the stored document has another version. `None` if there is nothing to save.
+/// row if the stored document has another version, or a new one has no enabled account. `None` if
+/// there is nothing to save.
 pub(crate) fn save_statement(
     account: i64,
     version: Option<i64>,
@@ -131,8 +144,9 @@ pub(crate) fn save_statement(
         (None, "") => return None,
         (None, text) => sql!(
             "insert into rulesets (account_id, scope, version, document, expires_at) \
-             values ($account, $scope, $first_version, $text, $expires_at) on conflict do nothing \
-             returning version",
+             select id, cast($scope as text), cast($first_version as bigint), cast($text as text), \
+             cast($expires_at as bigint) from accounts where id = $account \
+             and disabled_at is null on conflict do nothing returning version",
             [account, scope, first_version = first_version(), text, expires_at]
         ),
         (Some(version), "") => sql!(

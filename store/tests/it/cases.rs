@@ -140,11 +140,16 @@ pub(super) async fn add_app(store: &Store, app: &StoredApp) {
     assert_eq!(store.add_app(&any_events(), app).await.unwrap(), AddAppOutcome::Added);
 }
 
+/// Adds an account if it is missing.
+pub(super) async fn ensure_account(store: &Store, id: i64) {
+    // Fails if the account exists.
+    let _ = store.add_account(&any_events(), &account(id, &format!("person_{id}"))).await;
+}
+
 /// Returns a session of an account; adds the account and the session if they are missing.
 pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
     let secret = hashed(&format!("session of {id}"));
-    // Fails if the account exists.
-    let _ = store.add_account(&any_events(), &account(id, &format!("person_{id}"))).await;
+    ensure_account(store, id).await;
     if store.session(secret, at(1)).await.unwrap().is_none() {
         add_session(store, secret, &session(id, 1_800_000_000)).await;
     }

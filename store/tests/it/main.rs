@@ -9,6 +9,7 @@ mod failover;
 mod files;
 mod group_commit;
 mod nodes;
+mod owners;
 mod plans;
 mod pooler;
 mod stalled;
@@ -158,6 +159,8 @@ conformance! {
         a_change_of_all_documents_is_applied_again_after_a_conflict,
         a_rejected_change_of_all_documents_is_undone,
         changes_of_two_writers_are_all_made,
+        no_rules_are_saved_for_a_deleted_account,
+        no_first_rule_is_saved_for_a_disabled_account,
     }
     rulesets::{
         an_account_without_rules_has_no_documents,
@@ -204,7 +207,7 @@ conformance! {
         the_event_of_a_deletion_has_the_name,
         the_name_of_a_deleted_account_is_reserved_until_it_is_released,
         a_deleted_app_leaves_nothing_behind,
-        a_token_of_a_deleted_account_is_not_one_of_its_app,
+        nothing_is_added_for_a_deleted_account_or_app,
         no_sign_in_concurrent_with_the_deletion_survives_it,
     }
     whole::{

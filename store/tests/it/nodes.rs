@@ -106,6 +106,7 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_written_on_one_node_are_read_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
+    with_alice(&one).await;
     assert!(other.rulesets(7, at(5)).await.unwrap().is_empty());
     assert!(save(&one, "global", Some("rule")).await);
     wait_until("the other node invalidated its cache", async || {

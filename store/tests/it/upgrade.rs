@@ -24,7 +24,7 @@ use belfry_store::test_support::{
 };
 
 /// The tables that recorded cases write to.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "accounts",
     "apps",
     "tokens",
@@ -35,6 +35,7 @@ const TABLES: [&str; 10] = [
     "audit_events",
     "sweeps",
     "reserved_names",
+    "deleted_owners",
 ];
 
 /// The statements of one case of the conformance list.

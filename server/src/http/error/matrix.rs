@@ -173,6 +173,7 @@ impl From<RuleWriteError> for MatrixError {
             RuleWriteError::TooManyConflicts => {
                 CommonError::Unavailable("Others keep changing these rules; try again soon").into()
             }
+            RuleWriteError::NoAccount => Self::Deactivated,
             RuleWriteError::Store(error) => error.into(),
         }
     }

@@ -108,6 +108,8 @@ impl From<RuleWriteError> for PageError {
             RuleWriteError::TooManyConflicts => {
                 CommonError::Unavailable("Others keep changing these rules; try again soon")
             }
+            // The next page asks to sign in.
+            RuleWriteError::NoAccount => CommonError::NotFound,
             RuleWriteError::Store(error) => error.into(),
         })
     }

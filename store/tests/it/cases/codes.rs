@@ -16,6 +16,7 @@ fn code() -> StoredCode {
 }
 
 pub(crate) async fn a_code_is_read_back_as_it_was_added(store: Store) {
+    with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
     let forged = HashedSecret { digest: hashed("d").digest, ..hashed("c") };
@@ -43,6 +44,7 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
 }
 
 pub(crate) async fn a_redeemed_code_names_its_token(store: Store) {
+    with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
     store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
     let redeemed = StoredCode { token: Some(hashed("t").lookup), ..code() };

@@ -7,6 +7,7 @@ use belfry_store::{
     AccountDeletion, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome, Store,
     StoredRequest,
 };
+use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
 use super::rulesets::save;
 use super::{
@@ -119,13 +120,39 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
     assert_eq!(store.delete_app(&any_events(), 1).await.unwrap(), None);
 }
 
-/// Without its account a token would look like one of the app itself.
-pub(crate) async fn a_token_of_a_deleted_account_is_not_one_of_its_app(store: Store) {
-    with_alice(&store).await;
+/// Writes of requests that had read the account or app before its deletion.
+pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) {
+    with_two_of_each(&store).await;
+    let session_of_bob = hashed("s8").lookup;
     store.delete_account(&any_events(), 7, at(50)).await.unwrap();
-    // Issued by a request that had read the account before.
-    store.add_token(&any_events(), &token("late", Some(7))).await.unwrap();
-    assert!(store.token(hashed("late")).await.unwrap().is_none());
+    store.delete_app(&any_events(), 1).await.unwrap();
+
+    for (app_id, account_id) in [(1, None), (1, Some(8)), (2, Some(7))] {
+        let late = NewToken { app_id, ..token("late", account_id) };
+        assert_eq!(store.add_token(&any_events(), &late).await.unwrap(), UpdateOutcome::NotFound);
+        let outcome = store.add_token_for_password(&any_events(), &late, PASSWORD).await.unwrap();
+        assert_eq!(outcome, SignInOutcome::PasswordChanged);
+        assert!(store.token(hashed("late")).await.unwrap().is_none());
+    }
+    for (app_id, account_id) in [(1, 8), (2, 7)] {
+        let request = request(app_id, account_id);
+        let outcome = store.add_request(hashed("late"), &request).await.unwrap();
+        assert_eq!(outcome, UpdateOutcome::NotFound);
+        let consent = Consent { session: session_of_bob, implied_at: None };
+        let grant = Grant { app_id, account_id, ..grant() };
+        let outcome = store.add_code(&any_events(), hashed("late"), &grant, consent).await.unwrap();
+        assert_eq!(outcome, CodeOutcome::ConsentEnded);
+        assert!(store.code(hashed("late")).await.unwrap().is_none());
+        assert!(store.request(hashed("late"), hashed("b"), at(1)).await.unwrap().is_none());
+    }
+    let rebind = async |account| {
+        store.rebind_request(hashed("8 2"), hashed("b"), hashed("c"), account).await.unwrap()
+    };
+    assert_eq!(rebind(Some(7)).await, UpdateOutcome::NotFound);
+    assert_eq!(rebind(Some(8)).await, UpdateOutcome::Updated);
+    let outcome =
+        store.add_session(&any_events(), hashed("late"), &session(7, 100), PASSWORD).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::PasswordChanged);
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: Store) {

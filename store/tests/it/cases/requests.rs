@@ -2,7 +2,7 @@
 
 use belfry_store::{Store, StoredRequest, UpdateOutcome};
 
-use super::{at, hashed, run_concurrently};
+use super::{at, hashed, run_concurrently, with_alice};
 
 fn request() -> StoredRequest {
     StoredRequest {
@@ -15,6 +15,7 @@ fn request() -> StoredRequest {
 }
 
 pub(crate) async fn a_request_is_found_only_in_its_browser_until_it_expires(store: Store) {
+    with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let find = async |handle, browser, now| {
         store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
@@ -26,6 +27,7 @@ pub(crate) async fn a_request_is_found_only_in_its_browser_until_it_expires(stor
 }
 
 pub(crate) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Store) {
+    with_alice(&store).await;
     for second in 0..5 {
         let request = StoredRequest { expires_at: at(100 + second / 2), ..request() };
         store.add_request(hashed(&format!("h{second}")), &request).await.unwrap();
@@ -46,6 +48,7 @@ pub(crate) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Stor
 }
 
 pub(crate) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
+    with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let rebind = async |from, to, account| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), account).await.unwrap()
@@ -62,6 +65,7 @@ pub(crate) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
 }
 
 pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(store: Store) {
+    with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let rebind = async |from, to| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), Some(7)).await.unwrap()
@@ -80,6 +84,7 @@ pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(stor
 }
 
 pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: Store) {
+    with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let consume = async |browser, now| {
         store.consume_request(None, hashed("h"), hashed(browser), at(now)).await.unwrap()
@@ -91,6 +96,7 @@ pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: St
 }
 
 pub(crate) async fn of_concurrent_attempts_to_consume_a_request_one_succeeds(store: Store) {
+    with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let (_, consumed) = run_concurrently(store, |store, _| async move {
         store.consume_request(None, hashed("h"), hashed("b"), at(1)).await.unwrap()

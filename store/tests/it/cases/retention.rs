@@ -231,6 +231,7 @@ pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(stor
 }
 
 pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
+    with_alice(&store).await;
     let add = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
             let handle = hashed(&format!("{task} {index}"));

@@ -7,12 +7,13 @@ use belfry_core::rules::{
     Document, Documents, NewRule, Position, RuleError, RuleKind, RuleLimits, RuleScope,
 };
 use belfry_runtime::clock::FakeClock;
+use belfry_store::test_support::any_events;
 use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
 use tokio::runtime::Handle;
 use tokio::task::{JoinSet, block_in_place};
 
 use super::rulesets::{save, with_rule};
-use super::{MANY, at, run_concurrently};
+use super::{MANY, at, ensure_account, run_concurrently};
 
 const SCOPES: [&str; 3] = ["device/a", "device/b", "global"];
 
@@ -43,6 +44,7 @@ fn deleted(scope_text: &str) -> SerializedDocument {
 }
 
 pub(crate) async fn several_documents_are_saved_together(store: Store) {
+    ensure_account(&store, 7).await;
     assert!(save(&store, "device/a", Some("one")).await);
     assert!(save(&store, "global", Some("two")).await);
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
@@ -65,6 +67,7 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
 }
 
 pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Store) {
+    ensure_account(&store, 7).await;
     for conflicting in SCOPES {
         for exists in [true, false] {
             for scope in SCOPES {
@@ -99,6 +102,7 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
 /// Writers add a rule to three scopes at once, in different orders. Readers never see it in only
 /// some of them.
 pub(crate) async fn no_concurrent_change_of_several_documents_is_lost_or_partial(store: Store) {
+    ensure_account(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index % 4 == 0 {
             loop {
@@ -159,6 +163,7 @@ fn interleaved(
 
 /// Another node changes one of the documents between the read and the save of a change.
 pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(store: Store) {
+    ensure_account(&store, 7).await;
     for scope in SCOPES {
         assert!(save(&store, scope, Some("old")).await);
     }
@@ -192,6 +197,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
 }
 
 pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
+    ensure_account(&store, 7).await;
     let writer = writer(&store);
     let mut changes = JoinSet::new();
     for number in 0..MANY {
@@ -219,6 +225,7 @@ pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
 
 /// Two writers are like two nodes: each has a queue of its own.
 pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
+    ensure_account(&store, 7).await;
     let writers = [writer(&store), writer(&store)];
     let mut changes = JoinSet::new();
     for number in 0..MANY {
@@ -243,4 +250,35 @@ pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
         let count = stored.iter().filter(|(_, ids)| ids.contains(&id)).count();
         assert_eq!(count, if number % 4 < 2 { 1 } else { 3 }, "{id}");
     }
+}
+
+/// The account is deleted between the read and the save of a change, of its first rule or of another
+/// one.
+pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
+    for (account, old) in [(7, None), (8, Some("old"))] {
+        ensure_account(&store, account).await;
+        let writer = writer(&store);
+        if let Some(old) = old {
+            writer.change(account, RuleScope::Global, |it| add(it, old)).await.unwrap();
+        }
+        let deleter = store.clone();
+        let delete = async move {
+            assert!(deleter.delete_account(&any_events(), account, at(5)).await.is_ok())
+        };
+        let (applied, change) =
+            interleaved(delete, |documents| add(documents.get_mut(&RuleScope::Global), "new"));
+        let error = writer.change_all(account, change).await.unwrap_err();
+        assert!(matches!(error, RuleWriteError::NoAccount), "{error}");
+        assert_eq!(applied.load(Ordering::SeqCst), 1);
+        let stored = store.reload_rulesets_for_update(account, at(5)).await.unwrap();
+        assert!(stored.rulesets.is_empty());
+    }
+}
+
+pub(crate) async fn no_first_rule_is_saved_for_a_disabled_account(store: Store) {
+    ensure_account(&store, 7).await;
+    store.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
+    let saved = writer(&store).change(7, RuleScope::Global, |it| add(it, "new")).await;
+    assert!(matches!(saved, Err(RuleWriteError::NoAccount)));
+    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }

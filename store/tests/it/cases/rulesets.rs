@@ -4,7 +4,7 @@ use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
 use belfry_store::test_support::any_events;
 use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 
-use super::{MANY, account, at, run_concurrently};
+use super::{MANY, account, at, ensure_account, run_concurrently};
 
 pub(crate) async fn an_account_without_rules_has_no_documents(store: Store) {
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
@@ -14,6 +14,7 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
     for (account, scope, rule) in
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
+        ensure_account(&store, account).await;
         let read = store.rulesets_for_update(account, at(5)).await.unwrap();
         assert_eq!(
             store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap(),
@@ -32,6 +33,7 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
 }
 
 pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store) {
+    ensure_account(&store, 7).await;
     for rule in ["one", "two"] {
         let read = store.rulesets_for_update(7, at(5)).await.unwrap();
         assert_eq!(
@@ -51,6 +53,7 @@ pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store
 }
 
 pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
+    ensure_account(&store, 7).await;
     assert!(save(&store, "global", Some("one")).await);
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
 
@@ -74,6 +77,7 @@ pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
 }
 
 pub(crate) async fn a_first_write_after_another_first_write_is_a_conflict(store: Store) {
+    ensure_account(&store, 7).await;
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
@@ -87,6 +91,7 @@ pub(crate) async fn a_first_write_after_another_first_write_is_a_conflict(store:
 }
 
 pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Store) {
+    ensure_account(&store, 7).await;
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
         store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
@@ -102,6 +107,7 @@ pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Sto
 }
 
 pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reused(store: Store) {
+    ensure_account(&store, 7).await;
     assert!(save(&store, "device/a", Some("one")).await);
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert!(save(&store, "device/a", None).await);
@@ -116,6 +122,7 @@ pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reuse
 }
 
 pub(crate) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
+    ensure_account(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         while !save(&store, "global", Some(&index.to_string())).await {}
     })
@@ -131,6 +138,7 @@ pub(crate) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
 /// Readers fill the cache concurrently with a writer. After an acknowledged write, every read must
 /// return it.
 pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(store: Store) {
+    ensure_account(&store, 7).await;
     let (_, counts) = run_concurrently(store, |store, index| async move {
         if index > 0 {
             let mut last = 0;

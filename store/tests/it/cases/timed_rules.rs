@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::rulesets::save;
-use super::{MANY, account, at, run_concurrently};
+use super::{MANY, account, at, ensure_account, run_concurrently};
 
 const START: i64 = 1_800_000_000;
 const MINUTE: i64 = 60;
@@ -32,6 +32,7 @@ fn document(rules: Rules<'_>) -> Document {
 }
 
 async fn save_document(store: &Store, account: i64, document: Document) {
+    ensure_account(store, account).await;
     let read = store.rulesets_for_update(account, at(5)).await.unwrap();
     let saved = store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
     assert_eq!(saved, SaveOutcome::Saved);

@@ -7,7 +7,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, at, with_alice};
+use super::{account, at, ensure_account, with_alice};
 
 pub(crate) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
@@ -43,6 +43,7 @@ pub(crate) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
 }
 
 pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
+    ensure_account(&store, 7).await;
     let store = Arc::new(store);
     // Fills the cache, which must not return the old value after the write.
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());

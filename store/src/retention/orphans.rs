@@ -1,0 +1,74 @@
+//! Deletion of rows whose account or app was deleted while they were being inserted.
+//!
+//! Every insert checks that its owner exists. On PostgreSQL a deletion may be committed between this
+//! check and the commit of the insert, and does not see the new row. So a deletion leaves the owner's
+//! id in `deleted_owners`, and a sweep deletes its rows once more when all transactions of that time
+//! have ended.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{MAX_BATCHES, add};
+use crate::deletion::{DELETE_ROWS_OF_ACCOUNT, DELETE_ROWS_OF_APP};
+use crate::engine::{Statement, from_row, sql};
+use crate::invalidation::Invalidation;
+use crate::{Change, Store, StoreError};
+
+/// Time from a sweep that finds a deleted owner to the deletion of its rows: longer than any
+/// transaction.
+const WAIT: SignedDuration = SignedDuration::from_mins(10);
+
+/// Owners whose rows are deleted in one transaction. The statement contains it as a literal.
+const BATCH: usize = 100;
+
+/// A deleted account or app.
+struct DeletedOwner {
+    kind: String,
+    id: i64,
+}
+
+from_row!(DeletedOwner { kind, id });
+
+impl Store {
+    /// Deletes the rows of owners that were deleted some time ago, and returns their number by table.
+    pub(super) async fn delete_orphans(
+        &self,
+        now: Timestamp,
+    ) -> Result<Vec<(&'static str, usize)>, StoreError> {
+        let find = sql!("update deleted_owners set found_at = $now where found_at is null", [now]);
+        self.write(Change::unaudited(find)).await?;
+        let mut deleted = Vec::new();
+        for _ in 0..MAX_BATCHES {
+            let select = sql!(
+                "select kind, id from deleted_owners where found_at <= $until limit 100",
+                [until = add(now, -WAIT)]
+            );
+            let owners: Vec<DeletedOwner> = self.read_all(select).await?;
+            let (mut change, mut tables) = (Change::unaudited([]), Vec::new());
+            for DeletedOwner { kind, id } in &owners {
+                let deletions = match kind.as_str() {
+                    "account" => &DELETE_ROWS_OF_ACCOUNT[..],
+                    _ => &DELETE_ROWS_OF_APP,
+                };
+                for (table, delete) in deletions {
+                    change = change.and(Statement::new(delete, vec![(*id).into()]));
+                    tables.push(*table);
+                }
+                change = change.invalidating(Invalidation::Rules(*id));
+            }
+            for DeletedOwner { kind, id } in &owners {
+                change = change.and(sql!(
+                    "delete from deleted_owners where kind = $kind and id = $id",
+                    [kind = kind.as_str(), id = *id]
+                ));
+            }
+            if !owners.is_empty() {
+                let rows = self.write(change).await?;
+                deleted.extend(tables.into_iter().zip(rows.iter().map(Vec::len)));
+            }
+            if owners.len() < BATCH {
+                break;
+            }
+        }
+        Ok(deleted)
+    }
+}

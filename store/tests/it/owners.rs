@@ -1,0 +1,214 @@
+//! Rows whose account or app is deleted while they are being inserted.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use belfry_core::rules::{NewRule, Position, RuleKind, RuleLimits, RuleScope};
+use belfry_runtime::clock::FakeClock;
+use belfry_store::test_support::{TestDatabase, any_events, execute};
+use belfry_store::{
+    Database, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest, SweepOutcome,
+    UpdateOutcome,
+};
+
+use super::cases::{account, add_app, app, at, hashed, token, with_alice};
+use super::nodes::{connect, wait_until};
+
+const START: i64 = 1_800_000_000;
+const MINUTE: i64 = 60;
+
+/// Adds the first rule of alice.
+async fn add_rule(store: Store) {
+    let limits = RuleLimits { rules: 1000, bytes: 1 << 20 };
+    let writer = RuleWriter::new(store, limits, Arc::new(FakeClock::at(5)));
+    let change = writer.change(7, RuleScope::Global, |document| {
+        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+        document.put(RuleKind::Room, "rule".parse().unwrap(), new, Position::default())
+    });
+    change.await.unwrap();
+}
+
+fn request() -> StoredRequest {
+    let (browser, parameters, expires_at) = (hashed("b"), Vec::new(), at(START + 600 * MINUTE));
+    StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
+}
+
+/// The sweeps until the first one that deletes rows, and those until all orphans are deleted.
+const SETTLING: Range<i64> = 0..13;
+const LATER: Range<i64> = 13..20;
+
+/// Sweeps every five minutes, and returns the number of tokens, rulesets and requests that were
+/// deleted.
+async fn sweep(store: &Store, sweeps: Range<i64>) -> usize {
+    let mut rows = 0;
+    for number in sweeps {
+        let now = at(START + 5 * number * MINUTE);
+        let outcome = store.sweep(&RetentionSettings::default(), now).await.unwrap();
+        if let SweepOutcome::Swept(deleted) = outcome {
+            let tables = ["tokens", "rulesets", "requests"];
+            let deleted = deleted.iter().filter(|(table, _)| tables.contains(table));
+            rows += deleted.map(|(_, count)| count).sum::<usize>();
+        }
+    }
+    rows
+}
+
+async fn count(database: &TestDatabase, table: &str) -> i64 {
+    let select = format!("select count(*) from {table}");
+    match &database.database {
+        Database::Sqlite(path) => {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            connection.query_row(&select, [], |row| row.get(0)).unwrap()
+        }
+        Database::Postgres(_) => {
+            connect(database).await.query_one(&select, &[]).await.unwrap().get(0)
+        }
+    }
+}
+
+/// Runs a write while another session has inserted a row with the same key, for whose end the insert
+/// waits after it has found its owner. Meanwhile the owner is deleted.
+async fn insert_during_deletion(
+    database: &TestDatabase,
+    same_key: &str,
+    insert: impl Future<Output = ()> + Send + 'static,
+    delete: impl Future<Output = ()>,
+) {
+    let (blocker, monitor) = (connect(database).await, connect(database).await);
+    blocker.batch_execute(&format!("begin; {same_key}")).await.unwrap();
+    let insert = tokio::spawn(insert);
+    let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
+                   and wait_event_type = 'Lock' and query like 'insert into%'";
+    wait_until("the insert waits", async || {
+        monitor.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+    })
+    .await;
+    delete.await;
+    blocker.batch_execute("rollback").await.unwrap();
+    insert.await.unwrap();
+}
+
+/// The row of a token with this name.
+fn token_row(name: &str) -> String {
+    format!(
+        "insert into tokens (lookup, digest, app_id, scopes, created_at) \
+         values ('{}', '', 1, '', 0)",
+        hashed(name).lookup.to_text()
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
+    const RULESET: &str = "insert into rulesets (account_id, scope, version, document) \
+                           values (7, 'global', 1, '')";
+    let request_row = format!(
+        "insert into requests (lookup, digest, app_id, browser, parameters, expires_at) \
+         values ('{}', '', 1, '', '', 0)",
+        hashed("r").lookup.to_text()
+    );
+    for (table, same_key, owner) in [
+        ("tokens", token_row("t"), "account"),
+        ("tokens", token_row("t"), "app"),
+        ("rulesets", RULESET.to_owned(), "account"),
+        ("requests", request_row, "app"),
+    ] {
+        let Some(database) = TestDatabase::postgres().await else { return };
+        let store = database.open().await;
+        with_alice(&store).await;
+        let inserting = store.clone();
+        let insert = async move {
+            match table {
+                "tokens" => {
+                    let account = (owner == "account").then_some(7);
+                    let added =
+                        inserting.add_token(&any_events(), &token("t", account)).await.unwrap();
+                    assert_eq!(added, UpdateOutcome::Updated);
+                }
+                "rulesets" => add_rule(inserting).await,
+                _ => {
+                    let added = inserting.add_request(hashed("r"), &request()).await.unwrap();
+                    assert_eq!(added, UpdateOutcome::Updated);
+                }
+            }
+        };
+        let delete = async {
+            match owner {
+                "account" => drop(store.delete_account(&any_events(), 7, at(50)).await.unwrap()),
+                _ => drop(store.delete_app(&any_events(), 1).await.unwrap()),
+            }
+        };
+        insert_during_deletion(&database, &same_key, insert, delete).await;
+        assert_eq!(count(&database, table).await, 1, "{table} of the {owner}");
+        assert!(store.token(hashed("t")).await.unwrap().is_none(), "it is not valid");
+
+        assert_eq!(sweep(&store, SETTLING).await, 0, "{table} of the {owner}");
+        assert_eq!(sweep(&store, LATER).await, 1, "{table} of the {owner}");
+        assert_eq!(count(&database, table).await, 0, "{table} of the {owner}");
+        assert_eq!(count(&database, "deleted_owners").await, 0);
+    }
+}
+
+/// A sweep deletes the app because nobody uses it, while it is issued a token.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_issued_during_the_deletion_of_an_unused_app_is_swept() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let store = database.open().await;
+    add_app(&store, &app(1, "client")).await;
+    let inserting = store.clone();
+    let insert =
+        async move { assert!(inserting.add_token(&any_events(), &token("t", None)).await.is_ok()) };
+    let delete = async {
+        sweep(&store, SETTLING).await;
+        assert!(store.app(1).await.unwrap().is_none());
+    };
+    insert_during_deletion(&database, &token_row("t"), insert, delete).await;
+    assert_eq!(count(&database, "tokens").await, 1);
+    assert_eq!(sweep(&store, LATER).await, 1);
+    assert_eq!(count(&database, "tokens").await, 0);
+}
+
+/// Only rows of deleted owners are swept, and not before all transactions have ended that began
+/// before the deletion.
+async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
+    let store = database.open().await;
+    with_alice(&store).await;
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    add_app(&store, &app(2, "other")).await;
+    store
+        .add_token(&any_events(), &NewToken { app_id: 2, ..token("of bob", Some(8)) })
+        .await
+        .unwrap();
+    let settings = RetentionSettings::default();
+    let sweep_at = async |minute: i64| {
+        let outcome = store.sweep(&settings, at(START + minute * MINUTE)).await.unwrap();
+        matches!(outcome, SweepOutcome::Swept(_))
+    };
+    for minute in 0..12 {
+        assert!(!sweep_at(5 * minute).await);
+    }
+    store.delete_account(&any_events(), 7, at(50)).await.unwrap();
+    store.delete_app(&any_events(), 1).await.unwrap();
+    // As a concurrent transaction inserts them.
+    let columns = "(lookup, digest, app_id, account_id, scopes, created_at)";
+    for (lookup, app, account) in [("a", "1", "8"), ("b", "1", "null"), ("c", "2", "7")] {
+        let values = format!("('{lookup}', '', {app}, {account}, '', 0)");
+        execute(&database, &format!("insert into tokens {columns} values {values}")).await;
+    }
+    for (minute, tokens, owners) in [(60, 4, 2), (65, 4, 2), (69, 4, 2), (70, 1, 0), (75, 1, 0)] {
+        assert!(sweep_at(minute).await, "{minute}");
+        assert_eq!(count(&database, "tokens").await, tokens, "{minute}");
+        assert_eq!(count(&database, "deleted_owners").await, owners, "{minute}");
+    }
+    assert!(store.token(hashed("of bob")).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_swept_after_some_minutes_on_sqlite() {
+    orphans_are_swept_after_some_minutes(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_swept_after_some_minutes_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    orphans_are_swept_after_some_minutes(database).await;
+}
