@@ -11,10 +11,10 @@ use crate::{Migration, Migrations, Options, Store};
 static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     let Migrations(known) = Migrations::default();
     let newest = known.last().unwrap();
-    let mut next = String::new();
-    for table in known.iter().flat_map(|migration| tables(migration.sqlite)) {
-        next += &format!("alter table {table} add column added text not null default 'next';");
-    }
+    let tables = known.iter().flat_map(|migration| tables(migration.sqlite));
+    let add_column =
+        |table| format!("alter table {table} add column added text not null default 'next';");
+    let mut next = tables.map(add_column).collect::<Vec<_>>().concat();
     next += "create table notes (id bigint not null primary key, text text not null);";
     next += "create index notes_by_text on notes (text);";
     next += "create index accounts_by_added on accounts (added) where disabled_at is null;";
