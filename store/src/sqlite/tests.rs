@@ -32,7 +32,7 @@ fn a_statement_is_prepared_once() {
         for lookup in ["one", "two", "three"] {
             assert!(run(&connection, &sql!(SELECT_TOKEN, [lookup])).unwrap().is_empty());
         }
-        let statement = connection.prepare_cached(SELECT_TOKEN).unwrap();
+        let statement = connection.prepare_cached(sql!(SELECT_TOKEN, [lookup = ""]).sql).unwrap();
         assert_eq!(statement.get_status(StatementStatus::Run), 3);
         assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
