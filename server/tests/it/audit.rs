@@ -51,7 +51,8 @@ fn with_bridge() -> Config {
 async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     let service = Service::on(database, with_bridge()).await;
     service.add_account("alice").await;
-    assert_eq!(lines(&service).await, [""; 0]);
+    let sender = "account_add success irc_bot - - irc 1";
+    assert_eq!(lines(&service).await, [sender], "the account of the application service");
     let client = service.client().await;
 
     let mut browser = service.browser();
@@ -125,6 +126,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
 
     let here = "192.0.2.1";
     let mut expected = vec![
+        sender.to_owned(),
         format!("app_register success - Tusky {here} - 1"),
         format!("sign_in failure alice - {here} - 2"),
         format!("sign_in failure - - {here} - 1"),

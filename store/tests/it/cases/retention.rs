@@ -73,7 +73,7 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
     let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
     for (name, time) in [("old", old), ("young", young)] {
         let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
-        store.add_token(&any_events(), &expired).await.unwrap();
+        store.add_app_token(&expired).await.unwrap();
         let revoked = format!("{name} revoked");
         store.add_token(&any_events(), &token(&revoked, Some(7))).await.unwrap();
         store.revoke_token(&any_events(), hashed(&revoked).lookup, at(time)).await.unwrap();
@@ -104,7 +104,7 @@ async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
 /// Issues a token to an app itself.
 async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_token(&any_events(), &new).await.unwrap();
+    store.add_app_token(&new).await.unwrap();
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
