@@ -1,7 +1,8 @@
 //! Plans of PostgreSQL for statements that are executed often.
 
-use belfry_store::test_support::{TestDatabase, any_events};
-
+use belfry_store::test_support::{any_events, TestDatabase};
+use std::fs;
+use belfry_store::RecordedBatch;
 use super::cases::{hashed, token, with_alice};
 use super::nodes::connect;
 
@@ -44,12 +45,16 @@ async fn tokens_are_inserted_without_planning_each_time() {
     let store = database.open().await;
     with_alice(&store).await;
     let client = connect(&database).await;
-    for account in [None, Some(7)] {
+    let recording = tempfile::NamedTempFile::new().unwrap();
+    store.record_statements(recording.reopen().unwrap());
+    store.add_app_token(&token("token None", None)).await.unwrap();
+    store.add_token(&any_events(), &token("token Some(7)", Some(7))).await.unwrap();
+    let recorded = fs::read_to_string(recording.path()).unwrap();
+    for (account, batch) in [None, Some(7_i64)].into_iter().zip(recorded.lines()) {
         let name = format!("token {account:?}");
-        store.add_token(&any_events(), &token(&name, account)).await.unwrap();
-        let insert: String =
-            client.query_one(LAST, &[&"insert into tokens%"]).await.unwrap().get(0);
-        let insert = client.prepare(&insert).await.unwrap();
+        let RecordedBatch::Write(batch) = serde_json::from_str(batch).unwrap() else { panic!() };
+        assert!(batch[0].sql.starts_with("insert into tokens "), "{batch:?}");
+        let insert = client.prepare(&batch[0].sql).await.unwrap();
         for number in 0..10 {
             let (lookup, none) = (format!("{name} {number}"), None::<i64>);
             let added = client
