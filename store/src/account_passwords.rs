@@ -5,9 +5,9 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::audit::events_of;
 use super::authorized_apps::and_revoke_access;
 use super::engine::sql;
+use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// What a new password does to the apps that the account has authorised.

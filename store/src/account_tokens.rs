@@ -5,8 +5,8 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::audit::events_of;
 use super::engine::{from_row, sql};
+use super::event_source::events_of;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError, UpdateOutcome};
 

@@ -7,8 +7,8 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::admins::select_id;
-use super::audit::{EventSource, events_of};
 use super::engine::{Rows, Statement, from_row, sql};
+use super::event_source::{EventSource, events_of};
 use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A stored account.

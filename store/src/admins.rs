@@ -5,8 +5,8 @@ use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
-use super::audit::events_of;
 use super::engine::{Rows, Statement, sql};
+use super::event_source::events_of;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 

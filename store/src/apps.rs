@@ -10,8 +10,8 @@ use belfry_core::secret::{HashedSecret, SplitToken};
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::audit::{EventSource, events_of};
 use super::engine::{FromRow, Row, Statement, from_row, sql};
+use super::event_source::{EventSource, events_of};
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError, UpdateOutcome};
 

@@ -4,8 +4,8 @@ use belfry_core::audit::Events;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::audit::event_source;
 use super::engine::{Statement, from_row, sql};
+use super::event_source::event_source;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use belfry_core::audit::{AuditEntry, Events};
 
-use super::audit::{EventSource, log_events};
 use super::engine::{Batch, Grouping, Rows, Statement};
+use super::event_source::{EventSource, log_events};
 use super::invalidation::Invalidation;
 use super::{Store, StoreError, UpdateOutcome};
 

@@ -6,9 +6,9 @@ use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::audit::events_of;
 use super::authorized_apps::lock_account;
 use super::engine::{FromRow, Grouping, Row, sql};
+use super::event_source::events_of;
 use super::tokens::token_event;
 use super::{Change, Store, StoreError, to_json};
 

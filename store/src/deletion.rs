@@ -5,9 +5,9 @@ use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
 use super::apps::app_event;
-use super::audit::event_source;
 use super::authorized_apps::lock_account;
 use super::engine::{Rows, Statement, sql};
+use super::event_source::event_source;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 

@@ -22,6 +22,7 @@ mod deletion;
 mod diagnosis;
 mod engine;
 mod epochs;
+mod event_source;
 mod grants;
 mod invalidation;
 mod last_use;

@@ -4,8 +4,8 @@ use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use jiff::Timestamp;
 
 use super::admins::{AccountUpdate, is_not_last_admin, lock_admins};
-use super::audit::events_of;
 use super::engine::sql;
+use super::event_source::events_of;
 use super::{Account, AccountDeletion, Change, Store, StoreError, UpdateOutcome};
 
 /// Number of accounts that are read at once.

@@ -6,8 +6,8 @@ use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::audit::events_of;
 use super::engine::{FromRow, Row, sql};
+use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome, to_json};
 
 /// A stored authorization request.

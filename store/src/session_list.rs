@@ -5,8 +5,8 @@ use belfry_core::secret::LookupKey;
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
-use super::audit::{event_source, events_of};
 use super::engine::{from_row, sql};
+use super::event_source::{event_source, events_of};
 use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// A session of an account, without its secret.

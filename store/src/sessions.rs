@@ -5,9 +5,9 @@ use belfry_core::secret::{HashedSecret, LookupKey};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
-use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
 use super::engine::{from_row, sql};
+use super::event_source::{EventSource, events_of};
 use super::{Change, SignInOutcome, Store, StoreError};
 
 /// A stored session.

@@ -10,9 +10,9 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::audit::{EventSource, events_of};
 use super::authorized_apps::lock_account;
 use super::engine::{FromRow, Grouping, Row, Statement, sql};
+use super::event_source::{EventSource, events_of};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};

@@ -9,8 +9,8 @@ use super::file::Backup;
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
-use crate::audit::EventSource;
 use crate::engine::{Statement, Value, sql};
+use crate::event_source::EventSource;
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{SchemaPolicy, StoreError};
 

@@ -1,10 +1,10 @@
 //! Plans of PostgreSQL for statements that are executed often.
 
-use belfry_store::test_support::{any_events, TestDatabase};
-use std::fs;
-use belfry_store::RecordedBatch;
 use super::cases::{hashed, token, with_alice};
 use super::nodes::connect;
+use belfry_store::RecordedBatch;
+use belfry_store::test_support::{TestDatabase, any_events};
+use std::fs;
 
 /// The statement that was executed last by another session and begins like this.
 const LAST: &str = "select query from pg_stat_activity where datname = current_database() \

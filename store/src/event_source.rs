@@ -1,0 +1,157 @@
+//! The source of the audit events of a change, in the statement that inserts them.
+
+use belfry_core::audit::{AuditEntry, AuditOrigin};
+use belfry_runtime::random;
+
+use super::StoreError;
+use super::engine::{Rows, Statement, Value, values};
+
+/// The source of the events of a change: a query that returns a row for each event, with the
+/// account, the app, and the `number` of rows that the change affects.
+pub(super) struct EventSource {
+    pub(super) sql: &'static str,
+    pub(super) values: Vec<Value>,
+}
+
+/// An [`EventSource`] from the rest of a `select`, and the values of its parameters. The detail is
+/// that of the entry, or an expression.
+macro_rules! event_source {
+    (
+        detail = $detail:literal,
+        $source:expr,
+        [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?
+    ) => {
+        $crate::event_source::EventSource {
+            sql: $crate::engine::numbered!(
+                concat!(
+                    "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
+                     request_id, detail, account_id, app_id, count) \
+                     select cast($event_id as text), cast($event_at as bigint), cast($event_at as \
+                     bigint), cast($kind as text), cast($outcome as text), cast($origin as text), \
+                     cast($address as text), cast($request_id as text), ",
+                    $detail,
+                    ", account_id, app_id, number from (select ",
+                    $source,
+                    ") as source returning account_id, app_id, count"
+                ),
+                event_id, event_at, kind, outcome, origin, address, request_id, detail $(, $name)*
+            ),
+            values: $crate::engine::values![$($name $(= $value)?),*],
+        }
+    };
+    ($source:expr, $values:tt $(,)?) => {
+        $crate::event_source::event_source!(
+            detail = "cast($detail as text)",
+            $source,
+            $values
+        )
+    };
+}
+
+/// The [`EventSource`] of the rows of a table that meet a condition.
+macro_rules! events_of {
+    ($table:ident, $condition:expr, $values:tt $(,)?) => {
+        $crate::event_source::event_source!(
+            concat!(
+                $crate::event_source::event_columns!($table),
+                ", 1 as number from ",
+                stringify!($table),
+                " where ",
+                $condition
+            ),
+            $values
+        )
+    };
+}
+
+/// The account and the app of a row of a table.
+macro_rules! event_columns {
+    (accounts) => {
+        "id as account_id, cast(null as bigint) as app_id"
+    };
+    (apps) => {
+        "cast(null as bigint) as account_id, id as app_id"
+    };
+    (sessions) => {
+        "account_id, cast(null as bigint) as app_id"
+    };
+    ($table:ident) => {
+        "account_id, app_id"
+    };
+}
+pub(super) use {event_columns, event_source, events_of};
+
+impl EventSource {
+    /// No account and no app.
+    pub(super) fn none() -> Self {
+        event_source!(
+            "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number",
+            []
+        )
+    }
+
+    /// The statement that inserts an event for each row of the source.
+    pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
+        let (origin, address, request_id) = origin_columns(&entry.origin);
+        let mut values = values![
+            event_id = event_id(entry.at.as_millisecond(), u64::from_be_bytes(random::bytes())),
+            event_at = entry.at,
+            kind = entry.kind.as_str(),
+            outcome = entry.outcome.as_str(),
+            origin,
+            address,
+            request_id,
+            detail = entry.detail.as_deref()
+        ];
+        values.extend(self.values.iter().cloned());
+        Statement::new(self.sql, values)
+    }
+}
+
+/// Logs the events that a change has inserted: those of its first source in order, then those of
+/// the next one.
+pub(super) fn log_events(
+    entries: &[AuditEntry],
+    inserted: impl Iterator<Item = Rows>,
+) -> Result<(), StoreError> {
+    for (entry, rows) in entries.iter().cycle().zip(inserted) {
+        for mut row in rows {
+            let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
+            let count: i64 = row.take()?;
+            let (origin, address, request_id) = origin_columns(&entry.origin);
+            tracing::info!(
+                target: "belfry::audit",
+                kind = entry.kind.as_str(),
+                outcome = entry.outcome.as_str(),
+                account,
+                app,
+                origin,
+                address,
+                request_id,
+                detail = entry.detail.as_deref(),
+                count,
+                "audit event"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&str>) {
+    match origin {
+        AuditOrigin::CommandLine => (COMMAND_LINE, None, None),
+        AuditOrigin::Server => (SERVER, None, None),
+        AuditOrigin::Client { address, request_id } => {
+            (CLIENT, address.as_deref(), Some(request_id.as_str()))
+        }
+    }
+}
+
+const COMMAND_LINE: &str = "command line";
+const SERVER: &str = "server";
+pub(super) const CLIENT: &str = "client";
+
+/// An id that is ordered by time.
+pub(super) fn event_id(millisecond: i64, suffix: u64) -> String {
+    format!("{millisecond:012x}{suffix:016x}")
+}
