@@ -220,6 +220,7 @@ const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 
 impl Http2Peer {
@@ -239,8 +240,8 @@ impl Http2Peer {
         self.0.peer.write_all(&[&head, payload].concat()).await
     }
 
-    /// Receives the frames that the server sends now. Returns the size of the data, and whether the
-    /// response has ended.
+    /// Receives the frames that the server sends now, and answers pings. Returns the size of the
+    /// data, and whether the response has ended.
     async fn receive(&mut self) -> io::Result<(usize, bool)> {
         let (mut size, mut has_ended) = (0, false);
         let mut head = [0; 9];
@@ -250,10 +251,16 @@ impl Http2Peer {
             read?;
             let length =
                 usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
-            self.0.peer.read_exact(&mut vec![0; length]).await?;
-            if head[3] == DATA {
-                size += length;
-                has_ended = head[4] & END_STREAM != 0;
+            let mut payload = vec![0; length];
+            self.0.peer.read_exact(&mut payload).await?;
+            match (head[3], head[4]) {
+                (DATA, flags) => {
+                    size += length;
+                    has_ended = flags & END_STREAM != 0;
+                }
+                // The server closes the connection of a peer that does not answer.
+                (PING, 0) => self.send(PING, ACK, 0, &payload).await?,
+                _ => {}
             }
         }
         Ok((size, has_ended))
@@ -270,7 +277,10 @@ async fn a_large_http2_response_may_be_read_slowly() {
         if has_ended {
             break;
         }
-        sleep(Duration::from_secs(40)).await;
+        for _ in 0..4 {
+            sleep(Duration::from_secs(10)).await;
+            assert_eq!(peer.receive().await.expect("an open connection"), (0, false));
+        }
         for stream in [0, 1] {
             peer.send(WINDOW_UPDATE, 0, stream, &16_384_u32.to_be_bytes()).await.unwrap();
         }
