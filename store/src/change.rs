@@ -34,7 +34,7 @@ impl<'a> Change<'a> {
 
     /// Inserts the events for each row of one more source. Sources follow each other.
     pub(super) fn and_events_of(mut self, source: EventSource) -> Self {
-        let inserts = self.entries.iter().map(|entry| source.insert(entry));
+        let inserts = self.entries.iter().map(move |entry| source.insert(entry));
         self.batch.statements.extend(inserts);
         self.events.end = self.batch.statements.len();
         self

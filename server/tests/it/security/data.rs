@@ -69,6 +69,9 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
     assert_eq!(data["push_rules"]["global"]["room"][0]["rule_id"], "alices");
     assert_eq!(data["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
     let recorded = data["audit_events"].as_array().unwrap();
+    // Without those of the account and the token, which the test added itself.
+    let is_of_request = |event: &&Value| event["kind"] != "account_note";
+    let recorded: Vec<_> = recorded.iter().filter(is_of_request).collect();
     let mut kinds: Vec<_> = recorded.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["data_download", "sign_in", "sign_in"]);
