@@ -200,18 +200,6 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
 }
 
 #[tokio::test]
-async fn an_invalid_url_or_prefix_is_an_error() {
-    let timeout = Duration::from_millis(25);
-    for url in ["", "localhost", "http://localhost"] {
-        assert!(open(url, "belfry", timeout).await.is_err(), "{url:?}");
-    }
-    for prefix in ["", "}", "a{b"] {
-        assert!(open("redis://127.0.0.1:1", prefix, timeout).await.is_err(), "{prefix:?}");
-    }
-    assert!(open("redis://127.0.0.1:1", "belfry", timeout).await.is_ok());
-}
-
-#[tokio::test]
 async fn the_password_of_the_url_is_never_in_debug_output() {
     let url = "redis://user:hunter2@127.0.0.1:1";
     let counters = open(url, "belfry", Duration::from_millis(25)).await.unwrap();

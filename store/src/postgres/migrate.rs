@@ -1,8 +1,8 @@
 //! Migrations of a PostgreSQL database that other nodes are using.
 //!
 //! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
-//! While it waits for a lock, statements of other nodes queue behind it; so it waits for a second
-//! only, gives way, and tries again.
+//! While it waits for a lock, statements of other nodes queue behind it, and they may hold the lock
+//! that it waits for. So it waits for a fifth of the time that they do, gives way, and tries again.
 
 use std::time::{Duration, Instant};
 
@@ -134,7 +134,7 @@ async fn try_migrate(
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK_SCHEMA).await?;
     // After the advisory lock, for which nodes that start together wait.
-    transaction.batch_execute("set local lock_timeout = '1s'").await?;
+    transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;
     let pending = options.migrations.pending(options.schema, database, found);
