@@ -44,7 +44,6 @@ pub mod some {
         super::deserialize(deserializer).map(Some)
     }
 
-    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
     pub fn serialize<S: Serializer>(
         length: &Option<Duration>,
         serializer: S,

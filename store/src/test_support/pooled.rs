@@ -1,7 +1,5 @@
 //! A database behind PgBouncer.
 
-#![expect(clippy::doc_markdown, reason = "PgBouncer is a name")]
-
 use test_engines::shared::report_skipped;
 use test_engines::{EngineError, PgBouncer};
 

@@ -52,7 +52,7 @@ async fn every_acknowledged_write_survives_a_kill() {
 /// ids of all acknowledged accounts.
 fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "store::crash::writer_process", "--nocapture"])
+        .args(["--exact", "crash::writer_process", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .spawn()

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use belfry_store::test_support::{TestDatabase, any_events, options};
 use belfry_store::{Access, Options};
-use belfry_store::{Database, Store, StoreError, StoredRequest};
+use belfry_store::{Database, Store, StoreError, StoredRequest, UpdateOutcome};
 use jiff::Timestamp;
 
 use super::cases::{account, at, hashed, token, with_alice};
@@ -179,6 +179,7 @@ async fn the_wal_shrinks_after_a_long_read() {
     let wal = path.with_file_name("belfry.db-wal");
     let bytes = || wal.metadata().unwrap().len();
     let store = database.open().await;
+    with_alice(&store).await;
     let reader = rusqlite::Connection::open(path).unwrap();
     reader.execute_batch("begin").unwrap();
     let count = || reader.query_row("select count(*) from requests", [], |row| row.get(0));
@@ -192,7 +193,8 @@ async fn the_wal_shrinks_after_a_long_read() {
             parameters,
             expires_at: at(100),
         };
-        store.add_request(hashed(&number.to_string()), &request).await.unwrap();
+        let added = store.add_request(hashed(&number.to_string()), &request).await.unwrap();
+        assert_eq!(added, UpdateOutcome::Updated);
     };
     for number in 0..40 {
         write(number).await;

@@ -78,7 +78,7 @@ impl Service {
     pub(crate) async fn restart(self, config: Config) -> Self {
         let Self { state, http, database, .. } = self;
         drop((state, http));
-        Self::on(database, config).await
+        Box::pin(Self::on(database, config)).await
     }
 
     pub(crate) fn store(&self) -> &Store {
