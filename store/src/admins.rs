@@ -86,7 +86,7 @@ impl Store {
                 [id, role]
             ))
             .and(select_id(id))
-            .invalidating(Invalidation::Everything);
+            .invalidating(Invalidation::Account(id));
         let [_, updated, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
     }
@@ -120,7 +120,7 @@ impl Store {
                 [id]
             ))
             .and(select_id(id))
-            .invalidating(Invalidation::Everything);
+            .invalidating(Invalidation::Account(id));
         let [_, updated, _, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))
     }

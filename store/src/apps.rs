@@ -142,6 +142,19 @@ impl Store {
         self.read_one(sql!(select!("where id = $id"), [id])).await
     }
 
+    /// Finds an app by id, in the cache if possible. Its last use may be outdated then.
+    pub async fn cached_app(&self, id: i64) -> Result<Option<Arc<StoredApp>>, StoreError> {
+        if let Some(app) = self.cache.apps_by_id.get(&id) {
+            return Ok(Some(app));
+        }
+        let epoch = self.cache.apps_by_id.epoch(&id);
+        let found = self.app(id).await?.map(Arc::new);
+        if let Some(app) = &found {
+            self.cache.apps_by_id.insert(id, Arc::clone(app), epoch);
+        }
+        Ok(found)
+    }
+
     /// Finds an app by client id.
     pub async fn app_by_client_id(
         &self,
@@ -179,8 +192,7 @@ impl Store {
     ) -> Result<UpdateOutcome, StoreError> {
         let update =
             sql!("update apps set disabled_at = $at where id = $id returning id", [id, at]);
-        let change =
-            Change::new(events, update, app_event(id)).invalidating(Invalidation::Everything);
+        let change = Change::new(events, update, app_event(id)).invalidating(Invalidation::App(id));
         self.update(change).await
     }
 
@@ -200,7 +212,8 @@ impl Store {
              where id = $id returning id",
             [id, secret, previous_until]
         );
-        let change = Change::new(events, update, app_event(id)).invalidating(Invalidation::Apps);
+        let change =
+            Change::new(events, update, app_event(id)).invalidating(Invalidation::AppSecret(id));
         self.update(change).await
     }
 }

@@ -68,7 +68,7 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        // Checked first, because the invalidation visits all cached tokens.
+        // Checked first, so that a request without effect writes nothing.
         let existing = sql!(
             "select 1 from tokens where account_id = $account and app_id = $app \
              and revoked_at is null union all select 1 from codes where expires_at > $now \
@@ -127,5 +127,5 @@ pub(super) fn and_revoke_access<'a>(
              where id = $account and password = $password)) returning expires_at",
             [account, app, now, password]
         ))
-        .invalidating(Invalidation::Access(account, app))
+        .invalidating(Invalidation::Account(account))
 }

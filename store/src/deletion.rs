@@ -157,7 +157,7 @@ impl Store {
                 [id, due]
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
-            .invalidating(Invalidation::Everything);
+            .invalidating(Invalidation::Account(id));
         let change = and_all(change, &DELETE_ROWS_OF_ACCOUNT, id);
         let [_, _, _, found, deleted, _, rows @ ..]: [Rows; 11] = self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
@@ -178,7 +178,7 @@ impl Store {
         let change = Change::new(events, [], app_event(id))
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
-            .invalidating(Invalidation::Everything);
+            .invalidating(Invalidation::App(id));
         let change = and_all(change, &DELETE_ROWS_OF_APP, id);
         let [app, _, rows @ ..]: [Rows; 5] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());

@@ -3,9 +3,40 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The state of a key when a read began.
+/// A step of a write. A write of a different process is known when it has ended: both steps follow
+/// each other then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The write is about to be sent.
+    Begin,
+    /// Its outcome is known.
+    End,
+}
+
+/// The state of the cache when a read began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadEpoch {
+    /// The epoch of the key.
+    pub(super) key: Epoch,
+    /// The number of the last invalidation of an account or app.
+    pub(super) number: u64,
+}
+
+impl ReadEpoch {
+    /// The state after one more write of the key, which invalidates when it begins and when it ends.
+    pub(crate) fn after_write(self) -> Self {
+        Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
+    }
+
+    /// Whether the key was not invalidated between the two reads.
+    pub(crate) fn is_same(self, other: Self) -> bool {
+        self.key == other.key
+    }
+}
+
+/// The state of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Epoch {
+pub(super) struct Epoch {
     invalidations: u64,
     /// Writes in progress. Until they end, it is unknown which value is the current one.
     writes: u32,
@@ -13,21 +44,17 @@ pub(crate) struct Epoch {
 
 impl Epoch {
     /// The epoch after one more invalidation.
-    pub(crate) fn next(self) -> Self {
+    pub(super) fn next(self) -> Self {
         Self { invalidations: self.invalidations + 1, ..self }
     }
 
-    /// The epoch after one more write, which invalidates when it begins and when it ends.
-    pub(crate) fn after_write(self) -> Self {
-        self.next().next()
-    }
-
-    pub(super) fn begin_write(self) -> Self {
-        Self { writes: self.writes + 1, ..self.next() }
-    }
-
-    pub(super) fn end_write(self) -> Self {
-        Self { writes: self.writes.saturating_sub(1), ..self.next() }
+    /// The epoch after a step of a write. Both steps invalidate.
+    pub(super) fn advance(self, phase: Phase) -> Self {
+        let writes = match phase {
+            Phase::Begin => self.writes + 1,
+            Phase::End => self.writes.saturating_sub(1),
+        };
+        Self { writes, ..self.next() }
     }
 
     pub(super) fn is_writing(self) -> bool {
@@ -57,8 +84,8 @@ impl InvalidationEpochs {
         lock(&self.epochs[hash % self.epochs.len()])
     }
 
-    /// Changes the epochs of all keys.
-    pub(super) fn advance_all(&self, advance: fn(Epoch) -> Epoch) {
+    /// Advances the epochs of all keys.
+    pub(super) fn advance_all(&self, advance: impl Fn(Epoch) -> Epoch) {
         for epoch in &self.epochs {
             let mut epoch = lock(epoch);
             *epoch = advance(*epoch);

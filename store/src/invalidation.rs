@@ -7,57 +7,61 @@ use belfry_core::secret::LookupKey;
 pub(crate) enum Invalidation {
     /// One token.
     Token(LookupKey),
-    /// The tokens of one account, for all apps or for one.
-    Access(i64, Option<i64>),
     /// The rulesets of one account.
     Rules(i64),
-    /// All apps, but not their tokens.
-    Apps,
-    /// All entries, because an account or an app changed.
+    /// One account with its tokens and rulesets.
+    Account(i64),
+    /// One app with its tokens.
+    App(i64),
+    /// The client secret of one app.
+    AppSecret(i64),
+    /// All entries, because the writes are unknown.
     Everything,
 }
 
 impl Invalidation {
     /// The kinds, as they are named in metrics.
-    pub(crate) const NAMES: [&str; 5] = ["token", "access", "rules", "apps", "everything"];
+    pub(crate) const NAMES: [&str; 6] =
+        ["token", "rules", "account", "app", "app_secret", "everything"];
 
     /// The index of the kind in [`Invalidation::NAMES`].
     pub(crate) fn index(self) -> usize {
         match self {
             Self::Token(_) => 0,
-            Self::Access(..) => 1,
-            Self::Rules(_) => 2,
-            Self::Apps => 3,
-            Self::Everything => 4,
+            Self::Rules(_) => 1,
+            Self::Account(_) => 2,
+            Self::App(_) => 3,
+            Self::AppSecret(_) => 4,
+            Self::Everything => 5,
         }
     }
 
-    /// The text sent to other nodes.
+    /// The text sent to other nodes: the kind and the subject.
     pub(crate) fn to_text(self) -> String {
+        let kind = Self::NAMES[self.index()];
         match self {
-            Self::Token(lookup) => format!("token {}", lookup.to_text()),
-            Self::Access(account, None) => format!("access {account}"),
-            Self::Access(account, Some(app)) => format!("access {account} {app}"),
-            Self::Rules(account) => format!("rules {account}"),
-            Self::Apps => "apps".to_owned(),
-            Self::Everything => "everything".to_owned(),
+            Self::Token(lookup) => format!("{kind} {}", lookup.to_text()),
+            Self::Rules(id) | Self::Account(id) | Self::App(id) | Self::AppSecret(id) => {
+                format!("{kind} {id}")
+            }
+            Self::Everything => kind.to_owned(),
         }
     }
 
-    /// Parses the text from another node. Unknown text invalidates everything.
+    /// Parses the text from another node. Unknown text, as a newer release may send it, invalidates
+    /// everything.
     pub(crate) fn from_text(text: &str) -> Self {
-        let parsed = match text.split_once(' ') {
-            Some(("token", lookup)) => LookupKey::from_text(lookup).map(Self::Token),
-            Some(("access", ids)) => match ids.split_once(' ') {
-                None => ids.parse().ok().map(|account| Self::Access(account, None)),
-                Some((account, app)) => Option::zip(account.parse().ok(), app.parse().ok())
-                    .map(|(account, app)| Self::Access(account, Some(app))),
-            },
-            Some(("rules", account)) => account.parse().ok().map(Self::Rules),
-            None if text == "apps" => Some(Self::Apps),
+        let (kind, subject) = text.split_once(' ').unwrap_or((text, ""));
+        let id = subject.parse();
+        match (kind, id) {
+            ("token", _) => LookupKey::from_text(subject).map(Self::Token),
+            ("rules", Ok(account)) => Some(Self::Rules(account)),
+            ("account", Ok(account)) => Some(Self::Account(account)),
+            ("app", Ok(app)) => Some(Self::App(app)),
+            ("app_secret", Ok(app)) => Some(Self::AppSecret(app)),
             _ => None,
-        };
-        parsed.unwrap_or(Self::Everything)
+        }
+        .unwrap_or(Self::Everything)
     }
 }
 
@@ -73,15 +77,16 @@ mod tests {
         let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed().lookup;
         for invalidation in [
             Invalidation::Token(lookup),
-            Invalidation::Access(7, None),
-            Invalidation::Access(7, Some(-1)),
             Invalidation::Rules(7),
-            Invalidation::Apps,
+            Invalidation::Account(7),
+            Invalidation::App(-1),
+            Invalidation::AppSecret(i64::MAX),
             Invalidation::Everything,
         ] {
             assert_eq!(Invalidation::from_text(&invalidation.to_text()), invalidation);
         }
-        for unknown in ["", "token x", "access", "access x", "access 7 x", "access 7 1 2", "new 7"]
+        for unknown in
+            ["", "token x", "account", "account x", "app 7 1", "apps", "access 7 1", "new 7"]
         {
             assert_eq!(Invalidation::from_text(unknown), Invalidation::Everything, "{unknown}");
         }

@@ -40,6 +40,7 @@ mod rulesets;
 mod session_list;
 mod sessions;
 mod sqlite;
+mod subjects;
 #[cfg(feature = "test-support")]
 pub mod test_support;
 mod tokens;
@@ -325,7 +326,7 @@ impl Store {
     }
 
     /// The state of each cache, for metrics.
-    pub fn cache_status(&self) -> [CacheStatus<'_>; 4] {
+    pub fn cache_status(&self) -> [CacheStatus<'_>; 5] {
         self.cache.status()
     }
 

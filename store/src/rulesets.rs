@@ -18,7 +18,7 @@ pub use self::save::{SaveOutcome, SerializedDocument};
 pub(super) use self::save::{first_version, save_statement};
 pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
 use super::engine::{FromRow, Row, sql};
-use super::epochs::Epoch;
+use super::epochs::ReadEpoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 
@@ -50,7 +50,7 @@ pub struct RulesetsForUpdate {
     /// The rulesets.
     pub rulesets: StoredRulesets,
     account: i64,
-    epoch: Epoch,
+    epoch: ReadEpoch,
     /// Whether the rulesets come from the cache, which may not reflect another node's last write
     /// yet.
     pub(super) is_cached: bool,

@@ -5,20 +5,19 @@
 //! rules, on every node, without a notification to this cache. Likewise they are used only until
 //! one of them ends.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use belfry_core::rules::RuleExpiry;
 use belfry_core::rules::index::IndexedRules;
+use belfry_store::metrics::{CacheCounters, CacheStatus};
 use belfry_store::{RulesetsSnapshot, SnapshotEpoch, Store};
 use jiff::Timestamp;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
-use belfry_store::metrics::{CacheCounters, CacheStatus};
-
-/// A bounded cache that is filled on demand, and cleared when it is full.
+/// A bounded cache that is filled on demand.
 pub struct RuleIndexCache {
-    max_bytes: usize,
-    state: Mutex<CacheState>,
+    entries: Cache<i64, (SnapshotEpoch, CachedRules), ByteWeighter>,
     lookups: CacheCounters,
 }
 
@@ -33,33 +32,40 @@ pub struct CachedRules {
     next_expiry: Option<RuleExpiry>,
 }
 
-#[derive(Default)]
-struct CacheState {
-    entries: HashMap<i64, (SnapshotEpoch, CachedRules)>,
-    /// The size of all entries.
-    bytes: usize,
+/// Weighs entries by the bytes they occupy.
+#[derive(Clone)]
+struct ByteWeighter;
+
+impl Weighter<i64, (SnapshotEpoch, CachedRules)> for ByteWeighter {
+    fn weight(&self, _: &i64, (_, rules): &(SnapshotEpoch, CachedRules)) -> u64 {
+        rules.bytes as u64
+    }
 }
 
 /// The approximate size of an entry without rules.
-const ENTRY_BYTES: usize = 64;
+const ENTRY_BYTES: usize = 32 + size_of::<(i64, SnapshotEpoch, CachedRules)>();
+
+/// The size of a large entry. The cache is divided into parts that have space for at least 32 of
+/// them, so that the rules of every user fit into a part.
+const LARGE_ENTRY_BYTES: usize = 256 * 1024;
 
 impl RuleIndexCache {
     /// An empty cache. `max_bytes` limits its size in memory.
     pub fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, state: Mutex::default(), lookups: CacheCounters::default() }
+        let large_entries = max_bytes / LARGE_ENTRY_BYTES;
+        let entries = Cache::with_weighter(large_entries, max_bytes as u64, ByteWeighter);
+        Self { entries, lookups: CacheCounters::default() }
     }
 
     /// For each of these accounts its rules, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
-        let state = self.lock();
         let get = |account: &i64| {
-            let entry = state.entries.get(account);
-            let current = entry.filter(|(epoch, rules)| {
+            let current = self.entries.get(account).filter(|(epoch, rules)| {
                 store.is_current(*account, *epoch)
                     && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
             });
             self.lookups.record(current.is_some());
-            current.map(|(_, rules)| rules.clone())
+            current.map(|(_, rules)| rules)
         };
         accounts.iter().map(get).collect()
     }
@@ -71,34 +77,13 @@ impl RuleIndexCache {
         let rules = (!rulesets.is_empty()).then(compile);
         let bytes = ENTRY_BYTES + rules.as_ref().map_or(0, |rules| rules.bytes());
         let rules = CachedRules { rules, bytes, next_expiry: rulesets.next_expiry() };
-        let mut state = self.lock();
-        if let Some((_, old)) = state.entries.remove(&account) {
-            state.bytes -= old.bytes;
-        }
-        if state.bytes + bytes > self.max_bytes {
-            *state = CacheState::default();
-        }
-        if bytes <= self.max_bytes {
-            state.bytes += bytes;
-            state.entries.insert(account, (*epoch, rules.clone()));
-        }
+        self.entries.insert(account, (*epoch, rules.clone()));
         rules
     }
 
     /// The state of the cache, for metrics.
     pub(crate) fn status(&self) -> CacheStatus<'_> {
-        let state = self.lock();
-        let (entries, bytes) = (state.entries.len(), state.bytes as u64);
+        let (entries, bytes) = (self.entries.len(), self.entries.weight());
         CacheStatus { name: "rule_index", lookups: &self.lookups, entries, bytes }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CacheState> {
-        self.state.lock().unwrap_or_else(|poisoned| {
-            // The size may be wrong after a panic.
-            let mut state = poisoned.into_inner();
-            *state = CacheState::default();
-            self.state.clear_poison();
-            state
-        })
     }
 }

@@ -54,7 +54,8 @@ fn collect(state: &AppState, format: Format) -> String {
     out.value(&families::EVALUATION_QUEUE, state.evaluation_pool.queue_length());
     out.value(&families::EVALUATION_MAX_QUEUE, state.evaluation_pool.max_queue_length);
     state.store.write_metrics(&mut out);
-    let [tokens, rules, apps, accounts] = state.store.cache_status();
-    write_caches(&mut out, &[tokens, rules, apps, accounts, state.rule_index.status()]);
+    let [tokens, rules, apps, apps_by_id, accounts] = state.store.cache_status();
+    let rule_index = state.rule_index.status();
+    write_caches(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
     out.finish()
 }

@@ -32,25 +32,11 @@ macro_rules! is_retained {
 #[derive(Debug)]
 struct Candidate {
     id: i64,
+    last_use: Timestamp,
     is_retained: i64,
 }
 
-from_row!(Candidate { id, is_retained });
-
-/// The apps of one batch that were last used before `$cutoff`, the least recently used first.
-macro_rules! unused_apps {
-    ($columns:expr) => {
-        concat!(
-            "select ",
-            $columns,
-            " from apps where used_at is null and ",
-            last_use!(),
-            " < $cutoff order by ",
-            last_use!(),
-            ", id limit 100"
-        )
-    };
-}
+from_row!(Candidate { id, last_use, is_retained });
 
 impl Store {
     /// The time of the last use before which apps are deleted: because of it, or of their number.
@@ -85,17 +71,21 @@ impl Store {
         let (mut apps, mut tokens) = (0, 0);
         for _ in 0..MAX_BATCHES {
             let select = sql!(
-                unused_apps!(concat!(
-                    "id, case when ",
+                concat!(
+                    "select id, ",
+                    last_use!(),
+                    ", case when ",
                     is_retained!(),
-                    " then cast(1 as bigint) else 0 end"
-                )),
+                    " then cast(1 as bigint) else 0 end from apps where used_at is null and ",
+                    last_use!(),
+                    " < $cutoff order by ",
+                    last_use!(),
+                    ", id limit 100"
+                ),
                 [cutoff]
             );
             let candidates: Vec<Candidate> = self.read_all(select).await?;
-            if candidates.is_empty() {
-                break;
-            }
+            let Some(last) = candidates.last() else { break };
             let (mut change, mut statements) = (Change::unaudited([]), 0);
             for candidate in &candidates {
                 if candidate.is_retained == 1 {
@@ -112,7 +102,7 @@ impl Store {
                     statements = 0;
                 }
             }
-            let deleted = self.write(delete_apps(change, cutoff, &candidates)).await?;
+            let deleted = self.write(delete_apps(change, last, &candidates)).await?;
             // The deletion of apps is the only statement that returns rows.
             apps += deleted.iter().map(Vec::len).sum::<usize>();
         }
@@ -129,26 +119,29 @@ impl Store {
     }
 }
 
-/// Adds the deletion of unused apps to a change, with their registrations in the audit trail. Apps
-/// that were authorized or issued a token since the candidates were read remain.
-fn delete_apps<'a>(change: Change<'a>, cutoff: Timestamp, candidates: &[Candidate]) -> Change<'a> {
-    let delete = sql!(
+/// Adds the deletion of the candidates up to the last one to a change, with their registrations in
+/// the audit trail. Apps that were authorized or issued a token since the candidates were read
+/// remain.
+fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate]) -> Change<'a> {
+    let change = change.and(sql!(
         concat!(
-            "delete from apps where id in (",
-            unused_apps!("id"),
-            ") and not ",
+            "delete from apps where used_at is null and ",
+            last_use!(),
+            " <= $last_use and (",
+            last_use!(),
+            " < $last_use or id <= $last_id) and not ",
             is_retained!(),
             " and not exists (select 1 from tokens where app_id = apps.id) returning id"
         ),
-        [cutoff]
-    );
-    let change = change.and(delete).invalidating(Invalidation::Apps);
-    candidates.iter().fold(change, |change, candidate| {
-        let deleted = Statement::new(INSERT_DELETED_APP, vec![candidate.id.into()]);
-        change.and(deleted).and(sql!(
+        [last_use = last.last_use, last_id = last.id]
+    ));
+    candidates.iter().fold(change, |change, &Candidate { id, .. }| {
+        let deleted = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
+        let delete_event = sql!(
             "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
              (select 1 from apps where id = $id)",
-            [id = candidate.id]
-        ))
+            [id]
+        );
+        change.and(deleted).and(delete_event).invalidating(Invalidation::App(id))
     })
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
 use crate::engine::{FromRow, Statement, Value};
-use crate::epochs::Epoch;
+use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
 
 /// Number of names or ids in one statement: the parameters of `in_list`.
@@ -46,7 +46,7 @@ impl Store {
         for chunk in uncached.chunks(CHUNK) {
             let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
             let epochs = missing.iter().map(|name| self.cache.accounts.epoch(*name));
-            let epochs: Vec<Epoch> = epochs.collect();
+            let epochs: Vec<ReadEpoch> = epochs.collect();
             let select = Statement::new(
                 in_list!("select name, id from accounts where disabled_at is null and name", ""),
                 pad(&missing).into(),

@@ -2,7 +2,7 @@
 
 use super::StoredRulesets;
 use crate::Store;
-use crate::epochs::Epoch;
+use crate::epochs::ReadEpoch;
 
 /// The rulesets of an account, and the state of the cache when they were read.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct RulesetsSnapshot {
 /// The state of the cache when the rulesets of an account were read.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotEpoch {
-    pub(super) epoch: Epoch,
+    pub(super) epoch: ReadEpoch,
     /// Whether the cache was enabled. Otherwise changes cannot be detected.
     enabled: bool,
 }
@@ -24,7 +24,7 @@ pub struct SnapshotEpoch {
 impl SnapshotEpoch {
     /// Whether the cache was enabled and was not invalidated between the two reads.
     pub fn is_same(self, other: Self) -> bool {
-        self.enabled && other.enabled && self.epoch == other.epoch
+        self.enabled && other.enabled && self.epoch.is_same(other.epoch)
     }
 }
 

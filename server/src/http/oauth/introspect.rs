@@ -42,7 +42,7 @@ pub(crate) async fn introspect(
     }
     // The resource server inspects the token of a request that it received.
     state.store.record_use(secret.lookup, &token, now);
-    let Some(owner) = state.store.app(token.app_id).await? else { return inactive };
+    let Some(owner) = state.store.cached_app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,
         "scope": token.scopes.to_string(),

@@ -1,0 +1,96 @@
+//! Cached values: what they depend on, and their size.
+
+use std::sync::Arc;
+
+use belfry_core::secret::{LookupKey, Sha256Digest};
+use quick_cache::Weighter;
+
+use crate::apps::StoredApp;
+use crate::rulesets::StoredRulesets;
+use crate::subjects::{Slots, Subject};
+use crate::tokens::StoredToken;
+
+/// A value in the cache.
+pub(crate) trait Cached<K> {
+    /// What the value depends on besides its key; one subject is repeated.
+    fn subjects(&self, key: &K) -> [Subject; 2];
+
+    /// The bytes that key and value occupy outside of themselves.
+    fn heap_bytes(&self, key: &K) -> usize;
+}
+
+/// A value, and what it was read with.
+#[derive(Clone)]
+pub(super) struct Entry<V> {
+    pub(super) value: V,
+    pub(super) slots: Slots,
+    /// The number of the last invalidation when the read began.
+    pub(super) number: u64,
+}
+
+/// Weighs entries by the bytes they occupy.
+#[derive(Clone)]
+pub(super) struct ByteWeighter;
+
+/// Bytes that the cache needs for an entry besides key and value.
+const ENTRY_OVERHEAD: usize = 32;
+/// Reference counts of an `Arc`.
+const ARC_OVERHEAD: usize = 16;
+
+impl<K, V: Cached<K>> Weighter<K, Entry<V>> for ByteWeighter {
+    fn weight(&self, key: &K, entry: &Entry<V>) -> u64 {
+        (ENTRY_OVERHEAD + size_of::<(K, Entry<V>)>() + entry.value.heap_bytes(key)) as u64
+    }
+}
+
+impl Cached<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
+    fn subjects(&self, _: &LookupKey) -> [Subject; 2] {
+        let app = Subject::App(self.1.app_id);
+        let account = self.1.account.as_ref().map(|account| Subject::Account(account.id));
+        [app, account.unwrap_or(app)]
+    }
+
+    fn heap_bytes(&self, _: &LookupKey) -> usize {
+        let name = self.1.account.as_ref().map_or(0, |account| account.name.len());
+        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.iter().len()
+    }
+}
+
+impl Cached<i64> for StoredRulesets {
+    fn subjects(&self, account: &i64) -> [Subject; 2] {
+        [Subject::Account(*account); 2]
+    }
+
+    fn heap_bytes(&self, _: &i64) -> usize {
+        self.bytes_in_memory()
+    }
+}
+
+impl<K> Cached<K> for Arc<StoredApp> {
+    fn subjects(&self, _: &K) -> [Subject; 2] {
+        [Subject::App(self.app.id), Subject::AppSecret(self.app.id)]
+    }
+
+    fn heap_bytes(&self, _: &K) -> usize {
+        let details = &self.app.details;
+        let website = details.website.as_ref().map_or(0, String::len);
+        let texts = 2 * self.app.client_id.len()
+            + details.name.len()
+            + details.scopes.iter().len()
+            + website;
+        let uris = details.redirect_uris.iter();
+        let uris: usize = uris.map(|uri| size_of::<String>() + uri.as_str().len()).sum();
+        ARC_OVERHEAD + size_of::<StoredApp>() + texts + uris
+    }
+}
+
+/// The id of an account.
+impl Cached<Box<str>> for i64 {
+    fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
+        [Subject::Account(*self); 2]
+    }
+
+    fn heap_bytes(&self, name: &Box<str>) -> usize {
+        name.len()
+    }
+}

@@ -1,0 +1,255 @@
+//! Tests of the cache.
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::token::{Token, TokenAccount};
+use belfry_core::secret::{HashedSecret, SplitToken};
+use jiff::Timestamp;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use quick_cache::Weighter;
+
+use super::*;
+use crate::Options;
+
+fn token(id: i64) -> (HashedSecret, Token) {
+    let name = format!("person_{id}");
+    let token = Token {
+        app_id: 1,
+        account: Some(TokenAccount { id, name, role: Role::User, disabled_at: None }),
+        scopes: "read write push".parse().unwrap(),
+        created_at: Timestamp::UNIX_EPOCH,
+        expires_at: None,
+        revoked_at: None,
+        app_disabled_at: None,
+    };
+    let mut random = [0; SplitToken::RANDOM_BYTES];
+    random[..8].copy_from_slice(&id.to_be_bytes());
+    (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), token)
+}
+
+fn stored(token: Token) -> Arc<StoredToken> {
+    Arc::new(StoredToken::new(token, None))
+}
+
+fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, since: ReadEpoch) {
+    cache.tokens.insert(secret.lookup, (secret.digest, stored(token)), since);
+}
+
+#[test]
+fn a_million_users_without_rules_fit_into_the_default_size() {
+    const USERS: u64 = 1_000_000;
+    let cache = Cache::new(Options::default().cache_bytes, true);
+    let (secret, token) = token(999_999);
+    let (value, slots, number) = ((secret.digest, stored(token)), [0; 2], 0);
+    let token = ByteWeighter.weight(&secret.lookup, &Entry { value, slots, number });
+    let value = StoredRulesets::default();
+    let rules = ByteWeighter.weight(&7, &Entry { value, slots, number });
+    assert!(token * USERS <= cache.tokens.entries.capacity(), "{token} bytes each");
+    assert!(rules * USERS <= cache.rules.entries.capacity(), "{rules} bytes each");
+}
+
+#[test]
+fn entries_are_evicted_when_the_cache_is_full() {
+    let cache = Cache::new(64 * 1024, true);
+    for id in 0..5000 {
+        let (secret, token) = token(id);
+        insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
+        cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
+        let name: Box<str> = format!("person_{id}").into();
+        let epoch = cache.accounts.epoch(&name);
+        cache.accounts.insert(name, id, epoch);
+    }
+    let Cache { tokens, rules, accounts, .. } = &cache;
+    let weight = tokens.entries.weight() + rules.entries.weight() + accounts.entries.weight();
+    assert!(weight <= 64 * 1024);
+    assert!(tokens.entries.len() > 100 && rules.entries.len() > 100);
+    assert!(accounts.entries.len() > 40);
+}
+
+#[test]
+fn a_value_read_before_an_invalidation_is_not_inserted() {
+    let cache = Cache::new(1 << 20, true);
+    let epoch = cache.rules.epoch(&7);
+    cache.invalidate(&[Invalidation::Rules(7)]);
+    cache.rules.insert(7, StoredRulesets::default(), epoch);
+    assert!(cache.rules.get(&7).is_none());
+    cache.rules.insert(7, StoredRulesets::default(), epoch.after_write());
+    assert!(cache.rules.get(&7).is_some());
+    cache.invalidate(&[Invalidation::Everything]);
+    assert!(cache.rules.get(&7).is_none());
+}
+
+/// Two readers miss the cache while a write is in progress: one reads the old value and one the
+/// new one. If the first filled the cache, the second would see the old value next.
+#[test]
+fn nothing_is_cached_for_a_key_that_is_being_written() {
+    for invalidation in [Invalidation::Rules(7), Invalidation::Account(7), Invalidation::Everything]
+    {
+        let cache = Cache::new(1 << 20, true);
+        let before = cache.rules.epoch(&7);
+        cache.rules.insert(7, StoredRulesets::default(), before);
+        cache.begin_write(&[invalidation]);
+        assert!(cache.rules.get(&7).is_none(), "an entry from before the write is bypassed");
+        let during = cache.rules.epoch(&7);
+        cache.rules.insert(7, StoredRulesets::default(), during);
+        assert!(cache.rules.get(&7).is_none(), "a read during the write is not cached");
+        cache.end_write(&[invalidation]);
+        for stale in [before, during] {
+            cache.rules.insert(7, StoredRulesets::default(), stale);
+            assert!(cache.rules.get(&7).is_none(), "nor afterwards");
+        }
+        cache.rules.insert(7, StoredRulesets::default(), cache.rules.epoch(&7));
+        assert!(cache.rules.get(&7).is_some());
+    }
+}
+
+/// Caches a token of an account and an app, and returns its lookup key.
+fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
+    let (secret, token) = token(account * 10 + app_id);
+    let account = token.account.map(|owner| TokenAccount { id: account, ..owner });
+    let epoch = cache.tokens.epoch(&secret.lookup);
+    insert_token(cache, secret, Token { app_id, account, ..token }, epoch);
+    secret.lookup
+}
+
+#[test]
+fn an_invalidation_of_an_account_or_app_concerns_only_its_entries() {
+    let cache = Cache::new(1 << 20, true);
+    let tokens = [(7, 1), (7, 2), (8, 1), (8, 2)].map(|(a, app)| cache_token(&cache, a, app));
+    for (name, id) in [("alice", 7), ("bob", 8)] {
+        cache.accounts.insert(name.into(), id, cache.accounts.epoch(name));
+        cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
+    }
+    let cached = || {
+        let tokens = tokens.map(|lookup| cache.tokens.get(&lookup).is_some());
+        let accounts = ["alice", "bob"].map(|name| cache.accounts.get(name).is_some());
+        (tokens, accounts, [7, 8].map(|id| cache.rules.get(&id).is_some()))
+    };
+    assert_eq!(cached(), ([true; 4], [true; 2], [true; 2]));
+    let rules_epoch = cache.rules.epoch(&7);
+    cache.invalidate(&[Invalidation::AppSecret(1), Invalidation::App(99)]);
+    assert_eq!(cached(), ([true; 4], [true; 2], [true; 2]));
+    cache.invalidate(&[Invalidation::App(2)]);
+    assert_eq!(cached(), ([true, false, true, false], [true; 2], [true; 2]));
+    assert!(rules_epoch.is_same(cache.rules.epoch(&7)));
+    cache.invalidate(&[Invalidation::Account(7)]);
+    assert_eq!(cached(), ([false, false, true, false], [false, true], [false, true]));
+    assert!(!rules_epoch.is_same(cache.rules.epoch(&7)), "compiled rules are stale too");
+}
+
+#[test]
+fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
+    let cache = Cache::new(1 << 20, true);
+    let (secret, token) = token(7);
+    let is_cached = || cache.tokens.get(&secret.lookup).is_some();
+    let before = cache.tokens.epoch(&secret.lookup);
+    cache.begin_write(&[Invalidation::Account(7)]);
+    let during = cache.tokens.epoch(&secret.lookup);
+    insert_token(&cache, secret, token.clone(), during);
+    assert!(!is_cached(), "the account is being written");
+    // Another write of the account ends first.
+    cache.invalidate(&[Invalidation::Account(7)]);
+    insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup));
+    assert!(!is_cached(), "the account is still being written");
+    cache.end_write(&[Invalidation::Account(7)]);
+    for stale in [before, during] {
+        insert_token(&cache, secret, token.clone(), stale);
+        assert!(!is_cached());
+    }
+    insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
+    assert!(is_cached());
+}
+
+/// Accounts that share a slot are invalidated together, and are cached again by the next read.
+#[test]
+fn a_collision_of_slots_costs_a_read() {
+    let cache = Cache::new(1 << 20, true);
+    let slot = |account| cache.shared.subjects.slots_of([Subject::Account(account); 2]);
+    let other = (8..).find(|&account| slot(account) == slot(7)).unwrap();
+    let lookup = cache_token(&cache, other, 1);
+    cache.invalidate(&[Invalidation::Account(7)]);
+    assert!(cache.tokens.get(&lookup).is_none());
+    cache_token(&cache, other, 1);
+    assert!(cache.tokens.get(&lookup).is_some());
+}
+
+/// A step of a reader or writer of one of two accounts.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    BeginRead(usize),
+    Query(usize),
+    EndRead(usize),
+    BeginWrite(usize),
+    Commit(usize),
+    EndWrite(usize),
+}
+
+proptest! {
+    /// Readers and writers in any interleaving. The version of an account is the creation time of
+    /// its tokens, of which each has two.
+    #[test]
+    fn cached_reads_are_monotonic(steps in vec((0..6, 0..4_usize), 0..60)) {
+        let steps = steps.into_iter().map(|(step, index)| match step {
+            0 => Step::BeginRead(index),
+            1 => Step::Query(index),
+            2 => Step::EndRead(index),
+            3 => Step::BeginWrite(index),
+            4 => Step::Commit(index),
+            _ => Step::EndWrite(index),
+        });
+        let cache = Cache::new(1 << 20, true);
+        let tokens = [0, 1, 2, 3].map(|id| token(id));
+        let account_of = |index: usize| index % 2;
+        let invalidation = |index| [Invalidation::Account(account_of(index) as i64)];
+        let (mut stored_versions, mut returned) = ([0; 2], [0; 2]);
+        let (mut reads, mut writes) = ([None; 4], [None; 4]);
+        for step in steps {
+            match step {
+                Step::BeginRead(index) => {
+                    let (secret, _) = &tokens[index];
+                    if let Some((_, found)) = cache.tokens.get(&secret.lookup) {
+                        let version = found.created_at.as_second();
+                        prop_assert!(version >= returned[account_of(index)], "{version}");
+                        returned[account_of(index)] = version;
+                    } else {
+                        reads[index] = Some((cache.tokens.epoch(&secret.lookup), None));
+                    }
+                }
+                Step::Query(index) => {
+                    if let Some((_, version @ None)) = &mut reads[index] {
+                        *version = Some(stored_versions[account_of(index)]);
+                    }
+                }
+                Step::EndRead(index) => {
+                    if let Some((epoch, Some(version))) = reads[index] {
+                        let (secret, token) = tokens[index].clone();
+                        let account = token.account.map(|owner| {
+                            TokenAccount { id: account_of(index) as i64, ..owner }
+                        });
+                        let created_at = Timestamp::from_second(version).unwrap();
+                        insert_token(&cache, secret, Token { account, created_at, ..token }, epoch);
+                        reads[index] = None;
+                        let returned = &mut returned[account_of(index)];
+                        *returned = version.max(*returned);
+                    }
+                }
+                Step::BeginWrite(index) if writes[index].is_none() => {
+                    cache.begin_write(&invalidation(index));
+                    writes[index] = Some(false);
+                }
+                Step::Commit(index) if writes[index] == Some(false) => {
+                    stored_versions[account_of(index)] += 1;
+                    writes[index] = Some(true);
+                }
+                Step::EndWrite(index) if writes[index].is_some() => {
+                    cache.end_write(&invalidation(index));
+                    if writes[index].take() == Some(true) {
+                        let returned = &mut returned[account_of(index)];
+                        *returned = stored_versions[account_of(index)].max(*returned);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
