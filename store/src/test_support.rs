@@ -6,6 +6,7 @@ mod audit;
 mod next_release;
 mod pooled;
 mod proxy;
+mod read_hook;
 mod tls;
 
 use std::fs::{self, File};

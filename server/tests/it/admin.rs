@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod cache;
 mod lists;
 mod scopes;
 

@@ -5,7 +5,7 @@ mod command;
 mod evaluate;
 mod explain;
 mod huge;
-mod many;
+pub(crate) mod many;
 mod timed;
 mod unusual_input;
 pub(crate) mod work;

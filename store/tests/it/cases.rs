@@ -10,6 +10,7 @@ pub(super) mod audit;
 pub(super) mod codes;
 pub(super) mod deletion;
 pub(super) mod last_use;
+pub(super) mod overlapping_reads;
 pub(super) mod requests;
 pub(super) mod retention;
 pub(super) mod rule_writes;

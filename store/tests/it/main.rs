@@ -18,7 +18,8 @@ mod upgrade;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
-    last_use, requests, retention, rule_writes, rulesets, sessions, timed_rules, tokens, whole,
+    last_use, overlapping_reads, requests, retention, rule_writes, rulesets, sessions, timed_rules,
+    tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -209,6 +210,11 @@ conformance! {
         a_deleted_app_leaves_nothing_behind,
         nothing_is_added_for_a_deleted_account_or_app,
         no_sign_in_concurrent_with_the_deletion_survives_it,
+    }
+    overlapping_reads::{
+        a_token_read_during_a_change_of_its_account_or_app_is_not_cached,
+        an_app_read_during_a_change_is_not_cached,
+        an_account_read_while_it_is_disabled_is_not_cached,
     }
     whole::{
         a_ping_succeeds,

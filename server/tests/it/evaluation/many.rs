@@ -18,7 +18,7 @@ use super::{
 use crate::support::{Service, any_events};
 
 /// Adds accounts without a password hash, which would take long to compute.
-pub(super) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
+pub(crate) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
     let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
         let account = Account {

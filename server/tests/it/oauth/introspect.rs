@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use crate::support::oauth_client::{error_of, oauth_error, token_of};
-use crate::support::service::config;
+use crate::support::service::{config, metric};
 use crate::support::{OAuthClient, Service, any_events};
 
 #[tokio::test]
@@ -135,4 +135,21 @@ async fn a_resource_server_may_introspect_every_token() {
     };
     let response = api.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!((&response["active"], &response["client_id"]), (&json!(true), &json!(other.id)));
+}
+
+#[tokio::test]
+async fn a_repeated_introspection_does_not_read_the_database() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let token = client.app_token("read").await;
+    let reads = async || {
+        let response = client.post("/oauth/introspect", &[("token", &token)]).await.json();
+        assert_eq!(response["client_id"], client.id);
+        let series =
+            "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"read\"}";
+        metric(&service.metrics().await, series)
+    };
+    let first = reads().await;
+    assert!(first > 0.0);
+    assert_eq!(reads().await, first);
 }

@@ -214,3 +214,10 @@ pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
     change(&mut config);
     config
 }
+
+/// The value of a series, with its labels, in the text of all metrics.
+#[track_caller]
+pub(crate) fn metric(metrics: &str, series: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series}")).parse().unwrap()
+}

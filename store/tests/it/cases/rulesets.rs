@@ -42,8 +42,8 @@ pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store
         );
     }
     let saved = store.rulesets(7, at(5)).await.unwrap();
-    // Clears the cache.
-    store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
+    // Invalidates the cached rules.
+    store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
     let read = store.rulesets(7, at(5)).await.unwrap();
     let first =
         |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());

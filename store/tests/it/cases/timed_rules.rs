@@ -47,8 +47,8 @@ async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String>
 
 /// The rules of an account in the database, also those that have ended.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
-    // Clears the cache.
-    store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
+    // Invalidates the cached rules.
+    store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
     rules_at(store, account, Timestamp::UNIX_EPOCH).await
 }
 
@@ -75,7 +75,7 @@ pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
         {
             let now = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
             if reading == "from the database" {
-                store.set_account_disabled_at(&any_events(), 1, None).await.unwrap();
+                store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
             }
             let expected = Some(rules.to_owned());
             assert_eq!(rules_at(&store, 7, now).await, expected, "{reading} at {millis}");

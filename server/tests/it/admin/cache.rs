@@ -1,0 +1,62 @@
+//! The cache while accounts are disabled.
+
+use axum::http::StatusCode;
+
+use super::{root, start};
+use crate::evaluation::many::add_accounts;
+use crate::support::service::metric;
+use crate::support::{Service, TestDatabase};
+
+/// Hits and misses of a cache.
+async fn lookups(service: &Service, cache: &str) -> [f64; 2] {
+    let metrics = service.metrics().await;
+    ["hit", "miss"].map(|outcome| {
+        let series =
+            format!("belfry_cache_requests_total{{cache=\"{cache}\",outcome=\"{outcome}\"}}");
+        metric(&metrics, &series)
+    })
+}
+
+// On SQLite, where the cache is never disabled.
+#[tokio::test]
+async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
+    const DISABLED: i64 = 500;
+    let service = start(TestDatabase::sqlite()).await;
+    let admin = root(&service, "admin:write:accounts").await;
+    add_accounts(&service, DISABLED).await;
+    let mut readers = Vec::new();
+    for number in 0..10 {
+        readers.push(service.user(&format!("reader_{number}")).await);
+    }
+    let read = async |index: usize| {
+        let rules = readers[index % readers.len()].get("/_service/client/api/v1/pushrules/").await;
+        assert_eq!(rules.status, 200);
+    };
+    for index in 0..readers.len() {
+        read(index).await;
+    }
+    let caches = ["tokens", "rules"];
+    let before = [lookups(&service, caches[0]).await, lookups(&service, caches[1]).await];
+
+    for (index, id) in (1000..1000 + DISABLED).enumerate() {
+        let action = format!("POST /api/v1/admin/accounts/{id}/action");
+        admin.send(&action, "type=disable").await.expect(StatusCode::OK);
+        read(2 * index).await;
+        read(2 * index + 1).await;
+    }
+
+    for (cache, [hits, misses]) in caches.into_iter().zip(before) {
+        let [hits_after, misses_after] = lookups(&service, cache).await;
+        let (hits, misses) = (hits_after - hits, misses_after - misses);
+        assert!(hits + misses >= 1000.0, "{cache}: {hits} hits and {misses} misses");
+        assert!(hits / (hits + misses) > 0.95, "{cache}: {hits} hits and {misses} misses");
+    }
+    let metrics = service.metrics().await;
+    let local = |kind: &str| {
+        let series =
+            format!("belfry_cache_invalidations_total{{kind=\"{kind}\",origin=\"local\"}}");
+        metric(&metrics, &series)
+    };
+    // And the change of the admin's role.
+    assert_eq!((local("account"), local("everything")), (501.0, 0.0));
+}
