@@ -67,16 +67,18 @@ pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_ca
         let write = async {
             match change {
                 "disable" => {
-                    drop(store.set_account_disabled_at(events, id, Some(at(1))).await.unwrap());
+                    store.set_account_disabled_at(events, id, Some(at(1))).await.map(drop).unwrap();
                 }
-                "role" => drop(store.set_account_role(events, id, Role::Admin).await.unwrap()),
-                "revoke access" => drop(store.revoke_access(events, id, id, at(1)).await.unwrap()),
-                "delete" => drop(store.delete_account(events, id, at(1)).await.unwrap()),
+                "role" => store.set_account_role(events, id, Role::Admin).await.map(drop).unwrap(),
+                "revoke access" => {
+                    store.revoke_access(events, id, id, at(1)).await.map(drop).unwrap()
+                }
+                "delete" => store.delete_account(events, id, at(1)).await.map(drop).unwrap(),
                 "disable app" => {
-                    drop(store.set_app_disabled_at(events, id, Some(at(1))).await.unwrap());
+                    store.set_app_disabled_at(events, id, Some(at(1))).await.map(drop).unwrap();
                 }
-                "delete app" => drop(store.delete_app(events, id).await.unwrap()),
-                _ => drop(store.revoke_token(events, secret.lookup, at(1)).await.unwrap()),
+                "delete app" => store.delete_app(events, id).await.map(drop).unwrap(),
+                _ => store.revoke_token(events, secret.lookup, at(1)).await.map(drop).unwrap(),
             }
         };
         let before = pause.overlap("from tokens t", read, write).await;
@@ -99,7 +101,7 @@ pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
         };
         let new = hashed(&format!("new {number}"));
         let rotate = async {
-            drop(store.rotate_app_secret(&any_events(), 1, new, None).await.unwrap());
+            store.rotate_app_secret(&any_events(), 1, new, None).await.map(drop).unwrap();
         };
         let before = pause.overlap("from apps where", read(store.clone()), rotate).await;
         assert!(!before.secrets.accepts(new, at(1)));
