@@ -109,6 +109,7 @@ fn account(number: i64, now: Timestamp) -> Account {
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
+        credential_version: 0,
     }
 }
 

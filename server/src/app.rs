@@ -15,6 +15,7 @@ use crate::account_memory::large_bodies::LargeBodies;
 use crate::account_memory::unread_responses::UnreadResponses;
 use crate::audit::AuditCounters;
 use crate::auth::application_services::ApplicationServices;
+use crate::auth::authentication::Authenticator;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
 use crate::config::{BaseUrl, Config, SettingDigests};
@@ -182,6 +183,11 @@ impl AppState {
     pub fn token_issuer(&self) -> TokenIssuer<'_> {
         let lifetime = self.config.oauth.token_lifetime;
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
+    }
+
+    /// Authenticates people.
+    pub(crate) fn authenticator(&self) -> Authenticator<'_> {
+        Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
 
     /// The URI that identifies an account. It never changes and is never reused.

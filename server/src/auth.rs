@@ -1,5 +1,6 @@
-//! Who acts: passwords, access tokens and application services.
+//! Who acts: authentication of people, passwords, access tokens and application services.
 
 pub mod application_services;
+pub mod authentication;
 pub mod passwords;
 pub mod tokens;

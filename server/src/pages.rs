@@ -44,11 +44,12 @@ pub use self::rule::RulePage;
 pub(crate) use self::rules::rule_anchor;
 pub use self::rules::{NewRuleFields, RuleLinks, RulesPage, RulesView};
 pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
-pub use self::sign_in::{SignInError, SignInLinks, SignInPage};
+pub use self::sign_in::{SignInLinks, SignInPage};
 pub use self::sign_up::SignUpPage;
 pub use self::stale_form::StaleForm;
 pub use self::style_sheet::StyleSheet;
 pub use self::trial::{TryErrors, TryFields, TryPage};
+pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
 
 /// The parameters of the layout that all pages share.

@@ -21,7 +21,7 @@ pub enum ExistingAccess {
 
 impl Store {
     /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
-    /// changed in the meantime. Sessions continue.
+    /// changed in the meantime. The credential version remains, so sessions continue.
     pub async fn rehash_password(
         &self,
         id: i64,
@@ -44,7 +44,8 @@ impl Store {
         access: ExistingAccess,
     ) -> Result<UpdateOutcome, StoreError> {
         let update = sql!(
-            "update accounts set password = $password where id = $id returning id",
+            "update accounts set password = $password, \
+             credential_version = credential_version + 1 where id = $id returning id",
             [id, password]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
@@ -55,9 +56,9 @@ impl Store {
         self.update(change).await
     }
 
-    /// Replaces the password of an account (the hash that was verified) by a new one, ends its
-    /// sessions except one, and revokes the access of all apps. `NotFound`, and no change, if the
-    /// password was changed in the meantime.
+    /// Replaces the verified password of an account by a new one (its hash), ends its sessions
+    /// except one, and revokes the access of all apps. `NotFound`, and no change, if the password
+    /// was changed in the meantime.
     pub async fn change_password(
         &self,
         events: &Events,
@@ -66,20 +67,32 @@ impl Store {
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let id = verified.id;
-        let update = sql!(
-            "update accounts set password = $new where id = $id and password = $password \
-             returning id",
-            [id, password = verified.password.as_str(), new]
+        let (id, version) = (verified.id, verified.credential_version);
+        // Locks the account. The version is raised last, because it is the condition of the others.
+        let lock = sql!(
+            "update accounts set password = password where id = $id \
+             and credential_version = $version returning id",
+            [id, version]
         );
-        let end_sessions = sql!(
-            "delete from sessions where account_id = $id and lookup <> $kept_session \
-             and exists (select 1 from accounts where id = $id and password = $new)",
-            [id, kept_session, new]
-        );
-        // The salt makes the new hash unique: it is stored only if the first statement stored it.
-        let event = events_of!(accounts, "id = $id and password = $new", [id, new]);
-        let change = Change::new(events, [update, end_sessions], event);
-        self.update(and_revoke_access(change, id, None, Some(new), now)).await
+        let event =
+            events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
+        let change = Change::new(events, [lock], event)
+            .and(sql!(
+                "delete from sessions where account_id = $id and lookup <> $kept_session \
+                 and exists (select 1 from accounts where id = $id and credential_version = $version)",
+                [id, kept_session, version]
+            ))
+            .and(sql!(
+                "update sessions set credential_version = credential_version + 1 \
+                 where account_id = $id and lookup = $kept_session and exists (select 1 \
+                 from accounts where id = $id and credential_version = $version)",
+                [id, kept_session, version]
+            ));
+        let change = and_revoke_access(change, id, None, Some(version), now).and(sql!(
+            "update accounts set password = $new, credential_version = credential_version + 1 \
+             where id = $id and credential_version = $version",
+            [id, new, version]
+        ));
+        self.update(change).await
     }
 }

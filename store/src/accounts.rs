@@ -34,6 +34,8 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
     /// When it is deleted, at the request of its owner.
     pub delete_at: Option<Timestamp>,
+    /// Raised by every change of the password, which ends what was verified before.
+    pub credential_version: i64,
 }
 
 /// The stored hash of an account that nobody can sign in to.
@@ -72,7 +74,7 @@ macro_rules! select {
     ($rest:expr) => {
         concat!(
             "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-             disabled_at, delete_at from accounts ",
+             disabled_at, delete_at, credential_version from accounts ",
             $rest
         )
     };
@@ -93,7 +95,8 @@ from_row!(Account {
     created_at,
     signed_in_at,
     disabled_at,
-    delete_at
+    delete_at,
+    credential_version
 });
 
 impl Store {
@@ -138,6 +141,7 @@ impl Store {
             signed_in_at: None,
             disabled_at: None,
             delete_at: None,
+            credential_version: 0,
         };
         loop {
             match self.add_account(events, &account).await {
@@ -195,11 +199,12 @@ impl Store {
 pub(super) fn insert_account(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
-         signed_in_at, disabled_at, delete_at) select cast($id as bigint), cast($name as text), \
-         cast($email as text), cast($unverified_email as text), cast($password as text), \
-         cast($role as text), cast($created_at as bigint), cast($signed_in_at as bigint), \
-         cast($disabled_at as bigint), cast($delete_at as bigint) where not exists (select 1 \
-         from reserved_names where name = $name) on conflict do nothing returning id",
+         signed_in_at, disabled_at, delete_at, credential_version) select cast($id as bigint), \
+         cast($name as text), cast($email as text), cast($unverified_email as text), \
+         cast($password as text), cast($role as text), cast($created_at as bigint), \
+         cast($signed_in_at as bigint), cast($disabled_at as bigint), cast($delete_at as bigint), \
+         cast($credential_version as bigint) where not exists (select 1 from reserved_names \
+         where name = $name) on conflict do nothing returning id",
         [
             id = account.id,
             name = account.name.as_str(),
@@ -210,7 +215,8 @@ pub(super) fn insert_account(account: &Account) -> Statement {
             created_at = account.created_at,
             signed_in_at = account.signed_in_at,
             disabled_at = account.disabled_at,
-            delete_at = account.delete_at
+            delete_at = account.delete_at,
+            credential_version = account.credential_version
         ]
     )
 }

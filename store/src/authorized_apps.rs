@@ -100,8 +100,8 @@ pub(super) fn lock_account(id: i64) -> Statement {
 }
 
 /// Adds statements to a change that revoke the access of one app or of all: delete the codes that are not
-/// redeemed, then revoke the tokens, returning their expiry. With a password hash, they do it only
-/// if the account has it.
+/// redeemed, then revoke the tokens, returning their expiry. With a credential version, they do it
+/// only if the account has it.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the second one revokes its token.
@@ -109,23 +109,23 @@ pub(super) fn and_revoke_access<'a>(
     change: Change<'a>,
     account: i64,
     app: Option<i64>,
-    password: Option<&str>,
+    version: Option<i64>,
     now: Timestamp,
 ) -> Change<'a> {
     change
         .and(sql!(
             "delete from codes where expires_at > $now and account_id = $account \
              and (cast($app as bigint) is null or app_id = $app) and used_at is null \
-             and (cast($password as text) is null or exists (select 1 from accounts \
-             where id = $account and password = $password))",
-            [account, app, now, password]
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version))",
+            [account, app, now, version]
         ))
         .and(sql!(
             "update tokens set revoked_at = $now where account_id = $account \
              and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
-             and (cast($password as text) is null or exists (select 1 from accounts \
-             where id = $account and password = $password)) returning expires_at",
-            [account, app, now, password]
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version)) returning expires_at",
+            [account, app, now, version]
         ))
         .invalidating(Invalidation::Account(account))
 }

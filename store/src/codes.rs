@@ -111,8 +111,10 @@ impl Store {
              select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
              account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
              bigint) from sessions where lookup = $session and account_id = $account_id \
-             and exists (select 1 from accounts where id = $account_id and disabled_at is null) \
-             and exists (select 1 from apps where id = $app_id and disabled_at is null) and (cast($implied_at as bigint) is null or exists \
+             and exists (select 1 from accounts where id = $account_id and disabled_at is null \
+             and credential_version = sessions.credential_version) \
+             and exists (select 1 from apps where id = $app_id and disabled_at is null) \
+             and (cast($implied_at as bigint) is null or exists \
              (select 1 from tokens where account_id = $account_id and app_id = $app_id \
              and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
              returning lookup",

@@ -13,35 +13,35 @@ const BATCH: i64 = 100;
 
 impl Store {
     /// Requests the deletion of an account at a time. A second request does not change the time.
-    /// `NotFound` if its password is not the verified one any more.
+    /// `NotFound` if its password was changed since it was verified.
     pub async fn request_account_deletion(
         &self,
         events: &Events,
         verified: &Account,
         delete_at: Timestamp,
     ) -> Result<AccountUpdate, StoreError> {
-        let (id, password) = (verified.id, verified.password.as_str());
+        let (id, version) = (verified.id, verified.credential_version);
         let event = events_of!(
             accounts,
             concat!(
-                "id = $id and password = $password and delete_at is null and ",
+                "id = $id and credential_version = $version and delete_at is null and ",
                 is_not_last_admin!()
             ),
-            [id, password]
+            [id, version]
         );
         let change = Change::new(events, [lock_admins()], event)
             .and(sql!(
                 concat!(
                     "update accounts set delete_at = coalesce(delete_at, $delete_at) \
-                     where id = $id and password = $password and ",
+                     where id = $id and credential_version = $version and ",
                     is_not_last_admin!(),
                     " returning id"
                 ),
-                [id, password, delete_at]
+                [id, version, delete_at]
             ))
             .and(sql!(
-                "select id from accounts where id = $id and password = $password",
-                [id, password]
+                "select id from accounts where id = $id and credential_version = $version",
+                [id, version]
             ));
         let [_, updated, found] = self.write_rows(change).await?;
         Ok(AccountUpdate::from_rows(&updated, &found))

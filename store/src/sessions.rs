@@ -41,21 +41,22 @@ from_row!(SessionUse { count, last_used_at });
 from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser });
 
 impl Store {
-    /// Adds a session and records the sign-in, if the account's password is still the one that was
-    /// verified (its hash), and the account is not disabled.
+    /// Adds a session and records the sign-in, if the account still has the credential version that
+    /// was verified, and is not disabled.
     pub async fn add_session(
         &self,
         events: &Events,
         secret: HashedSecret,
         session: &Session,
-        password: &str,
+        credential_version: i64,
     ) -> Result<SignInOutcome, StoreError> {
         let insert = sql!(
             "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at, \
-             lang, browser) select cast($lookup as text), cast($digest as text), id, \
+             lang, browser, credential_version) select cast($lookup as text), cast($digest as text), id, \
              cast($created_at as bigint), cast($seen_at as bigint), cast($expires_at as bigint), \
-             cast($lang as text), cast($browser as text) from accounts where id = $account_id \
-             and password = $password and disabled_at is null returning lookup",
+             cast($lang as text), cast($browser as text), credential_version from accounts \
+             where id = $account_id and credential_version = $credential_version \
+             and disabled_at is null returning lookup",
             [
                 lookup = secret.lookup,
                 digest = secret.digest,
@@ -64,8 +65,8 @@ impl Store {
                 seen_at = session.seen_at,
                 expires_at = session.expires_at,
                 lang = session.lang.as_deref(),
-                password,
-                browser = session.browser
+                browser = session.browser,
+                credential_version
             ]
         );
         let record = sql!(
@@ -83,15 +84,17 @@ impl Store {
         Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// Finds the session of a cookie, unless it expired.
+    /// Finds the session of a cookie, unless it expired or the account has new credentials.
     pub async fn session(
         &self,
         secret: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql!(
-            "select digest, account_id, created_at, seen_at, expires_at, lang, browser \
-             from sessions where lookup = $lookup and expires_at > $now",
+            "select s.digest, s.account_id, s.created_at, s.seen_at, s.expires_at, s.lang, s.browser \
+             from sessions s join accounts a on a.id = s.account_id \
+             and a.credential_version = s.credential_version where s.lookup = $lookup \
+             and s.expires_at > $now",
             [lookup = secret.lookup, now]
         );
         self.read_secret(secret, select).await

@@ -122,13 +122,13 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Issues a token and records the sign-in, if the account's password is still the one that was
-    /// verified (its hash), and the app and the account exist and are not disabled.
+    /// Issues a token and records the sign-in, if the account still has the credential version that
+    /// was verified, and the app and the account exist and are not disabled.
     pub async fn add_token_for_password(
         &self,
         events: &Events,
         token: &NewToken,
-        password: &str,
+        credential_version: i64,
     ) -> Result<SignInOutcome, StoreError> {
         let Some(account_id) = token.account_id else {
             return Ok(SignInOutcome::PasswordChanged);
@@ -138,7 +138,8 @@ impl Store {
              and exists (select 1 from tokens where lookup = $lookup)",
             [account_id, created_at = token.created_at, lookup = token.secret.lookup]
         );
-        let statements = [lock_account(account_id), insert(token, Some(password)), record];
+        let statements =
+            [lock_account(account_id), insert(token, Some(credential_version)), record];
         let change = Change::new(events, statements, token_event(token.secret.lookup));
         let [_, added, _] = self.write_rows(change).await?;
         Ok(SignInOutcome::from_rows(&added))
@@ -226,24 +227,24 @@ macro_rules! insert_if {
 }
 
 /// Inserts a token, if its app and account exist and are not disabled: a token of disabled ones would
-/// become valid when they are enabled. A given password hash must still be that of the account.
+/// become valid when they are enabled. A given credential version must still be that of the account.
 ///
 /// Each case has a statement of its own. PostgreSQL would plan a common one again for each
 /// execution, because it estimates that a plan for known values saves more than planning costs. In
 /// fact planning takes longer than the insert.
-fn insert(token: &NewToken, password: Option<&str>) -> Statement {
-    let insert = match (token.account_id, password) {
+fn insert(token: &NewToken, credential_version: Option<i64>) -> Statement {
+    let insert = match (token.account_id, credential_version) {
         (None, None) => insert_if!(token, ""),
         (Some(_), None) => insert_if!(
             token,
             " and exists (select 1 from accounts where id = $account_id \
              and disabled_at is null)"
         ),
-        (_, Some(password)) => insert_if!(
+        (_, Some(credential_version)) => insert_if!(
             token,
-            " and exists (select 1 from accounts where id = $account_id and password = $password \
-             and disabled_at is null)",
-            password
+            " and exists (select 1 from accounts where id = $account_id \
+             and credential_version = $credential_version and disabled_at is null)",
+            credential_version
         ),
     };
     insert.counting_changes()

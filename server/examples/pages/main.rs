@@ -5,11 +5,12 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
-    Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage, RulePage,
-    RulesPage, RulesView, SecurityError, SecurityPage, SignInError, SignInLinks, SignInPage,
-    SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage, assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival,
+    AuthenticationError, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice,
+    PendingDeletion, RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage,
+    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage,
+    assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 

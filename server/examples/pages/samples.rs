@@ -15,11 +15,12 @@ use jiff::Timestamp;
 use strum::VariantArray;
 
 use super::{
-    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival, AuthorizedApp,
-    CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontLinks, FrontPage,
-    Language, Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage,
-    RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInError, SignInLinks,
-    SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage, assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival,
+    AuthenticationError, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
+    FormPostPage, FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, NewRuleFields,
+    Notice, PendingDeletion, RejectedPage, RulePage, RulesPage, RulesView, SecurityError,
+    SecurityPage, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors,
+    TryFields, TryPage, assets,
 };
 
 #[path = "samples/notifications.rs"]
@@ -60,9 +61,14 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
-        ("sign-in-wrong", Some(app), "alice@example.org", Some(SignInError::WrongPassword)),
-        ("sign-in-disabled", None, "alice", Some(SignInError::Disabled)),
-        ("sign-in-too-many", None, "alice", Some(SignInError::TooMany(Duration::from_mins(5)))),
+        ("sign-in-wrong", Some(app), "alice@example.org", Some(AuthenticationError::WrongPassword)),
+        ("sign-in-disabled", None, "alice", Some(AuthenticationError::Disabled)),
+        (
+            "sign-in-too-many",
+            None,
+            "alice",
+            Some(AuthenticationError::TooMany(Duration::from_mins(5))),
+        ),
     ] {
         let layout = Layout { logo: Some(&logo), ..layout };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
@@ -216,12 +222,12 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
         ("security-deletion", page(&sessions, None, Some(deletion))?),
     ];
     for (name, failed) in [
-        ("security-wrong", SecurityError::CurrentPassword(SignInError::WrongPassword)),
+        ("security-wrong", SecurityError::CurrentPassword(AuthenticationError::WrongPassword)),
         ("security-new", SecurityError::NewPassword(FieldError::PasswordCommon)),
         ("security-different", SecurityError::DifferentPasswords),
         (
             "security-too-many",
-            SecurityError::Deletion(SignInError::TooMany(Duration::from_mins(5))),
+            SecurityError::Deletion(AuthenticationError::TooMany(Duration::from_mins(5))),
         ),
         ("security-last-admin", SecurityError::LastAdmin),
     ] {
@@ -264,7 +270,7 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         email: "alice@social.example",
         is_agreed: true,
         passwords_differ: true,
-        failed: Some(SignInError::Busy),
+        failed: Some(AuthenticationError::Busy),
         ..empty
     };
     Ok(vec![

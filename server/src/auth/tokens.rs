@@ -10,10 +10,11 @@ use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
+use super::authentication::Authenticated;
 use belfry_runtime::random;
 use belfry_store::{
-    COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, NewToken, RedeemError, SignInOutcome, Store, StoreError,
-    StoredApp, UpdateOutcome,
+    Account, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, NewToken, RedeemError, SignInOutcome, Store,
+    StoreError, StoredApp, UpdateOutcome,
 };
 
 /// An app that is created by the server for tokens issued without OAuth.
@@ -115,23 +116,32 @@ impl TokenIssuer<'_> {
     }
 
     /// Issues a token to a first-party app, which is created if missing. Nobody knows the secret of
-    /// such an app, so it cannot be used to get other tokens. `password` is the hash that was
-    /// verified, if any; it must still be the account's.
+    /// such an app, so it cannot be used to get other tokens.
     pub async fn issue_first_party(
         &self,
         events: &Events,
         app: FirstPartyApp<'_>,
         account_id: i64,
-        password: Option<&str>,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
-        let (app_id, scopes) =
-            (first_party_app(self.store, self.now, app).await?, scopes.or_read());
-        let Some(password) = password else {
-            return Ok(self.issue(events, app_id, account_id, scopes).await?.secret);
-        };
-        let issued = self.new_token(app_id, Some(account_id), scopes);
-        match self.store.add_token_for_password(events, &issued.stored, password).await? {
+        let app_id = first_party_app(self.store, self.now, app).await?;
+        Ok(self.issue(events, app_id, account_id, scopes.or_read()).await?.secret)
+    }
+
+    /// Issues a token to the app for Matrix clients, and records the sign-in.
+    ///
+    /// # Errors
+    /// [`IssueError::PasswordChanged`] if the password was changed since it was verified.
+    pub async fn issue_to_matrix_client(
+        &self,
+        events: &Events,
+        authenticated: &Authenticated,
+        scopes: Scopes,
+    ) -> Result<SplitToken, IssueError> {
+        let app_id = first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
+        let Account { id, credential_version, .. } = authenticated.account;
+        let issued = self.new_token(app_id, Some(id), scopes);
+        match self.store.add_token_for_password(events, &issued.stored, credential_version).await? {
             SignInOutcome::SignedIn => Ok(issued.secret),
             SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }

@@ -126,6 +126,7 @@ fn to_import(imported: ImportedAccount, now: Timestamp) -> AccountImport {
         signed_in_at: None,
         disabled_at: imported.is_disabled.then_some(now),
         delete_at: None,
+        credential_version: 0,
     };
     AccountImport { account, rulesets }
 }

@@ -73,7 +73,7 @@ impl Command {
                 }
                 let app = FirstPartyApp::CommandLine(title);
                 let events = events(issuer.now, AuditKind::TokenIssue);
-                let token = issuer.issue_first_party(&events, app, account.id, None, scopes);
+                let token = issuer.issue_first_party(&events, app, account.id, scopes);
                 let token = token.await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }

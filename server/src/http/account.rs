@@ -2,7 +2,6 @@
 
 pub(super) mod notifications;
 pub(super) mod page;
-pub(super) mod password;
 pub(super) mod registration;
 pub(super) mod rules;
 pub(super) mod security;

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
-use super::{AccountNav, Form, Layout, SignInError};
+use super::{AccountNav, Form, Layout};
+use crate::auth::authentication::AuthenticationError;
 use crate::language::Localize;
 use crate::paths::{
     CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
@@ -48,13 +49,13 @@ pub struct SecurityPage<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecurityError {
     /// The current password was not accepted, so it was not changed.
-    CurrentPassword(SignInError),
+    CurrentPassword(AuthenticationError),
     /// The new password is not allowed.
     NewPassword(FieldError),
     /// The new password was not repeated.
     DifferentPasswords,
     /// The password was not accepted, so the account is not deleted.
-    Deletion(SignInError),
+    Deletion(AuthenticationError),
     /// No enabled admin would remain, so the account is not deleted.
     LastAdmin,
 }
@@ -80,8 +81,8 @@ impl SecurityError {
 
     fn text(self, layout: &Layout<'_>) -> String {
         match self {
-            Self::CurrentPassword(SignInError::WrongPassword)
-            | Self::Deletion(SignInError::WrongPassword) => {
+            Self::CurrentPassword(AuthenticationError::WrongPassword)
+            | Self::Deletion(AuthenticationError::WrongPassword) => {
                 layout.text("password-wrong").into_owned()
             }
             Self::CurrentPassword(error) | Self::Deletion(error) => error.text(layout),

@@ -1,10 +1,9 @@
 //! The sign-in page.
 
-use std::time::Duration;
-
 use askama::Template;
 
 use super::{Form, Layout, Notice};
+use crate::auth::authentication::AuthenticationError;
 
 /// `templates/sign_in.html`. Posts `username` and `password`.
 #[derive(Template)]
@@ -19,7 +18,7 @@ pub struct SignInPage<'a> {
     /// The name that was entered in the failed attempt.
     pub name: &'a str,
     /// Why the page is shown again.
-    pub failed: Option<SignInError>,
+    pub failed: Option<AuthenticationError>,
     /// Why the user has to sign in again.
     pub notice: Option<Notice>,
     /// Pages of the operator for users who cannot sign in.
@@ -31,7 +30,7 @@ impl SignInPage<'_> {
     /// because nobody has verified it.
     fn suggests_name(&self) -> bool {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
-        is_address && self.failed == Some(SignInError::WrongPassword)
+        is_address && self.failed == Some(AuthenticationError::WrongPassword)
     }
 }
 
@@ -44,29 +43,7 @@ pub struct SignInLinks<'a> {
     pub sign_up: Option<&'a str>,
 }
 
-/// Why a sign-in failed; the page is shown again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignInError {
-    /// Unknown account or wrong password; which of them is not revealed.
-    WrongPassword,
-    /// The password is right, but the account is disabled.
-    Disabled,
-    /// Too many passwords are being hashed.
-    Busy,
-    /// Too many attempts; the next one is allowed after this time.
-    TooMany(Duration),
-}
-
-impl SignInError {
-    /// How long the user has to wait before the next attempt.
-    pub fn retry_after(self) -> Option<Duration> {
-        match self {
-            Self::WrongPassword | Self::Disabled => None,
-            Self::Busy => Some(Duration::from_secs(5)),
-            Self::TooMany(wait) => Some(wait),
-        }
-    }
-
+impl AuthenticationError {
     pub(super) fn text(self, layout: &Layout<'_>) -> String {
         match self.retry_after() {
             None if self == Self::Disabled => layout.text("sign-in-disabled").into_owned(),

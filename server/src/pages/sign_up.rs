@@ -4,7 +4,8 @@ use askama::Template;
 use belfry_core::oauth::account::MAX_NAME_LENGTH;
 use belfry_core::oauth::sign_up::{AccountError, Field};
 
-use super::{Form, Layout, SignInError};
+use super::{Form, Layout};
+use crate::auth::authentication::AuthenticationError;
 use crate::language::Localize;
 
 /// `templates/sign_up.html`. Posts `username`, `email`, `password`, `password_again` and
@@ -31,7 +32,7 @@ pub struct SignUpPage<'a> {
     /// Whether the two passwords differ.
     pub passwords_differ: bool,
     /// Why no account was created, if it is not because of a field.
-    pub failed: Option<SignInError>,
+    pub failed: Option<AuthenticationError>,
     /// The path of the sign-in page.
     pub sign_in: &'a str,
 }

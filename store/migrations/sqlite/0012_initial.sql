@@ -15,7 +15,8 @@ create table accounts (
     created_at       bigint not null,
     signed_in_at     bigint,              -- last sign-in, in a browser or a Matrix client
     disabled_at      bigint,
-    delete_at        bigint               -- when it is deleted, at the request of its owner
+    delete_at        bigint,              -- when it is deleted, at the request of its owner
+    credential_version bigint not null default 0 -- raised by every change of the password
 );
 
 create index accounts_by_unverified_email on accounts (unverified_email)
@@ -96,7 +97,8 @@ create table sessions (
     lang       text,            -- language chosen at sign-in
     created_at bigint not null,
     seen_at    bigint not null,
-    expires_at bigint not null
+    expires_at bigint not null,
+    credential_version bigint not null default 0 -- that of the account at sign-in
 ) without rowid;
 
 create index sessions_of_account on sessions (account_id);

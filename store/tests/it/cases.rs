@@ -67,6 +67,7 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
+        credential_version: 0,
     }
 }
 
@@ -130,9 +131,9 @@ pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
     }
 }
 
-/// Adds a session with the password hash of every test account.
+/// Adds a session of an account with the first credential version.
 pub(super) async fn add_session(store: &Store, secret: HashedSecret, session: &Session) {
-    let outcome = store.add_session(&any_events(), secret, session, PASSWORD).await.unwrap();
+    let outcome = store.add_session(&any_events(), secret, session, 0).await.unwrap();
     assert_eq!(outcome, SignInOutcome::SignedIn);
 }
 

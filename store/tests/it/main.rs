@@ -62,6 +62,7 @@ conformance! {
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
+        nothing_is_added_for_a_credential_that_was_changed_after_its_verification,
     }
     account_import::{
         imported_accounts_are_read_back_with_their_rules,

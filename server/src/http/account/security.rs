@@ -5,8 +5,10 @@ mod data;
 mod deletion;
 mod sessions;
 
+use std::future::ready;
+
 use axum::response::Response;
-use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
+use belfry_core::audit::AuditKind;
 use belfry_core::secret::Secret;
 use belfry_store::{Account, StoreError};
 
@@ -14,13 +16,12 @@ pub(crate) use self::change_password::change_password;
 pub(crate) use self::data::download_data;
 pub(crate) use self::deletion::{keep_account, request_deletion};
 pub(crate) use self::sessions::{end_other_sessions, end_session};
-use super::password::verify_password;
-use crate::auth::passwords::HashQueueFull;
+use crate::auth::authentication::{Authenticated, AuthenticationError, Guess};
 use crate::http::error::{PageError, security_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_to_sign_in, respond, show_page, with_retry_after};
-use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage, SignInError};
+use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage};
 use crate::paths::{END_SESSION, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
@@ -55,30 +56,15 @@ async fn show(
     Ok(with_retry_after(response, failed.and_then(SecurityError::retry_after)))
 }
 
-/// Verifies the password that a signed-in user enters again. The attempt counts as a sign-in, and
-/// for the account; a wrong password is an audit event of this kind.
+/// Verifies the password that a signed-in user enters again. A wrong password is an audit event of
+/// this kind, if there is one.
 async fn confirm_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
     account: &Account,
     password: Secret,
-    kind: AuditKind,
-) -> Result<Result<Account, SignInError>, StoreError> {
-    if let Err(exceeded) = guard.password_confirmation(account).await {
-        return Ok(Err(SignInError::TooMany(exceeded.retry_after)));
-    }
-    let verified =
-        verify_password(&session.state, Some(account.clone()), password, guard.network()).await;
-    Ok(match verified {
-        Ok(Some(account)) => {
-            guard.refund_confirmation(&account).await;
-            Ok(account)
-        }
-        Ok(None) => {
-            let subject = Subject::new(kind, AuditOutcome::Failure);
-            guard.audit.count_failure(kind, Subject { account: Some(account.id), ..subject });
-            Err(SignInError::WrongPassword)
-        }
-        Err(HashQueueFull) => Err(SignInError::Busy),
-    })
+    kind: Option<AuditKind>,
+) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
+    let (guess, found) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
+    session.state.authenticator().verify(guard, guess, kind, found, password).await
 }

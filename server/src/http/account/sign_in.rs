@@ -2,15 +2,14 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::{HashedSecret, Secret, SplitToken};
-use belfry_store::{Account, SignInOutcome, StoreError, UpdateOutcome};
+use belfry_store::{Account, SignInOutcome, UpdateOutcome};
 use url::Url;
 
-use crate::app::AppState;
-use crate::auth::passwords::HashQueueFull;
+use crate::auth::authentication::{AuthenticationError, GuessGuard, Login};
 use crate::config::RegistrationPolicy;
-use crate::http::account::password::verify_password;
 use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
@@ -18,7 +17,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
-use crate::pages::{self, AccountSection, SignInError, SignInLinks, SignInPage};
+use crate::pages::{self, AccountSection, SignInLinks, SignInPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
@@ -42,7 +41,7 @@ pub(crate) fn show_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
     name: &str,
-    failed: Option<SignInError>,
+    failed: Option<AuthenticationError>,
 ) -> Result<Response, PageError> {
     let (action, notice) = match pending {
         Some(_) => (SIGN_IN.to_owned(), None),
@@ -67,7 +66,7 @@ pub(crate) fn show_sign_in_page(
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failed.map_or(StatusCode::OK, sign_in_status);
     let response = show_page(session, status, &page, app)?;
-    Ok(with_retry_after(response, failed.and_then(SignInError::retry_after)))
+    Ok(with_retry_after(response, failed.and_then(AuthenticationError::retry_after)))
 }
 
 /// Where people get an account: the page of the operator, or else that of this server if
@@ -118,15 +117,18 @@ async fn handle_sign_in(
     };
     let password = Secret::new(last_value(pairs, "password"));
     let sign_ins = &guard.audit.state.metrics.authentication.page;
-    let failed = match authenticate(&session.state, guard, name, password).await? {
+    let login = Login::NameOrEmail(name);
+    let authenticator = guard.audit.state.authenticator();
+    let failed = match authenticator.sign_in(guard, sign_ins, login, password).await? {
         Err(failed) => failed,
-        Ok(account) => {
-            let (before, id) = (session.hashed_cookie(), account.id);
+        Ok(authenticated) => {
+            let (before, id) = (session.hashed_cookie(), authenticated.account.id);
             let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
-            match session.sign_in(account, lang).await? {
+            match session.sign_in(authenticated, lang).await? {
                 SignInOutcome::PasswordChanged => {
-                    guard.audit.count_failed_sign_in(Some(id));
-                    SignInError::WrongPassword
+                    guard.record_failure(AuditKind::SignIn, Some(id));
+                    sign_ins.rejected.inc();
+                    AuthenticationError::WrongPassword
                 }
                 SignInOutcome::SignedIn => {
                     sign_ins.success.inc();
@@ -135,12 +137,6 @@ async fn handle_sign_in(
             }
         }
     };
-    let counter = match failed {
-        SignInError::WrongPassword | SignInError::Disabled => &sign_ins.rejected,
-        SignInError::TooMany(_) => &sign_ins.rate_limited,
-        SignInError::Busy => &sign_ins.busy,
-    };
-    counter.inc();
     show_sign_in_page(session, pending.as_ref(), name, Some(failed))
 }
 
@@ -192,35 +188,4 @@ pub(crate) async fn rebind_request(
         UpdateOutcome::Updated => redirect(session, &resume_path(handle)),
         UpdateOutcome::NotFound => Err(PageError::Expired),
     }
-}
-
-/// Finds the account of a name or e-mail address and verifies its password. An unknown name costs
-/// the same time as a wrong password.
-async fn authenticate(
-    state: &AppState,
-    guard: &AbuseGuard,
-    name: &str,
-    password: Secret,
-) -> Result<Result<Account, SignInError>, StoreError> {
-    if let Err(exceeded) = guard.sign_in(name).await {
-        return Ok(Err(SignInError::TooMany(exceeded.retry_after)));
-    }
-    let account = if name.contains('@') {
-        state.store.account_by_email(name).await?
-    } else {
-        // Names are lower case, but phone keyboards capitalise the first letter.
-        state.store.account_by_name(&name.to_lowercase()).await?
-    };
-    let account_id = account.as_ref().map(|account| account.id);
-    Ok(match verify_password(state, account, password, guard.network()).await {
-        Ok(Some(account)) if account.disabled_at.is_none() => {
-            guard.refund_sign_in(name).await;
-            Ok(account)
-        }
-        Ok(rejected) => {
-            guard.audit.count_failed_sign_in(account_id);
-            Err(rejected.map_or(SignInError::WrongPassword, |_| SignInError::Disabled))
-        }
-        Err(HashQueueFull) => Err(SignInError::Busy),
-    })
 }

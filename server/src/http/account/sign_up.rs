@@ -1,17 +1,18 @@
 //! `/oauth/sign_up`: creating an account, if registration is open.
 
+use std::future::ready;
+
 use axum::http::StatusCode;
 use axum::response::Response;
-use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
 use belfry_store::{Account, SignInOutcome, StoreError};
 use jiff::SignedDuration;
 use url::Url;
 
-use super::password::verify_password;
-use super::registration::{RegistrationError, register, validate};
+use super::registration::{NAME_TAKEN, register, validate};
 use super::sign_in::{continue_signed_in, is_signed_in_as, resume_signed_in};
+use crate::auth::authentication::{Authenticated, AuthenticationError, Guess, SignUpError};
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -19,7 +20,7 @@ use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{respond, show_page, with_retry_after};
-use crate::pages::{self, SignInError, SignUpPage};
+use crate::pages::{self, SignUpPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language};
 
 /// Time after a sign-up in which the same form signs in to the new account: a double submit.
@@ -55,7 +56,7 @@ struct Errors {
     fields: Vec<AccountError>,
     /// Whether `password_again` differs from `password`.
     passwords_differ: bool,
-    failed: Option<SignInError>,
+    failed: Option<AuthenticationError>,
 }
 
 impl Errors {
@@ -67,7 +68,7 @@ impl Errors {
         Self { fields, ..Self::default() }
     }
 
-    fn failed(failed: SignInError) -> Self {
+    fn failed(failed: AuthenticationError) -> Self {
         Self { failed: Some(failed), ..Self::default() }
     }
 }
@@ -88,23 +89,23 @@ async fn handle(
     }
     check_open(session)?;
     let pending = load_pending(session, handle).await?;
-    let account = match create(session, guard, pairs, entered.clone()).await? {
-        Ok(account) => account,
+    let authenticated = match create(session, guard, pairs, entered.clone()).await? {
+        Ok(created) => created,
         Err(errors) => match find_double_submit(session, guard, &entered, &errors).await? {
-            Some(account) => account,
+            Some(created) => created,
             None => return show(session, pending.as_ref(), &entered, &errors),
         },
     };
-    let (before, id) = (session.hashed_cookie(), account.id);
+    let (before, id) = (session.hashed_cookie(), authenticated.account.id);
     let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
-    match session.sign_in(account, lang).await? {
+    match session.sign_in(authenticated, lang).await? {
         SignInOutcome::SignedIn => {
             session.state.metrics.authentication.page.success.inc();
             continue_signed_in(session, handle, before, id).await
         }
         // Somebody else has just changed the password of the new account.
         SignInOutcome::PasswordChanged => {
-            let errors = Errors::failed(SignInError::WrongPassword);
+            let errors = Errors::failed(AuthenticationError::WrongPassword);
             show(session, pending.as_ref(), &entered, &errors)
         }
     }
@@ -117,7 +118,7 @@ async fn create(
     guard: &AbuseGuard,
     pairs: &Pairs,
     entered: SignUp,
-) -> Result<Result<Account, Errors>, StoreError> {
+) -> Result<Result<Authenticated, Errors>, StoreError> {
     let has_rules = session.state.config.instance.rules_url.is_some();
     let entered = if has_rules { entered } else { entered.without_rules() };
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
@@ -132,13 +133,13 @@ async fn create(
         }
     };
     if let Err(exceeded) = guard.sign_up().await {
-        return Ok(Err(Errors::failed(SignInError::TooMany(exceeded.retry_after))));
+        return Ok(Err(Errors::failed(AuthenticationError::TooMany(exceeded.retry_after))));
     }
     match register(&session.state, &session.audit, valid).await {
-        Ok(account) => Ok(Ok(account)),
-        Err(RegistrationError::Rejected(error)) => Ok(Err(Errors::of(vec![error]))),
-        Err(RegistrationError::Busy(_)) => Ok(Err(Errors::failed(SignInError::Busy))),
-        Err(RegistrationError::Store(error)) => Err(error),
+        Ok(created) => Ok(Ok(created)),
+        Err(SignUpError::NameTaken) => Ok(Err(Errors::of(vec![NAME_TAKEN]))),
+        Err(SignUpError::Busy(_)) => Ok(Err(Errors::failed(AuthenticationError::Busy))),
+        Err(SignUpError::Store(error)) => Err(error),
     }
 }
 
@@ -149,9 +150,8 @@ async fn find_double_submit(
     guard: &AbuseGuard,
     entered: &SignUp,
     errors: &Errors,
-) -> Result<Option<Account>, StoreError> {
-    let taken = AccountError { field: Field::Username, error: FieldError::Taken };
-    if errors.fields != [taken] {
+) -> Result<Option<Authenticated>, StoreError> {
+    if errors.fields != [NAME_TAKEN] {
         return Ok(None);
     }
     let (state, name) = (&session.state, &*entered.username);
@@ -161,16 +161,10 @@ async fn find_double_submit(
     let Some(found) = found.filter(|account| account.disabled_at.is_none()) else {
         return Ok(None);
     };
-    if guard.sign_in(name).await.is_err() {
-        return Ok(None);
-    }
+    let (guess, found) = (Guess::SignIn(name), ready(Ok(Some(found))));
     let password = entered.password.clone();
-    let verified = verify_password(state, Some(found), password, guard.network()).await;
-    let verified = verified.ok().flatten();
-    if verified.is_some() {
-        guard.refund_sign_in(name).await;
-    }
-    Ok(verified)
+    let verified = state.authenticator().verify(guard, guess, None, found, password).await?;
+    Ok(verified.ok())
 }
 
 fn check_open(session: &BrowserSession) -> Result<(), PageError> {
@@ -227,5 +221,5 @@ fn show(
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let response = show_page(session, status, &page, app)?;
-    Ok(with_retry_after(response, errors.failed.and_then(SignInError::retry_after)))
+    Ok(with_retry_after(response, errors.failed.and_then(AuthenticationError::retry_after)))
 }

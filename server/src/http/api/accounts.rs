@@ -13,8 +13,9 @@ use belfry_store::Account;
 use serde_json::{Value, json};
 
 use crate::app::AppState;
+use crate::auth::authentication::SignUpError;
 use crate::config::RegistrationPolicy;
-use crate::http::account::registration::{RegistrationError, register, validate};
+use crate::http::account::registration::{NAME_TAKEN, register, validate};
 use crate::http::error::{ApiError, CommonError};
 use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
@@ -41,13 +42,13 @@ pub(crate) async fn sign_up(
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
     let invalid = |errors| ApiError::invalid_account(&errors, language);
     let valid = validate(&state, SignUp::from_pairs(&pairs)).map_err(invalid)?;
-    let account = register(&state, &audit, valid).await.map_err(|error| match error {
-        RegistrationError::Rejected(error) => invalid(ValidationErrors(vec![error])),
-        RegistrationError::Busy(error) => error.into(),
-        RegistrationError::Store(error) => error.into(),
+    let created = register(&state, &audit, valid).await.map_err(|error| match error {
+        SignUpError::NameTaken => invalid(ValidationErrors(vec![NAME_TAKEN])),
+        SignUpError::Busy(error) => error.into(),
+        SignUpError::Store(error) => error.into(),
     })?;
     let (tokens, events) = (state.token_issuer(), audit.success(AuditKind::TokenIssue).into());
-    let issued = tokens.issue(&events, app.id, account.id, app.sign_up_scopes()).await?;
+    let issued = tokens.issue(&events, app.id, created.account.id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
     Ok(Json(issued.into()))
 }

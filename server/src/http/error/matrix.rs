@@ -15,6 +15,7 @@ use serde_json::json;
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
 use crate::account_memory::large_bodies::LargeBodyInProgress;
 use crate::account_memory::unread_responses::TooManyUnread;
+use crate::auth::authentication::{AuthenticationError, SignUpError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
 use crate::evaluation::pool::EvaluationError;
@@ -175,6 +176,27 @@ impl From<RuleWriteError> for MatrixError {
             }
             RuleWriteError::NoAccount => Self::Deactivated,
             RuleWriteError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AuthenticationError> for MatrixError {
+    fn from(error: AuthenticationError) -> Self {
+        match error {
+            AuthenticationError::WrongPassword => Self::WrongPassword,
+            AuthenticationError::Disabled => Self::Deactivated,
+            AuthenticationError::Busy => HashQueueFull.into(),
+            AuthenticationError::TooMany(retry_after) => LimitExceeded { retry_after }.into(),
+        }
+    }
+}
+
+impl From<SignUpError> for MatrixError {
+    fn from(error: SignUpError) -> Self {
+        match error {
+            SignUpError::NameTaken => Self::Username(account::FieldError::Taken),
+            SignUpError::Busy(error) => error.into(),
+            SignUpError::Store(error) => error.into(),
         }
     }
 }

@@ -10,8 +10,9 @@ use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::account_memory::large_bodies::LargeBodyInProgress;
 use crate::account_memory::unread_responses::TooManyUnread;
+use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
-use crate::pages::{ErrorCause, RejectionReason, SecurityError, SignInError};
+use crate::pages::{ErrorCause, RejectionReason, SecurityError};
 
 /// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]
@@ -72,12 +73,12 @@ impl PageError {
 }
 
 /// The status of the sign-in page after a failed attempt.
-pub(crate) fn sign_in_status(error: SignInError) -> StatusCode {
+pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     match error {
-        SignInError::WrongPassword => StatusCode::UNAUTHORIZED,
-        SignInError::Disabled => StatusCode::FORBIDDEN,
-        SignInError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        SignInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        AuthenticationError::WrongPassword => StatusCode::UNAUTHORIZED,
+        AuthenticationError::Disabled => StatusCode::FORBIDDEN,
+        AuthenticationError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        AuthenticationError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
     }
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -12,6 +13,7 @@ use belfry_core::limits::{Bucket, CountMode, Network, RateLimitDecision};
 use belfry_store::Account;
 
 use crate::app::AppState;
+use crate::auth::authentication::{Guess, GuessGuard};
 use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::Audit;
@@ -40,46 +42,6 @@ impl AbuseGuard {
     fn with(audit: Audit, outcome: GuardOutcome) -> Self {
         let (state, from) = (Arc::clone(&audit.state), Network::from_address(audit.address));
         Self { state, from, audit, outcome, is_counted: AtomicBool::new(false) }
-    }
-
-    /// The network of the client.
-    pub(crate) fn network(&self) -> Network {
-        self.from
-    }
-
-    /// Counts a sign-in attempt, for the address and for the name from this address, before the
-    /// password is verified, so that concurrent attempts cannot exceed the limit.
-    pub async fn sign_in(&self, name: &str) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.abuse.sign_in(self.from, name)).await
-    }
-
-    /// Refunds the attempt of a successful sign-in, because only failed sign-ins use up the limit.
-    pub async fn refund_sign_in(&self, name: &str) {
-        let active = self.state.limits.active();
-        let _ =
-            self.check(&active, CountMode::Refund, &active.abuse.sign_in(self.from, name)).await;
-    }
-
-    /// Counts a password that a signed-in user enters again, before it is verified. It counts as a
-    /// sign-in attempt, and for the account.
-    pub async fn password_confirmation(&self, account: &Account) -> Result<(), LimitExceeded> {
-        self.count_confirmation(CountMode::Check, account).await
-    }
-
-    /// Refunds the confirmation of a correct password.
-    pub async fn refund_confirmation(&self, account: &Account) {
-        let _ = self.count_confirmation(CountMode::Refund, account).await;
-    }
-
-    async fn count_confirmation(
-        &self,
-        mode: CountMode,
-        account: &Account,
-    ) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        let buckets = active.abuse.password_confirmation(self.from, &account.name, account.id);
-        self.check(&active, mode, &buckets).await
     }
 
     /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
@@ -159,6 +121,31 @@ impl AbuseGuard {
             self.outcome.set(decision);
         }
         result
+    }
+}
+
+impl GuessGuard for AbuseGuard {
+    fn network(&self) -> Network {
+        self.from
+    }
+
+    async fn count(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
+        let active = self.state.limits.active();
+        let checked = match guess {
+            Guess::SignIn(name) => {
+                self.check(&active, mode, &active.abuse.sign_in(self.from, name)).await
+            }
+            Guess::Confirmation(Account { name, id, .. }) => {
+                let buckets = active.abuse.password_confirmation(self.from, name, *id);
+                self.check(&active, mode, &buckets).await
+            }
+        };
+        checked.map_err(|exceeded| exceeded.retry_after)
+    }
+
+    fn record_failure(&self, kind: AuditKind, account: Option<i64>) {
+        let subject = Subject { account, ..Subject::new(kind, AuditOutcome::Failure) };
+        self.audit.count_failure(kind, subject);
     }
 }
 

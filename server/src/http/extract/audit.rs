@@ -43,13 +43,6 @@ impl Audit {
         let subject = Subject { kind, outcome, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }
-
-    /// Counts a failed sign-in. The name that was entered is not recorded, because users sometimes
-    /// enter their password in the wrong field.
-    pub(crate) fn count_failed_sign_in(&self, account: Option<i64>) {
-        let kind = AuditKind::SignIn;
-        self.count_failure(kind, Subject { account, ..Subject::new(kind, AuditOutcome::Failure) });
-    }
 }
 
 impl FromRequestParts<Arc<AppState>> for Audit {

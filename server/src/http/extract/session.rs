@@ -16,6 +16,7 @@ use belfry_store::{Account, Session, SignInOutcome};
 use jiff::Timestamp;
 
 use crate::app::AppState;
+use crate::auth::authentication::Authenticated;
 use crate::config::{BaseUrl, Sessions};
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::audit::Audit;
@@ -155,10 +156,10 @@ impl BrowserSession {
     /// a new cookie, to prevent session fixation.
     pub(crate) async fn sign_in(
         &mut self,
-        account: Account,
+        authenticated: Authenticated,
         language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
-        let now = self.state.clock.now();
+        let Authenticated { account, at: now, .. } = authenticated;
         let session = Session {
             account_id: account.id,
             created_at: now,
@@ -169,8 +170,8 @@ impl BrowserSession {
         };
         let cookie = random::secret(now);
         let events = self.audit.success(AuditKind::SignIn).into();
-        let (store, hashed) = (&self.state.store, cookie.hashed());
-        let outcome = store.add_session(&events, hashed, &session, &account.password).await?;
+        let (store, version) = (&self.state.store, account.credential_version);
+        let outcome = store.add_session(&events, cookie.hashed(), &session, version).await?;
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;
             self.cookie = cookie;

@@ -9,10 +9,9 @@ use axum::extract::{RawQuery, State};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
-use belfry_core::oauth::account::{self, Role, check_free_name, check_password};
+use belfry_core::oauth::account::{self, check_free_name, check_password};
 use belfry_core::percent;
 use belfry_runtime::random;
-use belfry_store::AddAccountError;
 use serde_json::{Value, json};
 
 use super::login::login_response;
@@ -80,18 +79,13 @@ pub(crate) async fn register(
         None => generate_name(&state)?,
     };
     guard.sign_up().await?;
-    let hash = state.passwords.hash(password).await?;
-    let (events, now) = (guard.audit.success(AuditKind::SignUp).into(), state.clock.now());
-    let created = state.store.create_account(&events, now, name, None, hash, Role::User);
-    let account = created.await.map_err(|error| match error {
-        AddAccountError::Store(error) => error.into(),
-        _ => MatrixError::Username(account::FieldError::Taken),
-    })?;
+    let events = guard.audit.success(AuditKind::SignUp).into();
+    let created = state.authenticator().sign_up(&events, name, None, Some(password)).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(&state, &account.name));
+        return Ok(response_without_token(&state, &created.account.name));
     }
     let events = guard.audit.success(AuditKind::TokenIssue).into();
-    login_response(&events, &state, &account, request.device_id).await
+    login_response(&events, &state, &created, request.device_id).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

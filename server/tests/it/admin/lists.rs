@@ -30,6 +30,7 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
+        credential_version: 0,
     };
     change(&mut account);
     service.store().add_account(&any_events(), &account).await.unwrap();

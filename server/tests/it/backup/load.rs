@@ -32,6 +32,7 @@ pub(super) fn account(id: i64) -> Account {
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
+        credential_version: 0,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
             signed_in_at: None,
             disabled_at: None,
             delete_at: None,
+            credential_version: 0,
         };
         service.store().add_account(&any_events(), &account).await.unwrap();
     });

@@ -39,6 +39,7 @@ async fn start(hashes: &[&str]) -> Service {
             signed_in_at: None,
             disabled_at: None,
             delete_at: None,
+            credential_version: 0,
         },
         rulesets: Vec::new(),
     };

@@ -93,6 +93,7 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
             signed_in_at: None,
             disabled_at: None,
             delete_at: None,
+            credential_version: 0,
         };
         service.store().add_account(&any_events(), &account).await.unwrap();
     }
@@ -259,6 +260,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
+        credential_version: 0,
     };
     service.store().add_account(&any_events(), &account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)

@@ -42,7 +42,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
     let read = "read".parse().unwrap();
     let cli = FirstPartyApp::CommandLine("My bot");
     let issuer = TokenIssuer { store: service.store(), now: service.now(), lifetime: None };
-    let bot = issuer.issue_first_party(&any_events(), cli, alice, None, read).await.unwrap();
+    let bot = issuer.issue_first_party(&any_events(), cli, alice, read).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
     let shown = visible_text(&page);

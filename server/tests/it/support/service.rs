@@ -143,6 +143,7 @@ impl Service {
             signed_in_at: None,
             disabled_at: None,
             delete_at: None,
+            credential_version: 0,
         };
         self.store().add_account(&any_events(), &account).await.unwrap();
         account.id

@@ -56,7 +56,7 @@ pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_s
             .unwrap()
     };
     // Whoever verified another password changes nothing.
-    let stale = Account { password: "stale".to_owned(), ..alice.clone() };
+    let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(change(&stale, "new").await, UpdateOutcome::NotFound);
     for name in ["this", "other", "bob"] {
         assert!(store.session(hashed(name), at(NOW)).await.unwrap().is_some(), "{name}");
@@ -231,7 +231,7 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
     let request = async |account: &Account, time| {
         store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
     };
-    let stale = Account { password: "stale".to_owned(), ..alice.clone() };
+    let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(request(&stale, NOW).await, AccountUpdate::NotFound);
     assert_eq!(request(&alice, NOW).await, AccountUpdate::Updated);
     // The time of the first request remains.

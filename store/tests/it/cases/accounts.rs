@@ -234,6 +234,44 @@ pub(crate) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserv
     assert_eq!(store.rehash_password(7, &old, "late").await.unwrap(), UpdateOutcome::NotFound);
     assert_eq!(store.rehash_password(8, &old, "late").await.unwrap(), UpdateOutcome::NotFound);
     assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
+    // Verified before the rehash, stored after it.
+    add_session(&store, hashed("later"), &super::session(7, 100)).await;
+}
+
+pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its_verification(
+    store: Store,
+) {
+    with_alice(&store).await;
+    let alice = store.account(7).await.unwrap().unwrap();
+    let sign_in = async |name: &str, version| {
+        let (session, token) = (session(7, 100), token(name, Some(7)));
+        let added = store.add_session(&any_events(), hashed(name), &session, version).await;
+        let issued = store.add_token_for_password(&any_events(), &token, version).await;
+        assert_eq!(added.unwrap(), issued.unwrap());
+        let session = store.session(hashed(name), at(60)).await.unwrap();
+        let is_stored = session.is_some();
+        assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
+        is_stored
+    };
+    // Also if the new password has the same hash.
+    for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
+        store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
+        assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);
+        for outdated in 0..version {
+            assert!(!sign_in(&format!("{version} {outdated}"), outdated).await);
+        }
+    }
+    assert!(sign_in("current", 3).await);
+    let this = hashed("current").lookup;
+    let change = async |verified| {
+        store.change_password(&any_events(), verified, "newer", this, at(20)).await.unwrap()
+    };
+    assert_eq!(change(&alice).await, UpdateOutcome::NotFound);
+    let alice = Account { credential_version: 3, ..alice.clone() };
+    assert_eq!(change(&alice).await, UpdateOutcome::Updated);
+    assert!(!sign_in("outdated", 3).await);
+    assert!(store.session(hashed("current"), at(60)).await.unwrap().is_some(), "it was kept");
+    assert!(sign_in("newest", 4).await);
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(store: Store) {
@@ -250,11 +288,10 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
                 UpdateOutcome::Updated
             );
         } else if index % 2 == 0 {
-            store.add_session(&any_events(), secret, &session, PASSWORD).await.unwrap();
+            store.add_session(&any_events(), secret, &session, 0).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
-            let outcome =
-                store.add_token_for_password(&any_events(), &token, PASSWORD).await.unwrap();
+            let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
                 // Fills the cache concurrently with the invalidation.
                 store.token(secret).await.unwrap();

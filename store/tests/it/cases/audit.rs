@@ -13,8 +13,7 @@ use belfry_store::{
 use jiff::Timestamp;
 
 use super::{
-    MANY, PASSWORD, account, app, at, grant, hashed, issue_code, run_concurrently, session, token,
-    with_alice,
+    MANY, account, app, at, grant, hashed, issue_code, run_concurrently, session, token, with_alice,
 };
 
 /// The time of every event.
@@ -59,10 +58,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     store.add_app(&entry(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
     store.add_account(&entry(AuditKind::AccountAdd).into(), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
-    store
-        .add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, PASSWORD)
-        .await
-        .unwrap();
+    store.add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
     let consent = Consent { session: hashed("s").lookup, implied_at: None };
     let mut late = grant();
     late.expires_at = at(NOW + 60);
@@ -71,11 +67,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     store.redeem_code(&entry(AuditKind::TokenIssue).into(), code, secret, now, None).await.unwrap();
     store.add_token(&entry(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
     store
-        .add_token_for_password(
-            &entry(AuditKind::TokenIssue).into(),
-            &token("u", Some(7)),
-            PASSWORD,
-        )
+        .add_token_for_password(&entry(AuditKind::TokenIssue).into(), &token("u", Some(7)), 0)
         .await
         .unwrap();
     store
@@ -149,11 +141,9 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     assert!(matches!(taken, AddAccountError::IdTaken));
     assert_eq!(store.add_app(&audited, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
     assert_eq!(store.add_app(&audited, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
-    let outcome =
-        store.add_session(&audited, hashed("s"), &session(7, NOW), "changed").await.unwrap();
+    let outcome = store.add_session(&audited, hashed("s"), &session(7, NOW), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let outcome =
-        store.add_token_for_password(&audited, &token("t", Some(7)), "changed").await.unwrap();
+    let outcome = store.add_token_for_password(&audited, &token("t", Some(7)), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
     let consent = Consent { session: hashed("none").lookup, implied_at: None };
     let outcome = store.add_code(&audited, hashed("c"), &grant(), consent).await.unwrap();

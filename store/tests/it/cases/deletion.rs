@@ -11,8 +11,8 @@ use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
 use super::rulesets::save;
 use super::{
-    MANY, PASSWORD, account, add_app, add_session, app, at, grant, hashed, issue_code,
-    run_concurrently, session, token, with_alice,
+    MANY, account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently,
+    session, token, with_alice,
 };
 
 fn request(app_id: i64, account_id: i64) -> StoredRequest {
@@ -165,11 +165,10 @@ pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: S
         }
         let secret = hashed(&format!("s{index}"));
         if index % 2 == 0 {
-            store.add_session(&any_events(), secret, &session(7, 1000), PASSWORD).await.unwrap();
+            store.add_session(&any_events(), secret, &session(7, 1000), 0).await.unwrap();
         } else {
             let token = token(&format!("s{index}"), Some(7));
-            let outcome =
-                store.add_token_for_password(&any_events(), &token, PASSWORD).await.unwrap();
+            let outcome = store.add_token_for_password(&any_events(), &token, 0).await.unwrap();
             if outcome == SignInOutcome::SignedIn {
                 store.token(secret).await.unwrap();
             }

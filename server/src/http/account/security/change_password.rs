@@ -2,19 +2,20 @@
 
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
+use belfry_core::limits::CountMode;
 use belfry_core::oauth::account::check_password;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::Secret;
 use belfry_store::{Account, StoreError, UpdateOutcome};
 
 use super::{confirm_password, show};
-use crate::http::account::password::verify_password;
+use crate::auth::authentication::{AuthenticationError, Guess, GuessGuard};
 use crate::http::error::PageError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_to_sign_in, redirect_with_notice, respond};
-use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
+use crate::pages::{AccountSection, Notice, SecurityError};
 use crate::paths::ACCOUNT_SECURITY;
 
 /// `POST /oauth/account/security/password`: replaces the password, ends all other sessions and
@@ -47,17 +48,18 @@ async fn handle(
         return show(session, Some(SecurityError::DifferentPasswords)).await;
     }
     let kind = AuditKind::PasswordChange;
-    let failed = match confirm_password(session, guard, account, current, kind).await? {
-        Ok(verified) => match replace(session, &verified, new.clone()).await? {
+    let failed = match confirm_password(session, guard, account, current, Some(kind)).await? {
+        Ok(verified) => match replace(session, &verified.account, new.clone()).await? {
             Ok(UpdateOutcome::Updated) => None,
-            Ok(UpdateOutcome::NotFound) => Some(SignInError::WrongPassword),
+            Ok(UpdateOutcome::NotFound) => Some(AuthenticationError::WrongPassword),
             Err(failed) => Some(failed),
         },
         Err(failed) => Some(failed),
     };
     match failed {
         // A double submit: the first one has already changed the password to the new one.
-        Some(SignInError::WrongPassword) if is_changed(session, guard, account.id, new).await? => {}
+        Some(AuthenticationError::WrongPassword)
+            if is_changed(session, guard, account.id, new).await? => {}
         Some(failed) => return show(session, Some(SecurityError::CurrentPassword(failed))).await,
         None => tracing::info!(account = account.name, "changed a password"),
     }
@@ -69,9 +71,9 @@ async fn replace(
     session: &BrowserSession,
     verified: &Account,
     new: Secret,
-) -> Result<Result<UpdateOutcome, SignInError>, StoreError> {
+) -> Result<Result<UpdateOutcome, AuthenticationError>, StoreError> {
     let Ok(hash) = session.state.passwords.hash(new).await else {
-        return Ok(Err(SignInError::Busy));
+        return Ok(Err(AuthenticationError::Busy));
     };
     let events = session.audit.success(AuditKind::PasswordChange).into();
     let (store, now) = (&session.state.store, session.state.clock.now());
@@ -88,16 +90,10 @@ async fn is_changed(
     new: Secret,
 ) -> Result<bool, StoreError> {
     let Some(account) = session.state.store.account(account).await? else { return Ok(false) };
-    if guard.password_confirmation(&account).await.is_err() {
-        return Ok(false);
-    }
-    let verified =
-        verify_password(&session.state, Some(account.clone()), new, guard.network()).await;
-    let is_changed = matches!(verified, Ok(Some(_)));
+    let is_changed = confirm_password(session, guard, &account, new, None).await?.is_ok();
     if is_changed {
-        // Neither of the two attempts was a guess.
-        guard.refund_confirmation(&account).await;
-        guard.refund_confirmation(&account).await;
+        // The first attempt was not a guess either.
+        let _ = guard.count(CountMode::Refund, Guess::Confirmation(&account)).await;
     }
     Ok(is_changed)
 }

@@ -9,12 +9,13 @@ use belfry_core::secret::Secret;
 use belfry_store::AccountUpdate;
 
 use super::{confirm_password, show};
+use crate::auth::authentication::AuthenticationError;
 use crate::http::error::PageError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_to_sign_in, redirect_with_notice, respond};
-use crate::pages::{AccountSection, Notice, SecurityError, SignInError};
+use crate::pages::{AccountSection, Notice, SecurityError};
 use crate::paths::{ACCOUNT_SECURITY, with_language};
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account, after its password
@@ -40,19 +41,20 @@ async fn handle_request(
     session.check_form(pairs)?;
     let (password, kind) =
         (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
-    let verified = match confirm_password(session, guard, account, password, kind).await? {
+    let verified = match confirm_password(session, guard, account, password, Some(kind)).await? {
         Ok(verified) => verified,
         Err(failed) => return show(session, Some(SecurityError::Deletion(failed))).await,
     };
     let (store, events) = (&session.state.store, session.audit.success(kind).into());
     let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
-    let failed = match store.request_account_deletion(&events, &verified, delete_at).await? {
+    let failed = match store.request_account_deletion(&events, &verified.account, delete_at).await?
+    {
         AccountUpdate::Updated => {
             // The page shows when the account is deleted.
             return redirect(session, &with_language(ACCOUNT_SECURITY, session.lang));
         }
         AccountUpdate::LastAdmin => SecurityError::LastAdmin,
-        AccountUpdate::NotFound => SecurityError::Deletion(SignInError::WrongPassword),
+        AccountUpdate::NotFound => SecurityError::Deletion(AuthenticationError::WrongPassword),
     };
     show(session, Some(failed)).await
 }

@@ -4,8 +4,7 @@
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, user_id};
-use belfry_core::oauth::account::{self, Role, check_name};
-use belfry_store::{AddAccountError, NO_PASSWORD};
+use belfry_core::oauth::account::check_name;
 use serde_json::Value;
 
 use super::super::login::login_response;
@@ -48,16 +47,11 @@ pub(super) async fn register(
     }
     let detail = Some(service.id.clone());
     let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
-    let (events, now) = (event(AuditKind::AccountAdd).into(), state.clock.now());
-    let password = NO_PASSWORD.to_owned();
-    let created = state.store.create_account(&events, now, name, None, password, Role::User);
-    let account = created.await.map_err(|error| match error {
-        AddAccountError::Store(error) => error.into(),
-        _ => MatrixError::Username(account::FieldError::Taken),
-    })?;
+    let events = event(AuditKind::AccountAdd).into();
+    let created = state.authenticator().sign_up(&events, name, None, None).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(state, &account.name));
+        return Ok(response_without_token(state, &created.account.name));
     }
     let events = event(AuditKind::TokenIssue).into();
-    login_response(&events, state, &account, request.device_id.clone()).await
+    login_response(&events, state, &created, request.device_id.clone()).await
 }

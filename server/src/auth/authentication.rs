@@ -1,0 +1,254 @@
+//! Authentication of people: sign-in, Matrix login, password confirmation and sign-up.
+
+use std::time::Duration;
+
+use belfry_core::audit::{AuditKind, Events};
+use belfry_core::limits::{CountMode, Network};
+use belfry_core::oauth::account::Role;
+use belfry_core::secret::Secret;
+use belfry_runtime::clock::Clock;
+use belfry_runtime::log_throttle::LogThrottle;
+use belfry_store::{
+    Account, AddAccountError, Email, NO_PASSWORD, Store, StoreError, UpdateOutcome,
+};
+use jiff::Timestamp;
+
+use super::passwords::{HashQueueFull, Passwords, needs_rehash};
+use crate::metrics::SignInCounters;
+
+static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
+
+/// Proof that somebody has just authenticated. Sessions and Matrix tokens are made from it, and only
+/// [`Authenticator`] creates it. They are stored only if the credential version of the account is
+/// still this one, because the password may be changed in the meantime.
+#[derive(Debug, Clone)]
+pub struct Authenticated {
+    /// The account, as it was when the password was verified.
+    pub account: Account,
+    /// What was verified.
+    pub methods: &'static [AuthenticationMethod],
+    /// When it was verified.
+    pub at: Timestamp,
+    /// Only this module can create the proof.
+    _proof: (),
+}
+
+/// How somebody authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthenticationMethod {
+    /// By a password that was verified or just chosen.
+    Password,
+    /// By the token of the application service that has just created the account.
+    ApplicationService,
+}
+
+/// Why nobody was authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthenticationError {
+    /// Unknown account or wrong password; which of them is not revealed.
+    WrongPassword,
+    /// The password is right, but the account is disabled.
+    Disabled,
+    /// Too many passwords are being hashed.
+    Busy,
+    /// Too many attempts; the next one is allowed after this time.
+    TooMany(Duration),
+}
+
+impl AuthenticationError {
+    /// How long the user has to wait before the next attempt.
+    pub fn retry_after(self) -> Option<Duration> {
+        match self {
+            Self::WrongPassword | Self::Disabled => None,
+            Self::Busy => Some(Duration::from_secs(5)),
+            Self::TooMany(wait) => Some(wait),
+        }
+    }
+}
+
+/// Why a sign-up created no account.
+pub(crate) enum SignUpError {
+    /// Another account has the name or had it.
+    NameTaken,
+    /// Too many passwords are being hashed.
+    Busy(HashQueueFull),
+    /// The store failed.
+    Store(StoreError),
+}
+
+/// What a person enters to name an account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Login<'a> {
+    /// The name, or an e-mail address that the operator has given, ignoring case: phone keyboards
+    /// capitalise the first letter.
+    NameOrEmail(&'a str),
+    /// The exact name.
+    Name(&'a str),
+}
+
+/// An attempt that may be a guess, and the key that it counts for.
+#[derive(Debug, Clone, Copy)]
+pub enum Guess<'a> {
+    /// A sign-in with this name or e-mail address.
+    SignIn(&'a str),
+    /// The password that a signed-in user enters again. It counts as a sign-in, and for the account.
+    Confirmation(&'a Account),
+}
+
+/// The request that authenticates somebody: its limits on guesses, and its audit events.
+pub trait GuessGuard {
+    /// The network of the client.
+    fn network(&self) -> Network;
+
+    /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.
+    fn count(
+        &self,
+        mode: CountMode,
+        guess: Guess<'_>,
+    ) -> impl Future<Output = Result<(), Duration>> + Send;
+
+    /// Counts the audit event of a rejected attempt. The name that was entered is not recorded,
+    /// because users sometimes enter their password in the wrong field.
+    fn record_failure(&self, kind: AuditKind, account: Option<i64>);
+}
+
+/// Authenticates people.
+#[derive(Clone, Copy)]
+pub(crate) struct Authenticator<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) passwords: &'a Passwords,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl Authenticator<'_> {
+    /// Authenticates somebody who signs in. An unknown name costs the same time as a wrong password.
+    pub(crate) async fn sign_in(
+        &self,
+        guard: &impl GuessGuard,
+        counters: &SignInCounters,
+        login: Login<'_>,
+        password: Secret,
+    ) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
+        let (Login::NameOrEmail(name) | Login::Name(name)) = login;
+        let account = async {
+            match login {
+                Login::NameOrEmail(email) if email.contains('@') => {
+                    self.store.account_by_email(email).await
+                }
+                Login::NameOrEmail(name) => self.store.account_by_name(&name.to_lowercase()).await,
+                Login::Name(name) => self.store.account_by_name(name).await,
+            }
+        };
+        let (guess, kind) = (Guess::SignIn(name), Some(AuditKind::SignIn));
+        let result = self.verify(guard, guess, kind, account, password).await?;
+        if let Err(error) = result {
+            let counter = match error {
+                AuthenticationError::WrongPassword | AuthenticationError::Disabled => {
+                    &counters.rejected
+                }
+                AuthenticationError::TooMany(_) => &counters.rate_limited,
+                AuthenticationError::Busy => &counters.busy,
+            };
+            counter.inc();
+        }
+        Ok(result)
+    }
+
+    /// Verifies the password of an account, which is loaded after the attempt was counted, before
+    /// the password is verified, so that concurrent guesses cannot exceed the limit. A correct
+    /// password is refunded; a rejected attempt is an audit event of this kind.
+    pub(crate) async fn verify(
+        &self,
+        guard: &impl GuessGuard,
+        guess: Guess<'_>,
+        kind: Option<AuditKind>,
+        account: impl Future<Output = Result<Option<Account>, StoreError>>,
+        password: Secret,
+    ) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
+        if let Err(retry_after) = guard.count(CountMode::Check, guess).await {
+            return Ok(Err(AuthenticationError::TooMany(retry_after)));
+        }
+        let account = account.await?;
+        let id = account.as_ref().map(|account| account.id);
+        let Ok(verified) = self.verify_password(account, password, guard.network()).await else {
+            return Ok(Err(AuthenticationError::Busy));
+        };
+        let error = match verified {
+            Some(account) if account.disabled_at.is_none() => {
+                let _ = guard.count(CountMode::Refund, guess).await;
+                return Ok(Ok(self.proof(account, &[AuthenticationMethod::Password])));
+            }
+            Some(_) => AuthenticationError::Disabled,
+            None => AuthenticationError::WrongPassword,
+        };
+        if let Some(kind) = kind {
+            guard.record_failure(kind, id);
+        }
+        Ok(Err(error))
+    }
+
+    /// Creates an account, with a password unless an application service creates it. A taken name
+    /// costs the same time as a free one.
+    pub(crate) async fn sign_up(
+        &self,
+        events: &Events,
+        name: String,
+        email: Option<Email>,
+        password: Option<Secret>,
+    ) -> Result<Authenticated, SignUpError> {
+        let (hash, methods): (_, &[_]) = match password {
+            Some(password) => {
+                let hash = self.passwords.hash(password).await.map_err(SignUpError::Busy)?;
+                (hash, &[AuthenticationMethod::Password])
+            }
+            None => (NO_PASSWORD.to_owned(), &[AuthenticationMethod::ApplicationService]),
+        };
+        let now = self.clock.now();
+        match self.store.create_account(events, now, name, email, hash, Role::User).await {
+            Ok(account) => Ok(self.proof(account, methods)),
+            Err(AddAccountError::Store(error)) => Err(SignUpError::Store(error)),
+            Err(_) => Err(SignUpError::NameTaken),
+        }
+    }
+
+    fn proof(&self, account: Account, methods: &'static [AuthenticationMethod]) -> Authenticated {
+        Authenticated { account, methods, at: self.clock.now(), _proof: () }
+    }
+
+    /// Returns the account if this is its password. A missing account costs the same time, so that
+    /// timing does not reveal which accounts exist.
+    async fn verify_password(
+        &self,
+        account: Option<Account>,
+        password: Secret,
+        from: Network,
+    ) -> Result<Option<Account>, HashQueueFull> {
+        let hash = account.as_ref().map(|account| account.password.clone());
+        let hash = hash.filter(|hash| hash != NO_PASSWORD);
+        let is_correct = self.passwords.verify(password.clone(), hash, from).await?;
+        let verified = account.filter(|_| is_correct);
+        if let Some(account) = &verified
+            && needs_rehash(&account.password, password.reveal())
+        {
+            self.rehash(account, password).await;
+        }
+        Ok(verified)
+    }
+
+    /// Replaces the hash of a password by one with the current parameters. After a failure, the next
+    /// sign-in tries again.
+    async fn rehash(&self, account: &Account, password: Secret) {
+        let Ok(hash) = self.passwords.hash(password).await else { return };
+        match self.store.rehash_password(account.id, &account.password, &hash).await {
+            Ok(UpdateOutcome::Updated) => {
+                tracing::info!(account = account.id, "rehashed a password");
+            }
+            // Another request rehashed it at the same time, or the password was changed.
+            Ok(UpdateOutcome::NotFound) => {}
+            Err(error) if REHASH_ERROR_LINES.admits() => {
+                tracing::warn!(%error, "failed to rehash a password");
+            }
+            Err(_) => {}
+        }
+    }
+}
