@@ -1,7 +1,8 @@
 //! Test data: users with push rules, and a message. The data is the same in each run.
 #![expect(clippy::unwrap_used, reason = "a measurement may panic")]
 
-use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// The text of the message: 80 characters, two words of which are keywords of some users.
@@ -32,7 +33,15 @@ const SENDERS: u64 = 20_000;
 
 impl World {
     pub(crate) fn new() -> Self {
-        let read = |kind, body: Value| NewRule::read(kind, body.to_string().as_bytes()).unwrap();
+        let read = |kind, body: Value| {
+            NewRule::read(
+                kind,
+                body.to_string().as_bytes(),
+                NewRuleLimits::default(),
+                Timestamp::UNIX_EPOCH,
+            )
+            .unwrap()
+        };
         let actions = json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]);
         let keyword =
             |n| read(RuleKind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));

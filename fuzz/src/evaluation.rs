@@ -16,7 +16,6 @@
 use std::collections::BTreeMap;
 
 use belfry_core::json;
-use belfry_core::rules::body::read_actions;
 use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::{EvaluateRequest, ExplainRequest};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
@@ -25,9 +24,12 @@ use belfry_core::rules::explain::{Outcome, UserRules};
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::work::WorkBudget;
 use belfry_core::rules::{
-    Document, EnabledChange, NewRule, Position, RuleError, RuleKind, RulePath, RuleScope,
+    Document, NewRuleLimits, PutTarget, RuleChange, RuleError, RulePath, RuleScope,
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
 /// The documents of a user, by scope.
 type Documents = BTreeMap<RuleScope, Document>;
@@ -142,32 +144,18 @@ fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
 /// Applies a `PUT`; `None` if the path is not that of a rule.
 fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
     let path = RulePath::read(path).ok()?;
-    let (RulePath::Rule(name) | RulePath::Enabled(name) | RulePath::Actions(name)) = &path else {
-        return None;
+    let change = match path {
+        RulePath::Enabled(rule) => RuleChange::set_enabled(rule, body, Timestamp::MIN),
+        RulePath::Actions(rule) => RuleChange::set_actions(rule, body, LIMITS),
+        RulePath::Rule(rule) => PutTarget::new(rule, Vec::new())
+            .and_then(|target| RuleChange::put(target, body, LIMITS, Timestamp::MIN)),
+        _ => return None,
     };
-    let document =
-        documents.entry(name.scope.clone()).or_insert_with(|| Document::new(name.scope.clone()));
-    let (kind, id) = (name.kind, name.id.as_str());
-    Some(match path {
-        RulePath::Enabled(_) => {
-            let change = EnabledChange::read(body);
-            change.and_then(|change| document.change_enabled(kind, id, change))
-        }
-        RulePath::Actions(_) => {
-            read_actions(body).and_then(|actions| document.set_actions(kind, id, actions))
-        }
-        _ => new_rule(document, kind, id, body),
-    })
-}
-
-fn new_rule(
-    document: &mut Document,
-    kind: RuleKind,
-    id: &str,
-    body: &[u8],
-) -> Result<(), RuleError> {
-    let rule = NewRule::read(kind, body)?;
-    document.put(kind, id.parse()?, rule, Position::default())
+    Some(change.and_then(|change| {
+        let scope = change.scope().clone();
+        let document = documents.entry(scope.clone()).or_insert_with(|| Document::new(scope));
+        change.apply(document)
+    }))
 }
 
 /// The evaluation for one user, compared with the steps of its explanation.

@@ -3,13 +3,12 @@
 //! An input is a path after `/pushrules/` on the first line, and a body on the following lines.
 
 use belfry_core::json;
-use belfry_core::rules::body::{read_actions, read_reset};
+use belfry_core::rules::body::read_reset;
 use belfry_core::rules::{
-    Document, Documents, EnabledChange, NewRule, NewRuleLimits, Position, RuleChanges, RuleId,
-    RuleKind, RulePath, RuleScope, RulesetsExport, RulesetsResponse, User, read_import,
+    Document, Documents, NewRule, NewRuleLimits, Position, RuleChange, RuleChanges, RuleId,
+    RuleKind, RulePath, RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User, read_import,
 };
 use jiff::Timestamp;
-use serde_json::json;
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
@@ -30,22 +29,17 @@ pub fn check(input: &[u8]) {
     assert_eq!(scope.to_string().parse(), Ok(scope.clone()));
     let id: RuleId = id.or_else(|| "x".parse().ok()).expect("x is a valid id");
     for kind in RuleKind::ALL {
-        if let Ok(rule) = NewRule::read(kind, body) {
+        if let Ok(rule) = NewRule::read(kind, body, LIMITS, Timestamp::MIN) {
             check_round_trip(&scope, kind, id.clone(), &rule);
         }
     }
-    if let Ok(actions) = read_actions(body) {
-        let sent = json::to_bytes(&json!({"actions": actions}));
-        assert_eq!(read_actions(&sent).ok(), Some(actions));
-    }
-    if let Ok(change) = EnabledChange::read(body) {
-        let EnabledChange { enabled, until } = change;
-        let sent = match until {
-            Some(until) => json!({"enabled": enabled, "until": until}),
-            None => json!(enabled),
-        };
-        assert_eq!(EnabledChange::from_json(sent).ok(), Some(change));
-    }
+    let rule = |id: &RuleId| RuleRef {
+        scope: scope.clone(),
+        kind: RuleKind::Room,
+        id: id.as_str().to_owned(),
+    };
+    let _ = RuleChange::set_actions(rule(&id), body, LIMITS);
+    let _ = RuleChange::set_enabled(rule(&id), body, Timestamp::MIN);
     let _ = read_reset(body);
     if let Ok(changes) = RuleChanges::read(body, LIMITS, Timestamp::MIN) {
         check_changes(&changes);
@@ -77,7 +71,7 @@ fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRul
         .expect("a rule without a position is accepted");
     // A client may send back a rule as it received it.
     let sent = json::to_bytes(&document.user_rules()[kind][0]);
-    assert_eq!(NewRule::read(kind, &sent).ok().as_ref(), Some(rule));
+    assert_eq!(NewRule::read(kind, &sent, LIMITS, Timestamp::MIN).ok().as_ref(), Some(rule));
     let stored = document.to_text();
     let read = Document::from_text(scope.clone(), &stored).expect("a stored document is readable");
     assert_eq!(read, document);

@@ -251,18 +251,10 @@ fn apply_all(
     limits: RuleLimits,
 ) -> (Vec<Document>, Vec<Outcome>) {
     let mut documents = Documents::new(rulesets.documents());
-    let mut apply = |queued: &QueuedChange| {
-        let before = documents.len();
-        // A copy is needed only if the change may have to be undone.
-        let may_be_undone = queued.extent == Extent::AllDocuments || before >= limits.rules;
-        let copy = may_be_undone.then(|| documents.clone());
-        let applied = (queued.change)(&mut documents)
-            .and_then(|()| limits.check_rules(before, documents.len()));
-        if let (Err(_), Some(copy)) = (&applied, copy) {
-            documents = copy;
-        }
-        Ok(applied?)
+    let apply = |queued: &QueuedChange| {
+        let is_atomic = queued.extent == Extent::OneDocument;
+        Ok(documents.apply(&queued.change, is_atomic, limits)?)
     };
-    let outcomes = changes.iter().map(&mut apply).collect();
+    let outcomes = changes.iter().map(apply).collect();
     (documents.into_changed().collect(), outcomes)
 }

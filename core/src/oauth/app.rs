@@ -9,6 +9,7 @@ use super::redirect::{RedirectUri, RedirectUriError};
 use super::scope::Scopes;
 use super::uri;
 use super::validation::ValidationErrors;
+use crate::text::{changes_direction, is_blank};
 
 /// The maximum length of an app's name, in characters.
 pub const MAX_NAME_LENGTH: usize = 60;
@@ -137,8 +138,9 @@ impl Registration {
     pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
-        errors.extend(is_blank.then_some(AppError::NameBlank));
-
+        if is_blank {
+            errors.push(AppError::NameBlank);
+        }
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
         let too_long = length > MAX_URIS_LENGTH + 1;
         let mut redirect_uris = Vec::new();
@@ -158,46 +160,30 @@ impl Registration {
         }
 
         let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
+        if scopes.is_err() {
+            errors.push(AppError::Scopes);
+        }
+        let is_forbidden = |c: char| c.is_control() || changes_direction(c);
+        if !is_blank && self.client_name.contains(is_forbidden) {
+            errors.push(AppError::NameInvalid);
+        }
+        if self.client_name.chars().count() > MAX_NAME_LENGTH {
+            errors.push(AppError::NameTooLong);
+        }
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
-        let has_website = |is_invalid: fn(&str) -> bool| website.as_deref().is_some_and(is_invalid);
-        let checks = [
-            (scopes.is_err(), AppError::Scopes),
-            (!is_blank && self.client_name.chars().any(is_unprintable), AppError::NameInvalid),
-            (self.client_name.chars().count() > MAX_NAME_LENGTH, AppError::NameTooLong),
-            (has_website(|website| !uri::is_web_address(website)), AppError::WebsiteInvalid),
-            (
-                has_website(|website| website.chars().count() > MAX_URIS_LENGTH),
-                AppError::WebsiteTooLong,
-            ),
-            (too_long, AppError::RedirectUriTooLong),
-        ];
-        errors.extend(checks.into_iter().filter(|(is_wrong, _)| *is_wrong).map(|(_, error)| error));
-
+        if website.as_deref().is_some_and(|website| !uri::is_web_address(website)) {
+            errors.push(AppError::WebsiteInvalid);
+        }
+        if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {
+            errors.push(AppError::WebsiteTooLong);
+        }
+        if too_long {
+            errors.push(AppError::RedirectUriTooLong);
+        }
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
         ValidationErrors::into_result(errors, details)
     }
-}
-
-/// Whether a name has no visible character.
-pub fn is_blank(name: &str) -> bool {
-    name.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
-}
-
-/// Whether a character is rendered as nothing: `Default_Ignorable_Code_Point` of Unicode,
-/// interlinear annotation marks, and the blank Braille pattern.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Whether a character is a control character or changes the direction of the text around it.
-fn is_unprintable(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The sign-up of a new account through the API.
+//! The sign-up of a new account.
 
 use thiserror::Error;
 
@@ -40,7 +40,7 @@ pub struct AccountError {
     pub error: FieldError,
 }
 
-/// The fields of a sign-up.
+/// The fields of a sign-up, not yet validated.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
@@ -68,21 +68,59 @@ impl SignUp {
         Self { agreement: "true".to_owned(), ..self }
     }
 
-    /// Validates the fields and reports the first error of each. Whether the name and the e-mail
-    /// address are already taken is checked by the store.
-    pub fn validate(self) -> Result<Self, ValidationErrors<AccountError>> {
-        let is_accepted = matches!(self.agreement.as_str(), "true" | "1");
-        let results = [
-            (Field::Username, check_free_name(&self.username)),
-            (Field::Email, check_email(&self.email)),
-            (Field::Password, check_password(&self.password)),
-            (Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted)),
-        ];
-        let errors = results
-            .into_iter()
-            .filter_map(|(field, result)| result.err().map(|error| AccountError { field, error }))
-            .collect();
+    /// Validates the fields and reports the first error of each.
+    pub fn validate(
+        self,
+        is_exclusive: impl FnOnce(&str) -> bool,
+    ) -> Result<NewAccount, ValidationErrors<AccountError>> {
+        let Self { username: name, email, password, agreement } = self;
+        let is_accepted = matches!(agreement.as_str(), "true" | "1");
+        NewAccount { name, email: Some(email), password }.validate(is_accepted, is_exclusive)
+    }
+}
+
+/// A valid account of a person. Whether its name and e-mail address are already taken is checked
+/// by the store.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    name: String,
+    email: Option<String>,
+    password: Secret,
+}
+
+impl NewAccount {
+    /// An account without an e-mail address, as Matrix clients register it. `is_exclusive` says
+    /// whether an application service has reserved a name.
+    pub fn new(
+        name: String,
+        password: Secret,
+        is_exclusive: impl FnOnce(&str) -> bool,
+    ) -> Result<Self, ValidationErrors<AccountError>> {
+        Self { name, email: None, password }.validate(true, is_exclusive)
+    }
+
+    fn validate(
+        self,
+        is_accepted: bool,
+        is_exclusive: impl FnOnce(&str) -> bool,
+    ) -> Result<Self, ValidationErrors<AccountError>> {
+        let mut errors = Vec::new();
+        let mut check = |field, result: Result<(), FieldError>| {
+            errors.extend(result.err().map(|error| AccountError { field, error }));
+        };
+        check(Field::Username, check_free_name(&self.name));
+        check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
+        check(Field::Password, check_password(&self.password));
+        check(Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted));
+        if errors.is_empty() && is_exclusive(&self.name) {
+            errors.push(AccountError { field: Field::Username, error: FieldError::Reserved });
+        }
         ValidationErrors::into_result(errors, self)
+    }
+
+    /// Its name, e-mail address and password.
+    pub fn into_parts(self) -> (String, Option<String>, Secret) {
+        (self.name, self.email, self.password)
     }
 }
 
@@ -92,6 +130,10 @@ mod tests {
 
     use super::*;
     use crate::oauth::form::tests::owned;
+
+    fn free(_: &str) -> bool {
+        false
+    }
 
     fn valid_sign_up() -> SignUp {
         SignUp {
@@ -104,8 +146,27 @@ mod tests {
 
     #[test]
     fn a_valid_sign_up_is_accepted() {
-        let valid = valid_sign_up().validate().unwrap();
-        assert_eq!((valid.username.as_str(), valid.email.as_str()), ("alice", "alice@a.example"));
+        let (name, email, password) = valid_sign_up().validate(free).unwrap().into_parts();
+        assert_eq!((&*name, email.as_deref()), ("alice", Some("alice@a.example")));
+        assert_eq!(password.reveal(), "correct horse");
+    }
+
+    #[test]
+    fn an_account_without_an_e_mail_address_has_a_valid_name_and_password() {
+        let read = |name: &str, password: &str, exclusive| {
+            let account = NewAccount::new(name.into(), Secret::new(password), |_| exclusive);
+            account.map(|_| ()).map_err(|errors| errors.to_string())
+        };
+        assert_eq!(read("alice", "correct horse", false), Ok(()));
+        for (name, password, exclusive, text) in [
+            ("admin", "correct horse", false, "Username is reserved"),
+            ("alice", "correct horse", true, "Username is reserved"),
+            ("", "correct horse", true, "Username can't be blank"),
+            ("alice", "short", true, "Password is too short (minimum is 8 characters)"),
+        ] {
+            let text = format!("Validation failed: {text}");
+            assert_eq!(read(name, password, exclusive), Err(text), "{name} {password}");
+        }
     }
 
     #[test]
@@ -119,7 +180,7 @@ mod tests {
             ("yes", false),
             ("TRUE", false),
         ] {
-            let result = SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate();
+            let result = SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate(free);
             assert_eq!(result.is_ok(), accepted, "{agreement}");
         }
     }
@@ -127,14 +188,14 @@ mod tests {
     #[test]
     fn a_page_without_rules_needs_no_agreement() {
         let sign_up = SignUp { agreement: String::new(), ..valid_sign_up() };
-        assert!(sign_up.without_rules().validate().is_ok());
+        assert!(sign_up.without_rules().validate(free).is_ok());
     }
 
     #[test]
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
-        let invalid = SignUp::from_pairs(&owned(&pairs)).validate().unwrap_err();
+        let invalid = SignUp::from_pairs(&owned(&pairs)).validate(free).unwrap_err();
         assert_eq!(
             invalid.to_string(),
             "Validation failed: Username is reserved, \
@@ -161,7 +222,7 @@ mod tests {
         let sign_up =
             SignUp { password: Secret::new(""), agreement: String::new(), ..valid_sign_up() };
         assert_eq!(
-            sign_up.validate().unwrap_err().to_string(),
+            sign_up.validate(free).unwrap_err().to_string(),
             "Validation failed: Password can't be blank, Service agreement must be accepted"
         );
     }
@@ -183,7 +244,7 @@ mod tests {
             agreement in any::<String>(),
         ) {
             let password = Secret::new(password);
-            let _ = SignUp { username, email, password, agreement }.validate();
+            let _ = SignUp { username, email, password, agreement }.validate(free);
         }
     }
 }

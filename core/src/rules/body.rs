@@ -4,28 +4,21 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    Action, Condition, Extra, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId, RuleKind,
-    RuleScope,
+    Action, Condition, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId, RuleKind, RuleScope,
 };
 use crate::json::{self, Fields, Location, read_array};
 
-/// Body of `PUT` of a rule.
+/// A valid rule without its id: the body of `PUT` of a rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewRule {
-    actions: Vec<Action>,
-    conditions: Option<Vec<Condition>>,
-    pattern: Option<String>,
-    until: Option<RuleExpiry>,
-    extra: Extra,
-}
+pub struct NewRule(Rule);
 
 /// Body of `PUT` of `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
     /// Whether the rule is evaluated.
-    pub enabled: bool,
+    pub(super) enabled: bool,
     /// When the change of a built-in rule ends.
-    pub until: Option<RuleExpiry>,
+    pub(super) until: Option<RuleExpiry>,
 }
 
 impl NewRule {
@@ -35,17 +28,42 @@ impl NewRule {
     /// a rule as it received it.
     ///
     /// # Errors
-    /// If the body is not a JSON object, lacks a field required by the kind, or has an invalid
-    /// field.
-    pub fn read(kind: RuleKind, body: &[u8]) -> Result<Self, RuleError> {
-        Self::from_json(kind, json::parse(body)?)
+    /// If the body is not a JSON object, lacks a field required by the kind, has an invalid field,
+    /// exceeds a limit, or ends before `now`.
+    pub fn read(
+        kind: RuleKind,
+        body: &[u8],
+        limits: NewRuleLimits,
+        now: Timestamp,
+    ) -> Result<Self, RuleError> {
+        Self::from_json(kind, json::parse(body)?, limits, now)
     }
 
     /// Reads the same from a parsed body.
     ///
     /// # Errors
     /// As [`NewRule::read`].
-    pub fn from_json(kind: RuleKind, body: Value) -> Result<Self, RuleError> {
+    pub fn from_json(
+        kind: RuleKind,
+        body: Value,
+        limits: NewRuleLimits,
+        now: Timestamp,
+    ) -> Result<Self, RuleError> {
+        let new = Self::from_existing(kind, body, limits)?;
+        new.0.until.map_or(Ok(()), |until| until.check(now))?;
+        Ok(new)
+    }
+
+    /// Reads a rule that may have ended, because it exists already: here, or where it is imported
+    /// from.
+    ///
+    /// # Errors
+    /// As [`NewRule::read`].
+    pub(super) fn from_existing(
+        kind: RuleKind,
+        body: Value,
+        limits: NewRuleLimits,
+    ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(body, Location::Body)?;
         let actions = need_actions(&mut fields)?;
         let conditions = match fields.take("conditions") {
@@ -60,46 +78,14 @@ impl NewRule {
         for name in ["rule_id", "default", "enabled"] {
             fields.take(name);
         }
-        Ok(Self { actions, conditions, pattern, until, extra: fields.rest() })
-    }
-
-    /// Reads the same from a part of a body, within the limits of a body of its own.
-    ///
-    /// # Errors
-    /// As [`NewRule::read`], and if the rule exceeds a limit.
-    pub(super) fn read_within(
-        kind: RuleKind,
-        rule: Value,
-        limits: NewRuleLimits,
-    ) -> Result<Self, RuleError> {
-        if json::to_bytes(&rule).len() > limits.bytes {
-            return Err(RuleError::RuleTooLarge(limits.bytes));
-        }
-        let new = Self::from_json(kind, rule)?;
-        new.check_conditions(limits.conditions)?;
-        Ok(new)
-    }
-
-    /// Checks the number of conditions.
-    ///
-    /// # Errors
-    /// If there are more than `max`.
-    pub fn check_conditions(&self, max: usize) -> Result<(), RuleError> {
-        let count = self.conditions.as_ref().map_or(0, Vec::len);
-        if count <= max { Ok(()) } else { Err(RuleError::TooManyConditions(max)) }
-    }
-
-    /// Checks that a timed rule ends in the future.
-    ///
-    /// # Errors
-    /// If it would be absent at once.
-    pub fn check_until(&self, now: Timestamp) -> Result<(), RuleError> {
-        self.until.map_or(Ok(()), |until| until.check(now))
+        let (rule_id, enabled, extra) = (String::new(), true, fields.rest());
+        let rule = Rule { rule_id, enabled, actions, conditions, pattern, until, extra };
+        limits.check(&rule)?;
+        Ok(Self(rule))
     }
 
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
-        let Self { actions, conditions, pattern, until, extra } = self;
-        Rule { rule_id: id.into(), enabled, actions, conditions, pattern, until, extra }
+        Rule { rule_id: id.into(), enabled, ..self.0 }
     }
 }
 
@@ -108,32 +94,25 @@ impl EnabledChange {
     /// also with `until`.
     ///
     /// # Errors
-    /// If the body is neither, or `until` is not a time.
-    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
-        Self::from_json(json::parse(body)?)
-    }
-
-    /// Reads the same from a parsed body.
-    ///
-    /// # Errors
-    /// As [`EnabledChange::read`].
-    pub fn from_json(body: Value) -> Result<Self, RuleError> {
-        match body {
+    /// If the body is neither, or `until` is not a time after `now`.
+    pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
+        match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
             object @ Value::Object(_) => {
-                let mut fields = Fields::new(object, Location::Body)?;
-                Ok(Self { enabled: fields.need_bool("enabled")?, until: read_until(&mut fields)? })
+                Self::take_from(&mut Fields::new(object, Location::Body)?, now)
             }
             _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
     }
 
-    /// Checks that a timed change ends in the future.
+    /// Reads the fields `enabled` and `until`.
     ///
     /// # Errors
-    /// If it would end at once.
-    pub fn check_until(self, now: Timestamp) -> Result<(), RuleError> {
-        self.until.map_or(Ok(()), |until| until.check(now))
+    /// As [`EnabledChange::read`].
+    pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
+        let change = Self { enabled: fields.need_bool("enabled")?, until: read_until(fields)? };
+        change.until.map_or(Ok(()), |until| until.check(now))?;
+        Ok(change)
     }
 }
 
@@ -147,14 +126,6 @@ impl From<bool> for EnabledChange {
 /// Reads the optional field `until`.
 pub(super) fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
     fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
-}
-
-/// Parses the body of `PUT` of `actions`: `{"actions":[…]}`.
-///
-/// # Errors
-/// If the body has another form, or an action is invalid.
-pub fn read_actions(body: &[u8]) -> Result<Vec<Action>, RuleError> {
-    need_actions(&mut Fields::read(body)?)
 }
 
 /// Reads the required field `actions`.

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Action, EnabledChange, NewRule, Position, Rule, RuleError, RuleId, RuleKind, RulePatch,
-    RuleScope, Ruleset,
+    Action, EnabledChange, NewRule, NewRuleLimits, Position, Rule, RuleError, RuleId, RuleKind,
+    RulePatch, RuleScope, Ruleset,
 };
 
 mod expiry;
@@ -191,15 +191,20 @@ impl Document {
     /// Replaces the actions of a user's or built-in rule.
     ///
     /// # Errors
-    /// If the rule does not exist.
+    /// If the rule does not exist, or would exceed its size.
     pub fn set_actions(
         &mut self,
         kind: RuleKind,
         id: &str,
         actions: Vec<Action>,
+        limits: NewRuleLimits,
     ) -> Result<(), RuleError> {
         match self.rule_mut(kind, id)? {
-            RuleMut::User(rule) => rule.actions = actions,
+            RuleMut::User(rule) => {
+                let changed = Rule { actions, ..rule.clone() };
+                limits.check_growth(rule, &changed)?;
+                *rule = changed;
+            }
             RuleMut::Builtin(patch) => patch.actions = Some(actions),
         }
         Ok(())

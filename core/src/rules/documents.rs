@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Document, RuleScope};
+use super::{Document, RuleError, RuleLimits, RuleScope};
 
 /// The documents of one user. A stored document is copied when it is changed first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,6 +22,27 @@ impl<'a> Documents<'a> {
             self.0.len() - 1
         });
         self.0[index].to_mut()
+    }
+
+    /// Makes a change, unless it is rejected or would exceed the number of rules.
+    ///
+    /// # Errors
+    /// If the change is not made. It is undone then. To avoid a copy, that is left to the change
+    /// itself if `is_atomic`.
+    pub fn apply(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<(), RuleError>,
+        is_atomic: bool,
+        limits: RuleLimits,
+    ) -> Result<(), RuleError> {
+        let before = self.len();
+        let may_be_undone = !is_atomic || before >= limits.rules;
+        let copy = may_be_undone.then(|| self.clone());
+        let applied = change(self).and_then(|()| limits.check_rules(before, self.len()));
+        if let (Err(_), Some(copy)) = (&applied, copy) {
+            *self = copy;
+        }
+        applied
     }
 
     /// Number of the user's own rules in all scopes.
@@ -67,14 +88,21 @@ impl<'a> Documents<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NewRule, Position, RuleKind, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind, builtin};
+    use jiff::Timestamp;
 
     fn scope(text: &str) -> RuleScope {
         text.parse().unwrap()
     }
 
     fn add(document: &mut Document, id: &str) {
-        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+        let new = NewRule::read(
+            RuleKind::Room,
+            br#"{"actions":[]}"#,
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default()).unwrap();
     }
 

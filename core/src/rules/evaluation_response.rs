@@ -96,6 +96,7 @@ impl EvaluationResponse {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use serde_json::{Value, json};
 
     use super::*;
@@ -103,12 +104,18 @@ mod tests {
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
     use crate::rules::work::WorkBudget;
-    use crate::rules::{Document, NewRule, Position, RuleScope};
+    use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleScope};
 
     /// The group of a user that has a rule with these actions.
     fn evaluate_actions(actions: &Value) -> Value {
         let rule = json!({"actions": actions}).to_string();
-        let rule = NewRule::read(RuleKind::Override, rule.as_bytes()).unwrap();
+        let rule = NewRule::read(
+            RuleKind::Override,
+            rule.as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         let mut document = Document::new(RuleScope::Global);
         document.put(RuleKind::Override, "x".parse().unwrap(), rule, Position::default()).unwrap();
         let rules = IndexedRules::new([&document]);
@@ -148,7 +155,13 @@ mod tests {
 
     fn evaluate_in_batches(all: bool) -> EvaluationResponse {
         let mut document = Document::new(RuleScope::Global);
-        let rule = NewRule::read(RuleKind::Content, br#"{"pattern":"cake","actions":[]}"#).unwrap();
+        let rule = NewRule::read(
+            RuleKind::Content,
+            br#"{"pattern":"cake","actions":[]}"#,
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         let id = "cake".parse().unwrap();
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
         let rules = IndexedRules::new([&document]);

@@ -53,18 +53,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{NewRule, Position, RuleKind, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind, builtin};
 
     #[test]
     fn an_export_has_user_rules_in_order_and_changes_to_built_in_rules() {
         let mut global = Document::new(RuleScope::Global);
         let mut phone = Document::new("device/phone".parse().unwrap());
         for (document, id) in [(&mut global, "b"), (&mut phone, "c")] {
-            let new = NewRule::read(RuleKind::Content, br#"{"actions":[],"pattern":"p","x":1}"#);
+            let new = NewRule::read(
+                RuleKind::Content,
+                br#"{"actions":[],"pattern":"p","x":1}"#,
+                NewRuleLimits::default(),
+                Timestamp::UNIX_EPOCH,
+            );
             let id = id.parse().unwrap();
             document.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
         }
-        let new = NewRule::read(RuleKind::Content, br#"{"actions":["notify"],"pattern":"q"}"#);
+        let new = NewRule::read(
+            RuleKind::Content,
+            br#"{"actions":["notify"],"pattern":"q"}"#,
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        );
         let id = "a".parse().unwrap();
         global.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
         global.set_enabled(RuleKind::Content, "a", false).unwrap();

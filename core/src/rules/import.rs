@@ -155,7 +155,7 @@ fn read_rule(
     limits: NewRuleLimits,
 ) -> Result<Rule, RuleError> {
     let id: RuleId = id.parse()?;
-    let new = NewRule::read_within(kind, rule, limits)?;
+    let new = NewRule::from_existing(kind, rule, limits)?;
     Ok(new.into_rule(id, enabled.unwrap_or(true)))
 }
 

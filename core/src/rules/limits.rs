@@ -1,6 +1,6 @@
 //! Limits on the stored rules of an account.
 
-use super::RuleError;
+use super::{Rule, RuleError};
 
 /// Maximum number of conditions of a new rule.
 pub const MAX_CONDITIONS: usize = 64;
@@ -14,13 +14,42 @@ pub struct RuleLimits {
     pub bytes: usize,
 }
 
-/// Limits on one rule in a body with several rules. A body with a single rule has the same limits.
+/// Limits on one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewRuleLimits {
     /// Number of conditions.
     pub conditions: usize,
-    /// Size in bytes, without spaces.
+    /// Size in bytes: see [`Rule::own_bytes`].
     pub bytes: usize,
+}
+
+/// The limits of the default settings.
+impl Default for NewRuleLimits {
+    fn default() -> Self {
+        Self { conditions: MAX_CONDITIONS, bytes: 64 * 1024 }
+    }
+}
+
+impl NewRuleLimits {
+    /// Checks a new rule.
+    pub(super) fn check(self, rule: &Rule) -> Result<(), RuleError> {
+        if rule.own_bytes() > self.bytes {
+            return Err(RuleError::RuleTooLarge(self.bytes));
+        }
+        if rule.conditions.as_ref().is_some_and(|conditions| conditions.len() > self.conditions) {
+            return Err(RuleError::TooManyConditions(self.conditions));
+        }
+        Ok(())
+    }
+
+    /// Checks the size of a changed rule. A rule that is above the limit may not grow.
+    pub(super) fn check_growth(self, before: &Rule, after: &Rule) -> Result<(), RuleError> {
+        let bytes = after.own_bytes();
+        if bytes <= self.bytes || bytes <= before.own_bytes() {
+            return Ok(());
+        }
+        Err(RuleError::RuleTooLarge(self.bytes))
+    }
 }
 
 impl RuleLimits {

@@ -58,12 +58,19 @@ impl<'a> ScopeListing<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NewRule, Position, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, Position, builtin};
+    use jiff::Timestamp;
 
     fn document(scope: &str, rules: &[(RuleKind, &str)]) -> Document {
         let mut document = Document::new(scope.parse().unwrap());
         for (kind, id) in rules.iter().rev() {
-            let new = NewRule::read(*kind, br#"{"actions":[],"pattern":"p"}"#).unwrap();
+            let new = NewRule::read(
+                *kind,
+                br#"{"actions":[],"pattern":"p"}"#,
+                NewRuleLimits::default(),
+                Timestamp::UNIX_EPOCH,
+            )
+            .unwrap();
             document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
         }
         document

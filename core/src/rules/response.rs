@@ -35,10 +35,11 @@ impl<'a> RulesetsResponse<'a> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{NewRule, Position, RuleKind};
+    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind};
 
     #[test]
     fn the_response_has_the_global_ruleset_and_devices_with_a_rule() {
@@ -46,7 +47,13 @@ mod tests {
         let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
             let mut document = Document::new(scope.parse().unwrap());
             if scope != "device/empty" {
-                let new = NewRule::read(RuleKind::Room, body).unwrap();
+                let new = NewRule::read(
+                    RuleKind::Room,
+                    body,
+                    NewRuleLimits::default(),
+                    Timestamp::UNIX_EPOCH,
+                )
+                .unwrap();
                 document
                     .put(RuleKind::Room, "r".parse().unwrap(), new, Position::default())
                     .unwrap();

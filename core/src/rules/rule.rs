@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
-use crate::json::{Fields, Location, read_array};
+use crate::json::{self, Fields, Location, read_array};
 use crate::text::escape_invisible_in_json;
 
 /// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
@@ -42,6 +42,26 @@ impl Rule {
         escape_invisible_in_json(&json).into_owned()
     }
 
+    /// Size of the JSON of everything but `rule_id`, `default` and `enabled`: the minimum size of a
+    /// body that creates the rule.
+    pub fn own_bytes(&self) -> usize {
+        json::to_bytes(&OwnMembers(self)).len()
+    }
+
+    fn serialize_own<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
+        object.serialize_entry("actions", &self.actions)?;
+        if let Some(conditions) = &self.conditions {
+            object.serialize_entry("conditions", conditions)?;
+        }
+        if let Some(pattern) = &self.pattern {
+            object.serialize_entry("pattern", pattern)?;
+        }
+        if let Some(until) = &self.until {
+            object.serialize_entry("until", until)?;
+        }
+        self.extra.iter().try_for_each(|(key, value)| object.serialize_entry(key, value))
+    }
+
     fn from_stored(value: Value) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, Location::Body)?;
         fields.take("default");
@@ -67,19 +87,18 @@ impl Serialize for Rule {
         object.serialize_entry("rule_id", &self.rule_id)?;
         object.serialize_entry("default", &self.is_builtin())?;
         object.serialize_entry("enabled", &self.enabled)?;
-        object.serialize_entry("actions", &self.actions)?;
-        if let Some(conditions) = &self.conditions {
-            object.serialize_entry("conditions", conditions)?;
-        }
-        if let Some(pattern) = &self.pattern {
-            object.serialize_entry("pattern", pattern)?;
-        }
-        if let Some(until) = &self.until {
-            object.serialize_entry("until", until)?;
-        }
-        for (key, value) in &self.extra {
-            object.serialize_entry(key, value)?;
-        }
+        self.serialize_own(&mut object)?;
+        object.end()
+    }
+}
+
+/// The members of a rule that the body of `PUT` has.
+struct OwnMembers<'a>(&'a Rule);
+
+impl Serialize for OwnMembers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        self.0.serialize_own(&mut object)?;
         object.end()
     }
 }

@@ -196,7 +196,8 @@ impl From<Step<'_>> for TraceStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Document, EnabledChange, NewRule, Position};
+    use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
+    use jiff::Timestamp;
 
     /// A message of Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
@@ -216,11 +217,14 @@ mod tests {
             if id.starts_with('.') {
                 match *json {
                     "on" | "off" => document.set_enabled(*kind, id, *json == "on").unwrap(),
-                    _ => document.set_actions(*kind, id, Vec::new()).unwrap(),
+                    _ => document
+                        .set_actions(*kind, id, Vec::new(), NewRuleLimits::default())
+                        .unwrap(),
                 }
                 continue;
             }
-            let new = NewRule::read(*kind, json.as_bytes()).unwrap();
+            let limits = NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() };
+            let new = NewRule::read(*kind, json.as_bytes(), limits, Timestamp::UNIX_EPOCH).unwrap();
             document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
         }
         document

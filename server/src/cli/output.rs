@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stderr, stdout};
 
+use belfry_core::text::is_invisible;
 use belfry_store::{State, StoreError};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
@@ -119,10 +120,9 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     text.chars().map(escape).collect::<String>().into()
 }
 
-/// Whether a character neither controls a terminal nor changes lines or the direction of text.
+/// Whether a character neither controls a terminal nor hides text from the operator.
 fn is_printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// Parses the state of an account or app.

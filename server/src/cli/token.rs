@@ -3,9 +3,10 @@
 use std::io::{Write, stdout};
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{MAX_NAME_LENGTH, is_blank};
+use belfry_core::oauth::app::MAX_NAME_LENGTH;
 use belfry_core::oauth::scope::{Scope, ScopeError, Scopes};
 use belfry_core::secret::{Secret, SplitToken};
+use belfry_core::text::is_blank;
 use clap::Subcommand;
 
 use super::account::find;

@@ -1,11 +1,11 @@
 //! Tests of lists of changes.
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam, NotFound};
-use crate::rules::{Document, RuleExpiry, RuleKind, builtin};
+use crate::rules::{Document, NewRule, NewRuleLimits, RuleExpiry, RuleKind, RuleScope, builtin};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 
@@ -275,7 +275,15 @@ fn the_number_of_changes_is_limited() {
 fn a_rule_may_be_nested_as_deeply_as_in_a_body_of_its_own() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    assert!(NewRule::read(RuleKind::Room, rule.as_bytes()).is_ok());
+    assert!(
+        NewRule::read(
+            RuleKind::Room,
+            rule.as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH
+        )
+        .is_ok()
+    );
     let body =
         format!(r#"{{"changes":[{{"op":"put","kind":"room","rule_id":"a","rule":{rule}}}]}}"#);
     assert!(RuleChanges::read(body.as_bytes(), LIMITS, now()).is_ok());

@@ -1,11 +1,12 @@
 //! Tests of rule documents.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::json;
 use crate::matrix::MatrixErrorCode;
-use crate::rules::{RulesetsResponse, User, body, builtin};
+use crate::rules::{RulesetsResponse, User, builtin};
 
 mod model;
 mod timed;
@@ -23,7 +24,13 @@ fn phone() -> Document {
 }
 
 fn silent(kind: RuleKind) -> NewRule {
-    NewRule::read(kind, br#"{"actions":[],"pattern":"p"}"#).unwrap()
+    NewRule::read(
+        kind,
+        br#"{"actions":[],"pattern":"p"}"#,
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap()
 }
 
 fn before(id: &str) -> Position<'_> {
@@ -163,8 +170,13 @@ fn replacing_a_rule_preserves_enabled() {
     for position in [Position::default(), before("b"), after("b")] {
         let mut document = with_rooms(["a", "b"]);
         document.set_enabled(RuleKind::Room, "a", false).unwrap();
-        let notifying =
-            NewRule::read(RuleKind::Room, br#"{"actions":["notify"],"enabled":true}"#).unwrap();
+        let notifying = NewRule::read(
+            RuleKind::Room,
+            br#"{"actions":["notify"],"enabled":true}"#,
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         document.put(RuleKind::Room, "a".parse().unwrap(), notifying, position).unwrap();
         assert_eq!(
             json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
@@ -204,8 +216,15 @@ fn user_changes_override_a_builtin_rule() {
     document.set_enabled(RuleKind::Content, ".m.rule.contains_user_name", false).unwrap();
     expected["enabled"] = json!(false);
     assert_eq!(rule_json(&document), expected);
-    let actions = body::read_actions(br#"{"actions":["dont_notify"]}"#).unwrap();
-    document.set_actions(RuleKind::Content, ".m.rule.contains_user_name", actions).unwrap();
+    let actions = vec![Action::DontNotify];
+    document
+        .set_actions(
+            RuleKind::Content,
+            ".m.rule.contains_user_name",
+            actions,
+            NewRuleLimits::default(),
+        )
+        .unwrap();
     expected["actions"] = json!(["dont_notify"]);
     assert_eq!(rule_json(&document), expected);
     assert_eq!(json!(document.rules(RuleKind::Content, alice())), json!([expected]));
@@ -227,7 +246,7 @@ fn an_absent_rule_is_not_found() {
             document.rule(kind, id, alice()).unwrap_err(),
             document.remove(kind, id).unwrap_err(),
             document.set_enabled(kind, id, true).unwrap_err(),
-            document.set_actions(kind, id, vec![]).unwrap_err(),
+            document.set_actions(kind, id, vec![], NewRuleLimits::default()).unwrap_err(),
         ];
         for error in errors {
             assert_eq!(error, RuleError::NoSuchRule { kind, id: id.to_owned() });
@@ -329,28 +348,18 @@ fn a_body_of_maximum_depth_is_stored_and_parsed() {
     let depth = json::MAX_DEPTH - 1;
     let deep = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let mut document = phone();
-    let new = NewRule::read(RuleKind::Room, deep.as_bytes()).unwrap();
+    let new = NewRule::read(
+        RuleKind::Room,
+        deep.as_bytes(),
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
     let read = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
     assert_eq!(read, document);
     let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
-}
-
-#[test]
-fn before_and_after_are_read_from_the_query_and_not_repeated() {
-    let pairs = |text: &str| crate::percent::parse_query(text).unwrap();
-    for (query, before, after) in [
-        ("", None, None),
-        ("before=a", Some("a"), None),
-        ("after=b&x=y&before=", Some(""), Some("b")),
-    ] {
-        assert_eq!(Position::read(&pairs(query)), Ok(Position { before, after }), "{query}");
-    }
-    for query in ["before=a&before=a", "after=a&before=b&after=c"] {
-        let error = Position::read(&pairs(query)).unwrap_err();
-        assert_eq!(error.code(), MatrixErrorCode::Unknown, "{query}");
-    }
 }
 
 #[test]
@@ -363,7 +372,14 @@ fn patched_builtins_are_those_that_differ_from_their_definition() {
     assert_eq!(changed(&document), []);
     document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-    document.set_actions(RuleKind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
+    document
+        .set_actions(
+            RuleKind::Underride,
+            ".m.rule.call",
+            vec![Action::Notify],
+            NewRuleLimits::default(),
+        )
+        .unwrap();
     let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
     assert_eq!(changed(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
     // A change back to the definition is still stored, but makes no difference.

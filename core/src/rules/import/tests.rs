@@ -28,7 +28,13 @@ fn example() -> [Document; 2] {
     for kind in RuleKind::ALL {
         for id in ["b", "a"] {
             for document in [&mut global, &mut phone] {
-                let new = NewRule::from_json(kind, body.clone()).unwrap();
+                let new = NewRule::from_json(
+                    kind,
+                    body.clone(),
+                    NewRuleLimits::default(),
+                    Timestamp::UNIX_EPOCH,
+                )
+                .unwrap();
                 document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
                 document.set_enabled(kind, id, id == "a").unwrap();
             }
@@ -37,7 +43,14 @@ fn example() -> [Document; 2] {
     global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
     // The same as the definition. It is stored, because the definition may change.
     global.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
-    global.set_actions(RuleKind::Underride, ".m.rule.call", vec![Action::Notify]).unwrap();
+    global
+        .set_actions(
+            RuleKind::Underride,
+            ".m.rule.call",
+            vec![Action::Notify],
+            NewRuleLimits::default(),
+        )
+        .unwrap();
     [global, phone]
 }
 
@@ -203,7 +216,13 @@ fn an_invalid_body_is_rejected_with_the_path() {
 fn a_rule_of_maximum_depth_is_exported_and_imported() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    let new = NewRule::read(RuleKind::Room, rule.as_bytes()).unwrap();
+    let new = NewRule::read(
+        RuleKind::Room,
+        rule.as_bytes(),
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     let mut document = Document::new("device/a".parse().unwrap());
     document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
     let export = json::to_bytes(&RulesetsExport::new([&document], Timestamp::UNIX_EPOCH));

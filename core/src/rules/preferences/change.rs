@@ -107,7 +107,7 @@ impl PreferenceChange {
     /// rule exceeds a limit. The document is unchanged then.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
-            Self::Pause { until } => pause(document, *until),
+            Self::Pause { until } => pause(document, *until, limits),
             Self::Resume => document.set_enabled(RuleKind::Override, builtin::MASTER, false),
             Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
             Self::RemoveKeyword(id) => match document.remove(RuleKind::Content, id) {
@@ -124,14 +124,18 @@ impl PreferenceChange {
                     removed => removed,
                 }
             }
-            Self::SetSwitch(switch, on) => switch.set(document, *on),
+            Self::SetSwitch(switch, on) => switch.set(document, *on, limits),
         }
     }
 }
 
-fn pause(document: &mut Document, until: Option<Timestamp>) -> Result<(), RuleError> {
+fn pause(
+    document: &mut Document,
+    until: Option<Timestamp>,
+    limits: NewRuleLimits,
+) -> Result<(), RuleError> {
     let (kind, id) = (RuleKind::Override, builtin::MASTER);
-    document.set_actions(kind, id, Vec::new())?;
+    document.set_actions(kind, id, Vec::new(), limits)?;
     let until = until.map(RuleExpiry::at);
     document.change_enabled(kind, id, EnabledChange { enabled: true, until })
 }
@@ -267,7 +271,7 @@ fn put(
     (id, body): (RuleId, Extra),
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let rule = NewRule::read_within(kind, Value::Object(body), limits)?;
+    let rule = NewRule::from_existing(kind, Value::Object(body), limits)?;
     document.put(kind, id.clone(), rule, Position::default())?;
     document.set_enabled(kind, id.as_str(), true)
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::super::{Document, Effect, Rule, RuleError, RuleExpiry, RuleKind, User, builtin};
+use super::super::{
+    Document, Effect, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleKind, User, builtin,
+};
 use super::Pause;
 use crate::wire_enum::wire_enum;
 
@@ -88,13 +90,18 @@ impl Switch {
     }
 
     /// Turns its rules on or off. Actions that contradict the switch become those of the definition.
-    pub(super) fn set(self, document: &mut Document, on: bool) -> Result<(), RuleError> {
+    pub(super) fn set(
+        self,
+        document: &mut Document,
+        on: bool,
+        limits: NewRuleLimits,
+    ) -> Result<(), RuleError> {
         for &(kind, id) in self.rules() {
             document.set_enabled(kind, id, on)?;
             let applies = read(document, kind, id).is_some_and(|rule| self.applies(&rule));
             let definition = builtin::all()[kind].iter().find(|rule| rule.rule_id == id);
             if let Some(definition) = definition.filter(|_| on && !applies) {
-                document.set_actions(kind, id, definition.actions.clone())?;
+                document.set_actions(kind, id, definition.actions.clone(), limits)?;
             }
         }
         Ok(())

@@ -44,9 +44,10 @@ pub(crate) async fn change_notifications(
         if let Some(stale) = StaleSession::detect(&session, &pairs)? {
             return show_stale(&session, &view, &pairs, stale).await;
         }
-        match save(&session, &view, &pairs).await? {
+        match save(&session, &view, &pairs).await {
             Ok(change) => redirect_after(&session, view, &change).await,
-            Err(reason) => {
+            Err(WriteError::Failed(error)) => Err(error),
+            Err(WriteError::Rejected(reason)) => {
                 let language = session.layout(session.lang).language;
                 let rejected = RejectedForm::new(&pairs, &reason, language);
                 show(&session, &view, rejection_status(&reason), rejected).await
@@ -75,11 +76,24 @@ async fn show_stale(
     }
 }
 
+/// Why a form changed nothing.
+pub(super) enum WriteError {
+    /// The page shows the form again, with the reason.
+    Rejected(RejectionReason),
+    Failed(PageError),
+}
+
+impl<E: Into<PageError>> From<E> for WriteError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 async fn save(
     session: &BrowserSession,
     view: &NotificationsView,
     pairs: &Pairs,
-) -> Result<Result<PreferenceChange, RejectionReason>, PageError> {
+) -> Result<PreferenceChange, WriteError> {
     let change = PreferenceChange::from_pairs(pairs, session.state.clock.now());
     // Only all devices together have built-in rules.
     let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
@@ -92,32 +106,32 @@ pub(super) async fn save_preference(
     session: &BrowserSession,
     scope: &RuleScope,
     change: Result<PreferenceChange, PreferenceError>,
-) -> Result<Result<PreferenceChange, RejectionReason>, PageError> {
+) -> Result<PreferenceChange, WriteError> {
     let change = match change {
         Ok(change) => change,
         Err(error @ PreferenceError::UnknownChange) => {
             return Err(CommonError::Malformed(error.to_string()).into());
         }
-        Err(error) => return Ok(Err(RejectionReason::Field(error))),
+        Err(error) => return Err(WriteError::Rejected(RejectionReason::Field(error))),
     };
     let (applied, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
     let apply = move |document: &mut Document| applied.apply(document, limits);
-    let written = write(session, scope, apply).await?;
-    Ok(written.map(|()| change).map_err(RejectionReason::Rules))
+    write(session, scope, apply).await?;
+    Ok(change)
 }
 
-/// Changes a ruleset of the signed-in user. A rejection is returned, so that the page can show it.
+/// Changes a ruleset of the signed-in user.
 pub(super) async fn write(
     session: &BrowserSession,
     scope: &RuleScope,
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
-) -> Result<Result<(), RuleError>, PageError> {
+) -> Result<(), WriteError> {
     let account = session.account().ok_or(CommonError::Internal)?.id;
-    match session.state.rule_writer.change(account, scope.clone(), change).await {
-        Ok(()) => Ok(Ok(())),
-        Err(RuleWriteError::Rejected(error)) => Ok(Err(error)),
-        Err(error) => Err(error.into()),
-    }
+    let written = session.state.rule_writer.change(account, scope.clone(), change).await;
+    written.map_err(|error| match error {
+        RuleWriteError::Rejected(error) => WriteError::Rejected(RejectionReason::Rules(error)),
+        error => error.into(),
+    })
 }
 
 async fn redirect_after(

@@ -1,8 +1,8 @@
-//! Creating an account for a person, for the sign-up page and Mastodon's API.
+//! Creating an account for a person, for the sign-up page, Mastodon's API and Matrix clients.
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::sign_up::{AccountError, Field, NewAccount, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
 use belfry_store::Email;
 
@@ -18,24 +18,19 @@ pub(crate) const NAME_TAKEN: AccountError =
 pub(crate) fn validate(
     state: &AppState,
     sign_up: SignUp,
-) -> Result<SignUp, ValidationErrors<AccountError>> {
-    let valid = sign_up.validate()?;
-    if state.application_services.is_reserved(&valid.username, state.server_name()) {
-        let (field, error) = (Field::Username, FieldError::Reserved);
-        return Err(ValidationErrors(vec![AccountError { field, error }]));
-    }
-    Ok(valid)
+) -> Result<NewAccount, ValidationErrors<AccountError>> {
+    sign_up.validate(|name| state.application_services.is_reserved(name, state.server_name()))
 }
 
-/// Creates the account of a valid sign-up.
+/// Creates a valid account.
 pub(crate) async fn register(
     state: &AppState,
     audit: &Audit,
-    valid: SignUp,
+    valid: NewAccount,
 ) -> Result<Authenticated, SignUpError> {
-    let SignUp { username, email, password, .. } = valid;
+    let (name, email, password) = valid.into_parts();
     let events = audit.success(AuditKind::SignUp).into();
     // Another account may have the same unverified address. An error would reveal that it exists.
-    let email = Some(Email::Unverified(email));
-    state.authenticator().sign_up(&events, username, email, Some(password)).await
+    let email = email.map(Email::Unverified);
+    state.authenticator().sign_up(&events, name, email, Some(password)).await
 }

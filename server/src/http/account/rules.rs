@@ -7,7 +7,7 @@ use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::preferences::PreferenceChange;
 use belfry_core::rules::{Document, RuleError, RuleListing, RuleRef, RuleScope, User};
 
-use super::notifications::{load, save_preference, write};
+use super::notifications::{WriteError, load, save_preference, write};
 use super::stale_session::StaleSession;
 use crate::http::error::{CommonError, PageError, rejection_status};
 use crate::http::extract::form::{Form, Query};
@@ -108,11 +108,9 @@ pub(crate) async fn change_rules(
                 let (kind, id) = (rule.kind, rule.id.clone());
                 let change =
                     move |document: &mut Document| document.set_enabled(kind, &id, enabled);
-                match write(&session, &rule.scope, change).await? {
+                match write(&session, &rule.scope, change).await {
                     Ok(()) => redirect_to_rule(&session, &view, &rule).await,
-                    Err(error) => {
-                        show_rejected(&session, &unfold(&view, &rule), &rule, error).await
-                    }
+                    Err(error) => show_rejected(&session, &view, &rule, error).await,
                 }
             }
             (None, RuleForm::Delete(rule)) => delete(&session, &view, &rule).await,
@@ -128,13 +126,14 @@ async fn add(
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let change = PreferenceChange::from_rule_form(pairs);
-    match save_preference(session, &RuleScope::Global, change).await? {
+    match save_preference(session, &RuleScope::Global, change).await {
         Ok(change) => {
             let rulesets = load(session).await?;
             let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
             redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?).await
         }
-        Err(reason) => {
+        Err(WriteError::Failed(error)) => Err(error),
+        Err(WriteError::Rejected(reason)) => {
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::rejected(pairs, text);
             show_rules(session, view, rejection_status(&reason), None, fields).await
@@ -151,12 +150,13 @@ async fn delete(
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.remove(kind, &id);
-    match write(session, &rule.scope, change).await? {
-        Ok(()) | Err(RuleError::NoSuchRule { .. }) => {
+    match write(session, &rule.scope, change).await {
+        Ok(())
+        | Err(WriteError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
             let path = RuleLinks { lang: session.lang }.rules(&unfold(view, rule));
             redirect(session, &with_parameters(&path, [("notice", Notice::Removed.code())]))
         }
-        Err(error) => show_rejected(session, &unfold(view, rule), rule, error).await,
+        Err(error) => show_rejected(session, view, rule, error).await,
     }
 }
 
@@ -183,12 +183,15 @@ async fn show_rejected(
     session: &BrowserSession,
     view: &RulesView,
     rule: &RuleRef,
-    error: RuleError,
+    error: WriteError,
 ) -> Result<Response, PageError> {
-    let reason = RejectionReason::Rules(error);
+    let reason = match error {
+        WriteError::Rejected(reason) => reason,
+        WriteError::Failed(error) => return Err(error),
+    };
     let text = reason.text(&rule.id, session.layout(session.lang).language);
     let fields = NewRuleFields::default();
-    show_rules(session, view, rejection_status(&reason), Some(text), fields).await
+    show_rules(session, &unfold(view, rule), rejection_status(&reason), Some(text), fields).await
 }
 
 /// Reads the rules of the signed-in user.

@@ -10,6 +10,7 @@ use belfry_core::audit::AuditKind;
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
 use belfry_core::oauth::account::{self, check_free_name, check_password};
+use belfry_core::oauth::sign_up::NewAccount;
 use belfry_core::percent;
 use belfry_runtime::random;
 use serde_json::{Value, json};
@@ -18,7 +19,8 @@ use super::login::login_response;
 use crate::app::AppState;
 use crate::auth::tokens::{FirstPartyApp, first_party_app};
 use crate::config::RegistrationPolicy;
-use crate::http::error::MatrixError;
+use crate::http::account::registration as account_registration;
+use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
@@ -79,8 +81,9 @@ pub(crate) async fn register(
         None => generate_name(&state)?,
     };
     guard.sign_up().await?;
-    let events = guard.audit.success(AuditKind::SignUp).into();
-    let created = state.authenticator().sign_up(&events, name, None, Some(password)).await?;
+    let valid = NewAccount::new(name, password, |name| is_reserved(name, &state));
+    let valid = valid.map_err(|_| CommonError::Internal)?;
+    let created = account_registration::register(&state, &guard.audit, valid).await?;
     if request.inhibit_login {
         return Ok(response_without_token(&state, &created.account.name));
     }

@@ -6,11 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use belfry_core::percent;
-use belfry_core::rules::body::read_actions;
-use belfry_core::rules::{
-    Document, EnabledChange, MAX_CONDITIONS, NewRule, Position, RuleAccess, RuleError, RuleId,
-    RuleRef, RuleScope,
-};
+use belfry_core::rules::{PutTarget, RuleAccess, RuleChange};
 use bytes::Bytes;
 
 use super::path::RulePath;
@@ -24,74 +20,65 @@ use crate::http::json::JsonBytes;
 pub(crate) async fn put_rule(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(RuleRef { scope, kind, id }): RulePath,
+    RulePath(rule): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    let id: RuleId = id.parse().map_err(RuleError::from)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
-    // Checked before the body is read. The closure parses the position again, because a position
-    // borrows from the query.
-    Position::read(&query)?;
-    let new = NewRule::read(kind, &read_body(&state, request).await?)?;
-    new.check_conditions(MAX_CONDITIONS)?;
-    new.check_until(state.clock.now())?;
-    change(&state, &requester, scope, move |document| {
-        document.put(kind, id.clone(), new.clone(), Position::read(&query)?)
-    })
-    .await
+    // Checked before the body is read.
+    let target = PutTarget::new(rule, query)?;
+    let body = read_body(&state, request).await?;
+    let (limits, now) = (state.config.rules.new_rule_limits(), state.clock.now());
+    change(&state, &requester, RuleChange::put(target, &body, limits, now)?).await
 }
 
 /// `DELETE …/pushrules/{scope}/{kind}/{rule_id}`
 pub(crate) async fn delete_rule(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(RuleRef { scope, kind, id }): RulePath,
+    RulePath(rule): RulePath,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    change(&state, &requester, scope, move |document| document.remove(kind, &id)).await
+    change(&state, &requester, RuleChange::delete(rule)).await
 }
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/enabled`
 pub(crate) async fn put_rule_enabled(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(RuleRef { scope, kind, id }): RulePath,
+    RulePath(rule): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    let enabled = EnabledChange::read(&read_body(&state, request).await?)?;
-    enabled.check_until(state.clock.now())?;
-    change(&state, &requester, scope, move |document| document.change_enabled(kind, &id, enabled))
-        .await
+    let body = read_body(&state, request).await?;
+    let enabled = RuleChange::set_enabled(rule, &body, state.clock.now())?;
+    change(&state, &requester, enabled).await
 }
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/actions`
 pub(crate) async fn put_rule_actions(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(RuleRef { scope, kind, id }): RulePath,
+    RulePath(rule): RulePath,
     request: Request,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    let actions = read_actions(&read_body(&state, request).await?)?;
-    change(&state, &requester, scope, move |document| {
-        document.set_actions(kind, &id, actions.clone())
-    })
-    .await
+    let body = read_body(&state, request).await?;
+    let actions = RuleChange::set_actions(rule, &body, state.config.rules.new_rule_limits())?;
+    change(&state, &requester, actions).await
 }
 
 async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonError> {
     Ok(FullBody::within(state.config.rules.max_body_bytes, request, state).await?.0)
 }
 
-/// Changes a ruleset of the requester, and responds when the change is durable.
+/// Changes a rule of the requester, and responds when the change is durable.
 async fn change(
-    state: &Arc<AppState>,
+    state: &AppState,
     requester: &Requester,
-    scope: RuleScope,
-    change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+    change: RuleChange,
 ) -> Result<Response, MatrixError> {
-    state.rule_writer.change(requester.account, scope, change).await?;
+    let (account, scope) = (requester.account, change.scope().clone());
+    state.rule_writer.change(account, scope, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

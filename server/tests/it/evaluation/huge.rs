@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{PRODUCT, message, silent_rule, user_id};
@@ -38,7 +39,13 @@ fn is_quiet(number: u32) -> bool {
 fn rules(quiet: bool) -> String {
     let mut document = Document::new(RuleScope::Global);
     let mut put = |id: &str, rule: Value| {
-        let rule = NewRule::read(RuleKind::Content, rule.to_string().as_bytes()).unwrap();
+        let rule = NewRule::read(
+            RuleKind::Content,
+            rule.to_string().as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         document.put(RuleKind::Content, id.parse().unwrap(), rule, Position::default()).unwrap();
     };
     for word in ["tea_NUMBER", "jam_NUMBER"] {
@@ -105,7 +112,13 @@ async fn compiled_rules_stay_within_the_memory_of_the_cache() {
     let mut document = Document::new(RuleScope::Global);
     for number in 0..16 {
         let rule = silent_rule(&format!("{}{number}", "?a".repeat(32_000)));
-        let rule = NewRule::read(RuleKind::Content, rule.to_string().as_bytes()).unwrap();
+        let rule = NewRule::read(
+            RuleKind::Content,
+            rule.to_string().as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         let id = number.to_string().parse().unwrap();
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
     }

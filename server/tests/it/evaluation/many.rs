@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
-use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -43,7 +43,13 @@ pub(crate) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
 /// Gives an account a silent rule for a word.
 pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(RuleScope::Global);
-    let rule = NewRule::read(RuleKind::Content, silent_rule(word).to_string().as_bytes()).unwrap();
+    let rule = NewRule::read(
+        RuleKind::Content,
+        silent_rule(word).to_string().as_bytes(),
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
     let read = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(

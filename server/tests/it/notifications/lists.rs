@@ -1,7 +1,8 @@
 //! Many rules on the page.
 
-use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
 use belfry_store::SerializedDocument;
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{Alice, PAGE};
@@ -20,7 +21,13 @@ async fn fill(alice: &Alice) {
         for number in 0..count {
             let body =
                 json!({"pattern": format!("word {number:03}{}", "x".repeat(500)), "actions": []});
-            let rule = NewRule::read(kind, body.to_string().as_bytes()).unwrap();
+            let rule = NewRule::read(
+                kind,
+                body.to_string().as_bytes(),
+                NewRuleLimits::default(),
+                Timestamp::UNIX_EPOCH,
+            )
+            .unwrap();
             let id = format!("{prefix}{number:03}:x").parse().unwrap();
             document.put(kind, id, rule, Position::default()).unwrap();
         }

@@ -1,8 +1,9 @@
 //! The list of all rules.
 
 use axum::http::StatusCode;
-use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
 use belfry_store::SerializedDocument;
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{Alice, RULE, RULES, TRY, forms, hostile_names, location, row, rule_path};
@@ -99,7 +100,13 @@ async fn with_a_thousand_rules() -> Alice {
     let mut document = Document::new("global".parse().unwrap());
     for number in 0..1000 {
         let rule = json!({ "pattern": "x".repeat(900), "actions": ["notify"] }).to_string();
-        let rule = NewRule::read(RuleKind::Content, rule.as_bytes()).unwrap();
+        let rule = NewRule::read(
+            RuleKind::Content,
+            rule.as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         let id = format!("{:03}", 999 - number).parse().unwrap();
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
     }

@@ -1,12 +1,13 @@
 //! Importing many accounts.
 
 use belfry_core::audit::{AuditEntry, AuditKind};
-use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
     Account, AccountImport, AccountListFilter, AddAccountError, SerializedDocument, Store,
     StoreError,
 };
+use jiff::Timestamp;
 
 use super::{account, at, run_concurrently, with_alice};
 
@@ -16,7 +17,13 @@ const NOW: i64 = 1_800_000_000;
 /// A document with one rule.
 fn document(scope: &str, id: &str) -> Document {
     let mut document = Document::new(scope.parse::<RuleScope>().unwrap());
-    let rule = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    let rule = NewRule::read(
+        RuleKind::Room,
+        br#"{"actions":["notify"]}"#,
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     document.put(RuleKind::Room, id.parse().unwrap(), rule, Position::default()).unwrap();
     document
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belfry_core::rules::{
-    Document, Documents, NewRule, Position, RuleError, RuleKind, RuleLimits, RuleScope,
+    Document, Documents, NewRule, NewRuleLimits, Position, RuleError, RuleKind, RuleLimits,
+    RuleScope,
 };
 use belfry_runtime::clock::FakeClock;
 use belfry_store::test_support::any_events;
 use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
+use jiff::Timestamp;
 use tokio::runtime::Handle;
 use tokio::task::{JoinSet, block_in_place};
 
@@ -138,7 +140,13 @@ fn writer(store: &Store) -> RuleWriter {
 }
 
 fn add(document: &mut Document, id: &str) -> Result<(), RuleError> {
-    let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+    let new = NewRule::read(
+        RuleKind::Room,
+        br#"{"actions":[]}"#,
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default())
 }
 

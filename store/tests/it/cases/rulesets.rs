@@ -1,8 +1,9 @@
 //! Conformance cases for rulesets.
 
-use belfry_core::rules::{Document, NewRule, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 use belfry_store::test_support::any_events;
 use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
+use jiff::Timestamp;
 
 use super::{MANY, account, at, ensure_account, run_concurrently};
 
@@ -180,7 +181,13 @@ pub(crate) fn with_rule(
         Some(document) => document.clone(),
         None => Document::new(scope),
     };
-    let new = NewRule::read(RuleKind::Room, br#"{"actions":["notify"]}"#).unwrap();
+    let new = NewRule::read(
+        RuleKind::Room,
+        br#"{"actions":["notify"]}"#,
+        NewRuleLimits::default(),
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     document.put(RuleKind::Room, rule.parse().unwrap(), new, Position::default()).unwrap();
     SerializedDocument::new(document)
 }

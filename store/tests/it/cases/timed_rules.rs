@@ -2,7 +2,7 @@
 
 use belfry_core::rules::builtin::MASTER;
 use belfry_core::rules::{
-    Document, EnabledChange, NewRule, Position, RuleExpiry, RuleKind, RuleScope,
+    Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleExpiry, RuleKind, RuleScope,
 };
 use belfry_store::test_support::any_events;
 use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, SweepOutcome};
@@ -25,7 +25,13 @@ fn document(rules: Rules<'_>) -> Document {
         if let Some(until) = until {
             body["until"] = json!(until * 1000);
         }
-        let new = NewRule::from_json(RuleKind::Room, body).unwrap();
+        let new = NewRule::from_json(
+            RuleKind::Room,
+            body,
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default()).unwrap();
     }
     document
@@ -122,8 +128,9 @@ pub(crate) async fn a_sweep_deletes_rules_that_ended_minutes_ago(store: Store) {
         save_document(&store, account, document(rules)).await;
     }
     let mut paused = document(&[("a", None)]);
-    let change =
-        EnabledChange { enabled: true, until: Some(RuleExpiry::at(at(START - 4 * MINUTE))) };
+    let until = RuleExpiry::at(at(START - 4 * MINUTE));
+    let body = serde_json::json!({ "enabled": true, "until": until }).to_string();
+    let change = EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap();
     paused.change_enabled(RuleKind::Override, MASTER, change).unwrap();
     save_document(&store, 6, paused.clone()).await;
 

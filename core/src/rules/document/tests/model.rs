@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
+use crate::rules::{RuleChange, RuleRef};
 
 /// A change of the rules. There are few ids, so that changes affect each other.
 #[derive(Debug, Clone)]
@@ -163,9 +165,10 @@ proptest! {
 
     #[test]
     fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in kind()) {
-        let _ = NewRule::read(kind, &bytes);
-        let _ = EnabledChange::read(&bytes);
-        let _ = body::read_actions(&bytes);
+        let _ = NewRule::read(kind, &bytes, NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+        let _ = EnabledChange::read(&bytes, Timestamp::UNIX_EPOCH);
+        let rule = RuleRef { scope: RuleScope::Global, kind, id: "a".to_owned() };
+        let _ = RuleChange::set_actions(rule, &bytes, NewRuleLimits::default());
         let _ = Document::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));
     }
 }

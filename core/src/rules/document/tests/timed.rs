@@ -21,7 +21,8 @@ fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i6
     if let Some(until) = until {
         body["until"] = json!(until);
     }
-    let new = NewRule::from_json(kind, body).unwrap();
+    let new =
+        NewRule::from_json(kind, body, NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
     document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
 }
 
@@ -118,7 +119,9 @@ fn enabled_and_actions_keep_the_end_of_a_rule_and_a_new_rule_replaces_it() {
     let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
-    document.set_actions(RuleKind::Room, "a", vec![Action::Notify]).unwrap();
+    document
+        .set_actions(RuleKind::Room, "a", vec![Action::Notify], NewRuleLimits::default())
+        .unwrap();
     assert_eq!(until(&document), Some(expiry(1_000)));
     put_until(&mut document, RuleKind::Room, "a", Some(2_000));
     assert_eq!(until(&document), Some(expiry(2_000)));
@@ -131,7 +134,14 @@ fn enabled_and_actions_keep_the_end_of_a_rule_and_a_new_rule_replaces_it() {
 #[test]
 fn a_builtin_rule_returns_to_its_default_and_keeps_its_actions() {
     let mut document = global();
-    document.set_actions(RuleKind::Override, builtin::MASTER, vec![Action::Notify]).unwrap();
+    document
+        .set_actions(
+            RuleKind::Override,
+            builtin::MASTER,
+            vec![Action::Notify],
+            NewRuleLimits::default(),
+        )
+        .unwrap();
     pause(&mut document, true, Some(1_000));
     assert_eq!((master(&document).enabled, master(&document).until), (true, Some(expiry(1_000))));
     document.remove_expired(at(1_000));
@@ -165,14 +175,12 @@ fn the_end_of_a_user_rule_is_not_set_with_enabled() {
 #[test]
 fn the_end_must_be_in_the_future_when_it_is_set() {
     let body = br#"{"actions":[],"enabled":true,"until":1000}"#;
-    let (rule, change) =
-        (NewRule::read(RuleKind::Room, body).unwrap(), EnabledChange::read(body).unwrap());
-    assert_eq!((rule.check_until(at(999)), change.check_until(at(999))), (Ok(()), Ok(())));
+    let rule =
+        |now| NewRule::read(RuleKind::Room, body, NewRuleLimits::default(), at(now)).map(|_| ());
+    let change = |now| EnabledChange::read(body, at(now)).map(|_| ());
+    assert_eq!((rule(999), change(999)), (Ok(()), Ok(())));
     let error = RuleError::PastExpiry { until: 1_000, now: 1_000 };
-    assert_eq!(rule.check_until(at(1_000)), Err(error.clone()));
-    assert_eq!(change.check_until(at(1_000)), Err(error));
-    let timeless = silent(RuleKind::Room);
-    assert_eq!(timeless.check_until(Timestamp::MAX), Ok(()));
+    assert_eq!((rule(1_000), change(1_000)), (Err(error.clone()), Err(error)));
 }
 
 /// A change at a time after the previous one.

@@ -1,7 +1,8 @@
 use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::UserRules;
-use belfry_core::rules::{Document, NewRule, Position, RuleKind};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
+use jiff::Timestamp;
 
 use super::*;
 
@@ -9,7 +10,13 @@ use super::*;
 fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     let mut document = Document::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
-        let new = NewRule::read(*kind, body.to_string().as_bytes()).unwrap();
+        let new = NewRule::read(
+            *kind,
+            body.to_string().as_bytes(),
+            NewRuleLimits::default(),
+            Timestamp::UNIX_EPOCH,
+        )
+        .unwrap();
         document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
     }
     document

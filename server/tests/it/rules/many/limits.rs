@@ -80,6 +80,33 @@ async fn a_rule_has_the_limits_of_a_single_request() {
 }
 
 #[tokio::test]
+async fn a_rule_that_was_accepted_is_exported_and_imported() {
+    let service = service().await;
+    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    // A body of the maximum size; the export adds the id and two more members.
+    let body = |bytes: usize| {
+        let head = json!({ "actions": [], "x": "" }).to_string().len();
+        json!({ "actions": [], "x": "x".repeat(bytes - head) })
+    };
+    let full = format!("global/room/{}", "i".repeat(255));
+    alice.put_ok(&full, &body(64 * 1024)).await;
+
+    let grown = "global/room/a";
+    alice.put_ok(grown, &body(60 * 1024)).await;
+    let actions = |count: usize| json!({ "actions": vec!["notify"; count] });
+    let response = alice.put(&format!("{grown}/actions"), &actions(1000)).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    let set = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
+        "actions": vec!["notify"; 1000] }] });
+    let response = alice.post_rules("bulk", &set).await;
+    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    alice.put_ok(&format!("{grown}/actions"), &actions(10)).await;
+
+    bob.import(&alice.get_rules("export").await).await;
+    assert_eq!(bob.export().await, alice.export().await);
+}
+
+#[tokio::test]
 async fn a_thousand_rules_are_exported_and_imported() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);

@@ -1,0 +1,191 @@
+//! A change of one rule: a request of its own, or one of several in a request.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::body::{need_actions, reject_unknown};
+use super::{
+    Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
+    RuleScope,
+};
+use crate::json::{Fields, JsonError, Location};
+
+/// A valid change. Whether it can be made depends on the rules of the user.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleChange {
+    rule: RuleRef,
+    operation: Operation,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Operation {
+    /// Creates or replaces a rule. Boxed, because it is much larger than the others.
+    Put(Box<(PutTarget, NewRule)>),
+    Delete,
+    SetEnabled(EnabledChange),
+    SetActions(Vec<Action>, NewRuleLimits),
+}
+
+/// The rule that is created or replaced, and its position.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutTarget {
+    rule: RuleRef,
+    id: RuleId,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl PutTarget {
+    /// Checks the path and the pairs of the query string of `PUT` of a rule.
+    ///
+    /// # Errors
+    /// If the id is reserved for built-in rules, or `before` or `after` is repeated.
+    pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
+        let mut target = Self::without_position(rule)?;
+        for (name, id) in query {
+            let neighbour = match name.as_str() {
+                "before" => &mut target.before,
+                "after" => &mut target.after,
+                _ => continue,
+            };
+            if neighbour.replace(id).is_some() {
+                return Err(RuleError::RepeatedNeighbour);
+            }
+        }
+        Ok(target)
+    }
+
+    fn without_position(rule: RuleRef) -> Result<Self, RuleError> {
+        Ok(Self { id: rule.id.parse()?, rule, before: None, after: None })
+    }
+}
+
+impl RuleChange {
+    /// `PUT` of a rule.
+    ///
+    /// # Errors
+    /// As [`NewRule::read`].
+    pub fn put(
+        target: PutTarget,
+        body: &[u8],
+        limits: NewRuleLimits,
+        now: Timestamp,
+    ) -> Result<Self, RuleError> {
+        let new = NewRule::read(target.rule.kind, body, limits, now)?;
+        Ok(Self::new_put(target, new))
+    }
+
+    /// `DELETE` of a rule.
+    pub fn delete(rule: RuleRef) -> Self {
+        Self { rule, operation: Operation::Delete }
+    }
+
+    /// `PUT` of `enabled`.
+    ///
+    /// # Errors
+    /// As [`EnabledChange::read`].
+    pub fn set_enabled(rule: RuleRef, body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
+        Ok(Self { rule, operation: Operation::SetEnabled(EnabledChange::read(body, now)?) })
+    }
+
+    /// `PUT` of `actions`: `{"actions":[…]}`.
+    ///
+    /// # Errors
+    /// If the body has another form, or an action is invalid.
+    pub fn set_actions(
+        rule: RuleRef,
+        body: &[u8],
+        limits: NewRuleLimits,
+    ) -> Result<Self, RuleError> {
+        let actions = need_actions(&mut Fields::read(body)?)?;
+        Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
+    }
+
+    /// Reads one of several changes: `{"op":"put","kind":"room","rule_id":"!a:b","rule":{…}}`.
+    ///
+    /// # Errors
+    /// If the change has another form, or is rejected as a request of its own.
+    pub(super) fn from_json(
+        change: Value,
+        limits: NewRuleLimits,
+        now: Timestamp,
+    ) -> Result<Self, RuleError> {
+        if !change.is_object() {
+            let (field, expected) = ("the change".to_owned(), "a JSON object");
+            return Err(JsonError::WrongType { field, expected }.into());
+        }
+        let mut fields = Fields::new(change, Location::Body)?;
+        let operation = fields.need_string("op")?;
+        let scope = match fields.take_string("scope")? {
+            Some(scope) => scope.parse()?,
+            None => RuleScope::Global,
+        };
+        let kind = fields.need_string("kind")?.parse()?;
+        let rule = RuleRef::new(scope, kind, fields.need_string("rule_id")?)?;
+        let (operation, names) = match operation.as_str() {
+            "put" => {
+                let mut target = PutTarget::without_position(rule)?;
+                let new = fields.need("rule")?;
+                if !new.is_object() {
+                    return Err(fields.wrong_type("rule", "a JSON object").into());
+                }
+                let new = NewRule::from_json(kind, new, limits, now);
+                let new = new.map_err(|error| error.at("rule"))?;
+                target.before = fields.take_string("before")?;
+                target.after = fields.take_string("after")?;
+                reject_unknown(fields, "op, scope, kind, rule_id, rule, before and after")?;
+                return Ok(Self::new_put(target, new));
+            }
+            "delete" => (Operation::Delete, "op, scope, kind and rule_id"),
+            "set_enabled" => {
+                let change = EnabledChange::take_from(&mut fields, now)?;
+                let names = "op, scope, kind, rule_id, enabled and until";
+                (Operation::SetEnabled(change), names)
+            }
+            "set_actions" => {
+                let actions = need_actions(&mut fields)?;
+                let names = "op, scope, kind, rule_id and actions";
+                (Operation::SetActions(actions, limits), names)
+            }
+            _ => {
+                let expected = "put, delete, set_enabled or set_actions";
+                return Err(RuleError::Value { field: "op", expected });
+            }
+        };
+        reject_unknown(fields, names)?;
+        Ok(Self { rule, operation })
+    }
+
+    fn new_put(target: PutTarget, new: NewRule) -> Self {
+        Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new))) }
+    }
+
+    /// The scope of the rule.
+    pub fn scope(&self) -> &RuleScope {
+        &self.rule.scope
+    }
+
+    /// Makes the change in the document of its scope.
+    ///
+    /// # Errors
+    /// If it cannot be made. The document is unchanged then.
+    pub fn apply(&self, document: &mut Document) -> Result<(), RuleError> {
+        let RuleRef { kind, id, .. } = &self.rule;
+        match &self.operation {
+            Operation::Put(put) => {
+                let (target, new) = &**put;
+                let position =
+                    Position { before: target.before.as_deref(), after: target.after.as_deref() };
+                document.put(*kind, target.id.clone(), new.clone(), position)
+            }
+            Operation::Delete => document.remove(*kind, id),
+            Operation::SetEnabled(change) => document.change_enabled(*kind, id, *change),
+            Operation::SetActions(actions, limits) => {
+                document.set_actions(*kind, id, actions.clone(), *limits)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

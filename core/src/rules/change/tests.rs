@@ -1,0 +1,128 @@
+//! Tests of changes of one rule.
+
+use serde_json::json;
+
+use super::*;
+use crate::json as strict_json;
+use crate::matrix::MatrixErrorCode::{
+    self, BadJson, InvalidParam, MissingParam, TooLarge, Unknown,
+};
+use crate::rules::{RuleKind, RulesetsExport, read_import};
+
+const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 200 };
+
+fn now() -> Timestamp {
+    Timestamp::from_millisecond(1_800_000_000_000).unwrap()
+}
+
+fn rule(id: &str) -> RuleRef {
+    RuleRef { scope: RuleScope::Global, kind: RuleKind::Room, id: id.to_owned() }
+}
+
+fn target(id: &str, query: &str) -> Result<PutTarget, RuleError> {
+    PutTarget::new(rule(id), crate::percent::parse_query(query).unwrap())
+}
+
+fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
+    RuleChange::put(target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
+}
+
+/// The body of a rule of a size.
+fn sized(bytes: usize) -> Value {
+    json!({"actions": [], "x": "x".repeat(bytes - r#"{"actions":[],"x":""}"#.len())})
+}
+
+#[test]
+fn before_and_after_are_read_from_the_query_and_not_repeated() {
+    for (query, before, after) in [
+        ("", None, None),
+        ("before=a", Some("a"), None),
+        ("after=b&x=y&before=", Some(""), Some("b")),
+    ] {
+        let target = target("r", query).unwrap();
+        assert_eq!((target.before.as_deref(), target.after.as_deref()), (before, after), "{query}");
+    }
+    for query in ["before=a&before=a", "after=a&before=b&after=c"] {
+        assert_eq!(target("r", query).unwrap_err().code(), Unknown, "{query}");
+    }
+}
+
+#[test]
+fn a_rule_is_put_if_everything_about_it_is_valid() {
+    let condition = json!({"kind": "contains_display_name"});
+    let with = |count| json!({"actions": [], "conditions": vec![condition.clone(); count]});
+    let timed = |until: i64| json!({"actions": [], "until": until});
+    for body in [sized(LIMITS.bytes), with(LIMITS.conditions), timed(1_800_000_000_001)] {
+        assert!(put("a", &body).is_ok(), "{body}");
+    }
+    for (id, body, code) in [
+        (".a", json!({"actions": []}), InvalidParam),
+        ("a", json!([]), BadJson),
+        ("a", json!({}), MissingParam),
+        ("a", json!({"actions": ["ring"]}), InvalidParam),
+        ("a", sized(LIMITS.bytes + 1), TooLarge),
+        ("a", with(LIMITS.conditions + 1), InvalidParam),
+        ("a", timed(1_800_000_000_000), InvalidParam),
+    ] {
+        assert_eq!(put(id, &body).unwrap_err().code(), code, "{id} {body}");
+    }
+}
+
+#[test]
+fn enabled_is_changed_if_everything_about_it_is_valid() {
+    let read = |body: &str| RuleChange::set_enabled(rule("a"), body.as_bytes(), now());
+    for body in ["true", r#"{"enabled":false}"#, r#"{"enabled":true,"until":1800000000001}"#] {
+        assert!(read(body).is_ok(), "{body}");
+    }
+    for (body, code) in [
+        ("1", BadJson),
+        ("{}", MissingParam),
+        (r#"{"enabled":true,"until":1800000000000}"#, InvalidParam),
+    ] {
+        assert_eq!(read(body).unwrap_err().code(), code, "{body}");
+    }
+}
+
+#[test]
+fn actions_are_an_object_with_an_array() {
+    let read = |body: &str| RuleChange::set_actions(rule("a"), body.as_bytes(), LIMITS);
+    for body in [r#"{"actions":["notify"]}"#, r#"{"actions":[],"x":1}"#] {
+        assert!(read(body).is_ok(), "{body}");
+    }
+    for (body, code) in [
+        ("{}", MissingParam),
+        ("[]", BadJson),
+        (r#"{"actions":{}}"#, BadJson),
+        (r#"{"actions":["ring"]}"#, InvalidParam),
+        ("", MatrixErrorCode::NotJson),
+    ] {
+        assert_eq!(read(body).unwrap_err().code(), code, "{body}");
+    }
+}
+
+#[test]
+fn a_rule_does_not_grow_above_its_size_by_new_actions() {
+    let set = |document: &mut Document, count: usize, bytes: usize| {
+        let body = json!({"actions": vec!["notify"; count]}).to_string();
+        let limits = NewRuleLimits { bytes, ..LIMITS };
+        RuleChange::set_actions(rule("a"), body.as_bytes(), limits)?.apply(document)
+    };
+    let mut document = Document::new(RuleScope::Global);
+    put("a", &sized(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
+    // One action has 8 bytes, a further one 9.
+    assert_eq!(set(&mut document, 2, LIMITS.bytes), Err(RuleError::RuleTooLarge(LIMITS.bytes)));
+    assert_eq!(document.user_rules()[RuleKind::Room][0].actions, []);
+    assert_eq!(set(&mut document, 1, LIMITS.bytes), Ok(()));
+    // After the limit was lowered, the rule may shrink.
+    assert_eq!(set(&mut document, 2, 100), Err(RuleError::RuleTooLarge(100)));
+    assert_eq!(set(&mut document, 1, 100), Ok(()));
+    assert_eq!(set(&mut document, 0, 100), Ok(()));
+}
+
+#[test]
+fn a_rule_of_maximum_size_is_exported_and_imported() {
+    let mut document = Document::new(RuleScope::Global);
+    put(&"i".repeat(255), &sized(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
+    let export = strict_json::to_bytes(&RulesetsExport::new([&document], now()));
+    assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
+}
