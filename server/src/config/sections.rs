@@ -37,7 +37,7 @@ impl Rules {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
     }
 
-    /// The limits on one rule among others.
+    /// The limits on one rule.
     pub fn new_rule_limits(&self) -> NewRuleLimits {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
