@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use belfry_core::rules::{NewRule, Position, RuleKind, RuleLimits, RuleScope};
+use belfry_core::rules::{NewRule, NewRuleLimits, Position, RuleKind, RuleLimits, RuleScope};
 use belfry_runtime::clock::FakeClock;
 use belfry_store::test_support::{TestDatabase, any_events, execute};
 use belfry_store::{
@@ -22,7 +22,8 @@ async fn add_rule(store: Store) {
     let limits = RuleLimits { rules: 1000, bytes: 1 << 20 };
     let writer = RuleWriter::new(store, limits, Arc::new(FakeClock::at(5)));
     let change = writer.change(7, RuleScope::Global, |document| {
-        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#).unwrap();
+        let limits = NewRuleLimits { bytes: 1 << 16, conditions: 64 };
+        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#, limits, at(5)).unwrap();
         document.put(RuleKind::Room, "rule".parse().unwrap(), new, Position::default())
     });
     change.await.unwrap();

@@ -130,7 +130,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
     for (app_id, account_id) in [(1, None), (1, Some(8)), (2, Some(7))] {
         let late = NewToken { app_id, ..token("late", account_id) };
         assert_eq!(store.add_token(&any_events(), &late).await.unwrap(), UpdateOutcome::NotFound);
-        let outcome = store.add_token_for_password(&any_events(), &late, PASSWORD).await.unwrap();
+        let outcome = store.add_token_for_password(&any_events(), &late, 0).await.unwrap();
         assert_eq!(outcome, SignInOutcome::PasswordChanged);
         assert!(store.token(hashed("late")).await.unwrap().is_none());
     }
@@ -151,7 +151,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
     assert_eq!(rebind(Some(7)).await, UpdateOutcome::NotFound);
     assert_eq!(rebind(Some(8)).await, UpdateOutcome::Updated);
     let outcome =
-        store.add_session(&any_events(), hashed("late"), &session(7, 100), PASSWORD).await.unwrap();
+        store.add_session(&any_events(), hashed("late"), &session(7, 100), 0).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
 }
 
