@@ -105,13 +105,13 @@ pub(super) fn lock_account(id: i64) -> Statement {
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the second one revokes its token.
-pub(super) fn and_revoke_access<'a>(
-    change: Change<'a>,
+pub(super) fn and_revoke_access(
+    change: Change<'_>,
     account: i64,
     app: Option<i64>,
     version: Option<i64>,
     now: Timestamp,
-) -> Change<'a> {
+) -> Change<'_> {
     change
         .and(sql!(
             "delete from codes where expires_at > $now and account_id = $account \

@@ -22,6 +22,7 @@ static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a pa
 /// [`Authenticator`] creates it. They are stored only if the credential version of the account is
 /// still this one, because the password may be changed in the meantime.
 #[derive(Debug, Clone)]
+#[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
 pub struct Authenticated {
     /// The account, as it was when the password was verified.
     pub account: Account,
@@ -243,12 +244,11 @@ impl Authenticator<'_> {
             Ok(UpdateOutcome::Updated) => {
                 tracing::info!(account = account.id, "rehashed a password");
             }
-            // Another request rehashed it at the same time, or the password was changed.
-            Ok(UpdateOutcome::NotFound) => {}
             Err(error) if REHASH_ERROR_LINES.admits() => {
                 tracing::warn!(%error, "failed to rehash a password");
             }
-            Err(_) => {}
+            // Or another request rehashed it at the same time, or the password was changed.
+            Ok(UpdateOutcome::NotFound) | Err(_) => {}
         }
     }
 }
