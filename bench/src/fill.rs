@@ -7,6 +7,7 @@ use std::time::Duration;
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::secret::SplitToken;
 use belfry_runtime::random;
@@ -87,14 +88,9 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
         redirect_uris: Vec::new(),
         scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
     };
-    StoredApp {
-        app: App { id: 1, client_id: "bench".to_owned(), details },
-        secrets: random::secret(now).hashed().into(),
-        created_at: now,
-        last_used_at: None,
-        retained_at: None,
-        disabled_at: None,
-    }
+    let properties = ClientProperties::new(Origin::Operator);
+    let app = App { id: 1, client_id: "bench".to_owned(), details, properties };
+    StoredApp::new(app, random::secret(now).hashed(), now)
 }
 
 fn account(number: i64, now: Timestamp) -> Account {

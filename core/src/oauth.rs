@@ -4,6 +4,7 @@ pub mod account;
 pub mod app;
 pub mod authorization_request;
 pub mod bearer;
+pub mod client;
 pub mod client_auth;
 pub mod client_secret;
 pub mod client_token_request;

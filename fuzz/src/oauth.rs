@@ -12,6 +12,7 @@ use belfry_core::matrix::{LoginRequest, RegisterRequest};
 use belfry_core::oauth::app::{App, AppDetails, Registration};
 use belfry_core::oauth::authorization_request::AuthorizationRequest;
 use belfry_core::oauth::bearer;
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::form::{self, Pairs};
 use belfry_core::oauth::parameter::Parameter;
@@ -70,7 +71,8 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     // The app is registered with the same parameters, if they are valid.
     let details =
         Registration::from_pairs(pairs.clone()).validate().unwrap_or_else(|_| default_app());
-    let app = App { id: 1, client_id: "app".to_owned(), details };
+    let properties = ClientProperties::new(Origin::Api);
+    let app = App { id: 1, client_id: "app".to_owned(), details, properties };
     if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
         check_response(&request, &app);
     }

@@ -465,6 +465,7 @@ oauth-error-invalid-challenge-method = يجب أن تكون قيمة code_challe
 oauth-error-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
 oauth-error-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
 oauth-error-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
+oauth-error-unauthorized-client = لا يُسمح لهذا التطبيق باستخدام نوع التفويض هذا.
 oauth-error-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
 oauth-error-unauthorized-revocation = ليس لديك إذن لإلغاء هذا الرمز المميز
 
@@ -504,6 +505,7 @@ app-website-too-long =
         [many] { $count } حرفًا
        *[other] { $count } حرف
     })
+app-auth-method = يجب أن تكون طريقة مصادقة التطبيق (token_endpoint_auth_method) هي client_secret_basic أو client_secret_post (التطبيقات العامة بلا سر غير مدعومة: سجّل كل تثبيت للتطبيق ليحصل على سره الخاص)
 
 account-error = { $field }: { $problem }
 account-field-username = اسم المستخدم

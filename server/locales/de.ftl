@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = Der Parameter code_challenge_method muss 
 oauth-error-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
 oauth-error-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
 oauth-error-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
+oauth-error-unauthorized-client = Die App darf diese Art der Autorisierung nicht benutzen.
 oauth-error-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
 oauth-error-unauthorized-revocation = Du darfst dieses Token nicht widerrufen
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = Weiterleitungs-URI ist zu lang (höchstens { $count 
 app-scopes = Berechtigungen stimmen nicht mit denen überein, die der Server kennt.
 app-website-invalid = Website der App ist keine gültige URL
 app-website-too-long = Website der App ist zu lang (höchstens { $count } Zeichen)
+app-auth-method = Authentifizierungsverfahren der App (token_endpoint_auth_method) muss client_secret_basic oder client_secret_post sein (öffentliche Apps ohne Geheimnis werden nicht unterstützt: registriere jede Installation der App, damit sie ihr eigenes Geheimnis bekommt)
 
 account-error = { $field } { $problem }
 account-field-username = Benutzername

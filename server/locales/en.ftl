@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = The code_challenge_method must be S256.
 oauth-error-invalid-challenge = The code_challenge must be a SHA-256 digest as 43 characters of base64url.
 oauth-error-access-denied = The resource owner or authorization server denied the request.
 oauth-error-unsupported-grant-type = The authorization grant type is not supported by the authorization server.
+oauth-error-unauthorized-client = The client is not authorized to perform this request using this method.
 oauth-error-invalid-grant = The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.
 oauth-error-unauthorized-revocation = You are not authorized to revoke this token
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = Redirect URI is too long (maximum is { $count } char
 app-scopes = Scopes doesn't match those configured on the server.
 app-website-invalid = Application website is not a valid URL
 app-website-too-long = Application website is too long (maximum is { $count } characters)
+app-auth-method = Token endpoint auth method must be client_secret_basic or client_secret_post (public clients are not supported: register each installation of the app to get its own secret)
 
 account-error = { $field } { $problem }
 account-field-username = Username

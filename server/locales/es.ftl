@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = El parámetro code_challenge_method debe 
 oauth-error-invalid-challenge = El parámetro code_challenge debe ser un resumen SHA-256 de 43 caracteres base64url.
 oauth-error-access-denied = La persona titular de la cuenta o el servidor de autorización ha rechazado la solicitud.
 oauth-error-unsupported-grant-type = El servidor de autorización no admite este tipo de autorización (grant_type).
+oauth-error-unauthorized-client = La aplicación no está autorizada a usar este tipo de autorización.
 oauth-error-invalid-grant = La autorización no es válida, ha caducado, se ha revocado, no corresponde a la URI de redirección de la solicitud o se emitió para otra aplicación.
 oauth-error-unauthorized-revocation = No tienes permiso para revocar este token
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = La URI de redirección es demasiado larga (máximo: 
 app-scopes = Los permisos no coinciden con los que conoce el servidor.
 app-website-invalid = El sitio web de la aplicación no es una URL válida
 app-website-too-long = El sitio web de la aplicación es demasiado largo (máximo: { $count } caracteres)
+app-auth-method = El método de autenticación de la aplicación (token_endpoint_auth_method) debe ser client_secret_basic o client_secret_post (no se admiten aplicaciones públicas sin secreto: registra cada instalación de la aplicación para obtener su propio secreto)
 
 account-error = { $field } { $problem }
 account-field-username = El nombre de usuario

@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = Le paramètre code_challenge_method doit 
 oauth-error-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
 oauth-error-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
 oauth-error-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
+oauth-error-unauthorized-client = L’application n’est pas autorisée à utiliser ce type d’autorisation.
 oauth-error-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
 oauth-error-unauthorized-revocation = Vous n’avez pas le droit de révoquer ce jeton
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = L’URI de redirection est trop longue ({ $count } c
 app-scopes = Les autorisations ne correspondent pas à celles que connaît le serveur.
 app-website-invalid = Le site web de l’application n’est pas une URL valide
 app-website-too-long = L’adresse du site web de l’application est trop longue ({ $count } caractères au maximum)
+app-auth-method = La méthode d’authentification de l’application (token_endpoint_auth_method) doit être client_secret_basic ou client_secret_post (les applications publiques sans secret ne sont pas prises en charge : enregistrez chaque installation de l’application pour obtenir son propre secret)
 
 account-error = { $field } { $problem }
 account-field-username = Le nom d’utilisateur

@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = Il parametro code_challenge_method deve e
 oauth-error-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
 oauth-error-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
 oauth-error-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
+oauth-error-unauthorized-client = L’app non è autorizzata a usare questo tipo di autorizzazione.
 oauth-error-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
 oauth-error-unauthorized-revocation = Non hai il permesso di revocare questo token
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = L’URI di reindirizzamento è troppo lungo (massimo
 app-scopes = I permessi non corrispondono a quelli noti al server.
 app-website-invalid = Il sito web dell’app non è un URL valido
 app-website-too-long = L’indirizzo del sito web dell’app è troppo lungo (massimo { $count } caratteri)
+app-auth-method = Il metodo di autenticazione dell’app (token_endpoint_auth_method) deve essere client_secret_basic o client_secret_post (le app pubbliche senza segreto non sono supportate: registra ogni installazione dell’app per ottenere il suo segreto)
 
 account-error = { $field } { $problem }
 account-field-username = Il nome utente

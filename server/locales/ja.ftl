@@ -429,6 +429,7 @@ oauth-error-invalid-challenge-method = code_challenge_method は S256 でなけ�
 oauth-error-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
 oauth-error-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
 oauth-error-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
+oauth-error-unauthorized-client = このアプリは、この認可の種類を使用できません。
 oauth-error-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
 oauth-error-unauthorized-revocation = このトークンを取り消す権限がありません
 
@@ -453,6 +454,7 @@ app-redirect-uri-too-long = リダイレクト URI が長すぎます（最大 {
 app-scopes = スコープがサーバーの設定と一致しません。
 app-website-invalid = アプリのウェブサイトが有効な URL ではありません
 app-website-too-long = アプリのウェブサイトの URL が長すぎます（最大 { $count } 文字）
+app-auth-method = アプリの認証方式（token_endpoint_auth_method）は client_secret_basic または client_secret_post にしてください（シークレットのない公開アプリには対応していません。インストールごとにアプリを登録し、専用のシークレットを取得してください）
 
 account-error = { $field }：{ $problem }
 account-field-username = ユーザー名

@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = De parameter code_challenge_method moet S
 oauth-error-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
 oauth-error-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
 oauth-error-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
+oauth-error-unauthorized-client = De app mag dit type autorisatie niet gebruiken.
 oauth-error-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
 oauth-error-unauthorized-revocation = Je mag dit token niet intrekken
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = Omleidings-URI is te lang (maximaal { $count } teken
 app-scopes = Toestemmingen komen niet overeen met die van de server.
 app-website-invalid = Website van de app is geen geldige URL
 app-website-too-long = Website van de app is te lang (maximaal { $count } tekens)
+app-auth-method = Authenticatiemethode van de app (token_endpoint_auth_method) moet client_secret_basic of client_secret_post zijn (openbare apps zonder geheim worden niet ondersteund: registreer elke installatie van de app om een eigen geheim te krijgen)
 
 account-error = { $field } { $problem }
 account-field-username = Gebruikersnaam

@@ -465,6 +465,7 @@ oauth-error-invalid-challenge-method = Parametr code_challenge_method musi mieć
 oauth-error-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
 oauth-error-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
 oauth-error-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
+oauth-error-unauthorized-client = Aplikacja nie może korzystać z tego typu autoryzacji.
 oauth-error-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
 oauth-error-unauthorized-revocation = Nie masz uprawnień do unieważnienia tego tokenu
 
@@ -489,6 +490,7 @@ app-redirect-uri-too-long = Adres URI przekierowania jest za długi (maksymalna 
 app-scopes = Uprawnienia nie odpowiadają tym, które zna serwer.
 app-website-invalid = Strona aplikacji nie jest prawidłowym adresem URL
 app-website-too-long = Adres strony aplikacji jest za długi (maksymalna liczba znaków: { $count })
+app-auth-method = Metodą uwierzytelniania aplikacji (token_endpoint_auth_method) musi być client_secret_basic lub client_secret_post (publiczne aplikacje bez klucza tajnego nie są obsługiwane: zarejestruj każdą instalację aplikacji, aby otrzymała własny klucz)
 
 account-error = { $field }: { $problem }
 account-field-username = Nazwa użytkownika

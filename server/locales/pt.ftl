@@ -449,6 +449,7 @@ oauth-error-invalid-challenge-method = O parâmetro code_challenge_method deve s
 oauth-error-invalid-challenge = O parâmetro code_challenge deve ser um resumo SHA-256 de 43 caracteres base64url.
 oauth-error-access-denied = A pessoa dona da conta ou o servidor de autorização recusou a solicitação.
 oauth-error-unsupported-grant-type = O servidor de autorização não aceita este tipo de autorização (grant_type).
+oauth-error-unauthorized-client = O aplicativo não tem autorização para usar este tipo de autorização.
 oauth-error-invalid-grant = A autorização é inválida, expirou, foi revogada, não corresponde à URI de redirecionamento da solicitação ou foi emitida para outro aplicativo.
 oauth-error-unauthorized-revocation = Você não tem permissão para revogar este token
 
@@ -473,6 +474,7 @@ app-redirect-uri-too-long = A URI de redirecionamento é longa demais (máximo: 
 app-scopes = As permissões não correspondem às que o servidor conhece.
 app-website-invalid = O site do aplicativo não é uma URL válida
 app-website-too-long = O endereço do site do aplicativo é longo demais (máximo: { $count } caracteres)
+app-auth-method = O método de autenticação do aplicativo (token_endpoint_auth_method) deve ser client_secret_basic ou client_secret_post (aplicativos públicos sem segredo não são aceitos: registre cada instalação do aplicativo para obter seu próprio segredo)
 
 account-error = { $field } { $problem }
 account-field-username = O nome de usuário

@@ -429,6 +429,7 @@ oauth-error-invalid-challenge-method = code_challenge_method 必须为 S256。
 oauth-error-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
 oauth-error-access-denied = 账号所有者或授权服务器拒绝了请求。
 oauth-error-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
+oauth-error-unauthorized-client = 此应用无权使用这种授权类型。
 oauth-error-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
 oauth-error-unauthorized-revocation = 你无权撤销此令牌
 
@@ -453,6 +454,7 @@ app-redirect-uri-too-long = 重定向 URI 过长（最多 { $count } 个字符�
 app-scopes = 权限范围与服务器上的配置不符。
 app-website-invalid = 应用网站不是有效的 URL
 app-website-too-long = 应用网站的 URL 过长（最多 { $count } 个字符）
+app-auth-method = 应用的认证方式（token_endpoint_auth_method）必须为 client_secret_basic 或 client_secret_post（不支持没有密钥的公开应用：请为应用的每次安装分别注册，以获得各自的密钥）
 
 account-error = { $field }{ $problem }
 account-field-username = 用户名

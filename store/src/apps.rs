@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, GrantType, Origin};
 use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, SplitToken};
@@ -24,13 +25,22 @@ pub struct StoredApp {
     pub secrets: ClientSecrets,
     /// When it was registered.
     pub created_at: Timestamp,
-    /// When a sweep saw that a user has authorized it, or when the operator added it. An app
-    /// without it is deleted some time after its last use. The column is `used_at`.
+    /// When a sweep saw that a user has authorized it, or when the operator or the server added it.
+    /// An app without it is deleted some time after its last use. The column is `used_at`.
     pub retained_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
+}
+
+impl StoredApp {
+    /// A new app. Apps of the operator and of the server are retained.
+    pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
+        let retained_at = (app.properties.origin != Origin::Api).then_some(now);
+        let (secrets, created_at) = (secret.into(), now);
+        Self { app, secrets, created_at, retained_at, last_used_at: None, disabled_at: None }
+    }
 }
 
 /// The tokens of an app.
@@ -57,17 +67,15 @@ macro_rules! select {
     ($rest:expr) => {
         concat!(
             "select id, client_id, secret, previous_secret, previous_secret_until, name, website, \
-             redirect_uris, scopes, created_at, used_at, last_used_at, disabled_at from apps ",
+             redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, created_at, \
+             used_at, last_used_at, disabled_at from apps ",
             $rest
         )
     };
 }
 
-mod first_party;
 mod list;
 
-pub(super) use self::first_party::is_first_party;
-pub use self::first_party::{COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID};
 pub use self::list::AppListFilter;
 
 impl FromRow for StoredApp {
@@ -80,8 +88,13 @@ impl FromRow for StoredApp {
         let uris: Vec<String> = row.json()?;
         let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
+        let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
+        // Those that only a newer release knows are ignored.
+        let grant_types = grant_types.split(' ').filter_map(GrantType::from_name).collect();
+        let (origin, issuer) = (row.take()?, row.take()?);
+        let properties = ClientProperties { auth_method, grant_types, origin, issuer };
         Ok(Self {
-            app: App { id, client_id, details },
+            app: App { id, client_id, details, properties },
             secrets: ClientSecrets { current, previous },
             created_at: row.take()?,
             retained_at: row.take()?,
@@ -119,18 +132,13 @@ impl Store {
         events: &Events,
         now: Timestamp,
         details: AppDetails,
-        retained_at: Option<Timestamp>,
+        origin: Origin,
     ) -> Result<(App, SplitToken), StoreError> {
         let secret = random::secret(now);
         let client_id = random::secret(now).reveal().to_owned();
-        let mut stored = StoredApp {
-            app: App { id: random::id(now), client_id, details },
-            secrets: secret.hashed().into(),
-            created_at: now,
-            retained_at,
-            last_used_at: None,
-            disabled_at: None,
-        };
+        let properties = ClientProperties::new(origin);
+        let app = App { id: random::id(now), client_id, details, properties };
+        let mut stored = StoredApp::new(app, secret.hashed(), now);
         while self.add_app(events, &stored).await? == AddAppOutcome::IdTaken {
             stored.app.id = random::id(now);
         }
@@ -220,14 +228,16 @@ impl Store {
 
 /// Inserts an app, unless its id or client id is taken.
 fn insert(stored: &StoredApp) -> Statement {
-    let App { id, client_id, details } = &stored.app;
+    let App { id, client_id, details, properties } = &stored.app;
+    let grant_types: Vec<&str> = properties.grant_types.iter().map(|kind| kind.as_str()).collect();
     let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
     let previous = stored.secrets.previous;
     sql!(
         "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
-         name, website, redirect_uris, scopes, created_at, used_at, last_used_at, \
-         disabled_at) values ($id, $client_id, $secret, $previous_secret, $previous_until, \
-         $name, $website, $redirect_uris, $scopes, $created_at, $retained_at, $last_used_at, \
+         name, website, redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, \
+         created_at, used_at, last_used_at, disabled_at) values ($id, $client_id, $secret, \
+         $previous_secret, $previous_until, $name, $website, $redirect_uris, $scopes, \
+         $auth_method, $grant_types, $origin, $issuer, $created_at, $retained_at, $last_used_at, \
          $disabled_at) on conflict do nothing returning id",
         [
             id = *id,
@@ -239,6 +249,10 @@ fn insert(stored: &StoredApp) -> Statement {
             website = details.website.as_deref(),
             redirect_uris = serde_json::Value::from(uris).to_string(),
             scopes = &details.scopes,
+            auth_method = properties.auth_method,
+            grant_types = grant_types.join(" "),
+            origin = properties.origin,
+            issuer = properties.issuer,
             created_at = stored.created_at,
             retained_at = stored.retained_at,
             last_used_at = stored.last_used_at,

@@ -1,6 +1,7 @@
 //! Apps authorised by an account, and revoking their access.
 
 use belfry_core::audit::Events;
+use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
@@ -16,6 +17,8 @@ pub struct AuthorizedApp {
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
+    /// Who registered it.
+    pub origin: Origin,
     /// The name that users see.
     pub name: String,
     /// The home page.
@@ -28,7 +31,7 @@ pub struct AuthorizedApp {
     pub tokens: i64,
 }
 
-from_row!(AuthorizedApp { app_id, client_id, name, website, scopes, since, tokens });
+from_row!(AuthorizedApp { app_id, client_id, origin, name, website, scopes, since, tokens });
 
 impl Store {
     /// The apps with a valid token of this account, in order of id.
@@ -38,18 +41,18 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql!(
-            "select p.id, p.client_id, p.name, p.website, t.scopes, min(t.created_at), count(*) \
-             from tokens t join apps p on p.id = t.app_id where t.account_id = $account \
-             and t.revoked_at is null and (t.expires_at is null or t.expires_at > $now) \
-             and p.disabled_at is null group by p.id, p.client_id, p.name, p.website, t.scopes \
-             order by p.id, t.scopes",
+            "select p.id, p.client_id, p.registered_by, p.name, p.website, t.scopes, \
+             min(t.created_at), count(*) from tokens t join apps p on p.id = t.app_id \
+             where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+             or t.expires_at > $now) and p.disabled_at is null group by p.id, p.client_id, \
+             p.registered_by, p.name, p.website, t.scopes order by p.id, t.scopes",
             [account, now]
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();
         for next in self.read_all::<AuthorizedApp>(select).await? {
             match all.last_mut().filter(|last| last.app_id == next.app_id) {
                 Some(last) => {
-                    last.scopes = last.scopes.iter().chain(next.scopes.iter()).collect();
+                    last.scopes.add_all(next.scopes);
                     last.since = last.since.min(next.since);
                     last.tokens += next.tokens;
                 }

@@ -61,9 +61,7 @@ pub use self::account_passwords::ExistingAccess;
 pub use self::account_tokens::AccountToken;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
 pub use self::admins::AccountUpdate;
-pub use self::apps::{
-    AddAppOutcome, AppListFilter, AppTokens, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, StoredApp,
-};
+pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{

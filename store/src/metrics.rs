@@ -5,6 +5,10 @@ pub mod families;
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Gauge, Histogram};
 
+/// Scopes that were read from the database and are unknown to this version. Static, because rows
+/// are converted without access to the store.
+pub(crate) static UNKNOWN_SCOPES: Counter = Counter::new();
+
 /// Metrics that both engines have.
 #[derive(Debug, Default)]
 pub struct StoreMetrics {
@@ -50,6 +54,7 @@ impl StoreMetrics {
             failures.value(&[engine, operation, "unavailable"], metrics.unavailable.get());
             failures.value(&[engine, operation, "failed"], metrics.failed.get());
         }
+        out.value(&families::UNKNOWN_SCOPES, UNKNOWN_SCOPES.get());
     }
 }
 

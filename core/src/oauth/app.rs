@@ -4,6 +4,7 @@ use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::account::Role;
+use super::client::{ClientProperties, SECRET_AUTH_METHODS};
 use super::error::OAuthError;
 use super::redirect::{RedirectUri, RedirectUriError};
 use super::scope::Scopes;
@@ -25,6 +26,8 @@ pub struct App {
     pub client_id: String,
     /// The registered data.
     pub details: AppDetails,
+    /// The properties of the app as an OAuth client.
+    pub properties: ClientProperties,
 }
 
 impl App {
@@ -89,6 +92,8 @@ pub struct Registration {
     pub scopes: Vec<String>,
     /// The URL of the app's website, or empty.
     pub website: String,
+    /// How the app will authenticate, or empty.
+    pub token_endpoint_auth_method: String,
 }
 
 /// Why a registration is invalid, worded as Mastodon does.
@@ -116,6 +121,11 @@ pub enum AppError {
     WebsiteTooLong,
     #[error("Redirect URI is too long (maximum is {MAX_URIS_LENGTH} characters)")]
     RedirectUriTooLong,
+    #[error(
+        "Token endpoint auth method must be client_secret_basic or client_secret_post (public \
+         clients are not supported: register each installation of the app to get its own secret)"
+    )]
+    AuthMethod,
 }
 
 impl Registration {
@@ -126,6 +136,7 @@ impl Registration {
             match name.as_str() {
                 "client_name" => registration.client_name = value,
                 "website" => registration.website = value,
+                "token_endpoint_auth_method" => registration.token_endpoint_auth_method = value,
                 "redirect_uris" | "redirect_uris[]" => registration.redirect_uris.push(value),
                 "scopes" | "scopes[]" => registration.scopes.push(value),
                 _ => {}
@@ -179,6 +190,10 @@ impl Registration {
         }
         if too_long {
             errors.push(AppError::RedirectUriTooLong);
+        }
+        let auth_method = self.token_endpoint_auth_method.as_str();
+        if !auth_method.is_empty() && !SECRET_AUTH_METHODS.contains(&auth_method) {
+            errors.push(AppError::AuthMethod);
         }
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };

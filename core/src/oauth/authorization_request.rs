@@ -2,6 +2,7 @@
 
 use super::account::Role;
 use super::app::{App, MAX_URIS_LENGTH};
+use super::client::{GrantType, Issuer};
 use super::error::OAuthError;
 use super::form::{Pairs, is_true};
 use super::grant::ActiveGrant;
@@ -99,6 +100,7 @@ impl AuthorizationRequest {
     /// An unknown client, or a redirect URI that is missing, repeated or not registered. These
     /// errors are shown on a page and never redirected, because the redirect URI is not verified.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
+        let app = app.filter(|app| app.properties.issuer == Issuer::OAuth);
         let app = app.ok_or(OAuthError::InvalidClient)?;
         let redirect_uri = parameters.required(Parameter::RedirectUri)?;
         let redirect_uri =
@@ -174,6 +176,7 @@ impl AuthorizationRequest {
 
 impl RequestedGrant {
     fn parse(parameters: Parameters<'_>, app: &App) -> Result<Self, OAuthError> {
+        app.properties.check_grant_type(GrantType::AuthorizationCode)?;
         let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
         let challenge = match parameters.optional(Parameter::CodeChallenge)? {

@@ -54,6 +54,7 @@ pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String])
 mod tests {
     use super::*;
     use crate::oauth::app::Registration;
+    use crate::oauth::client::{ClientProperties, Origin};
     use crate::oauth::form::tests::owned;
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
@@ -87,7 +88,9 @@ mod tests {
             redirect_uris: vec!["https://a.example/".into()],
             ..Registration::default()
         };
-        let app = App { id: 1, client_id: "api".into(), details: registration.validate().unwrap() };
+        let properties = ClientProperties::new(Origin::Api);
+        let details = registration.validate().unwrap();
+        let app = App { id: 1, client_id: "api".into(), details, properties };
         assert!(may_introspect(&app, 1, &[]));
         assert!(!may_introspect(&app, 2, &[]));
         assert!(!may_introspect(&app, 2, &["other".to_owned()]));

@@ -47,6 +47,9 @@ pub enum OAuthError {
     AccessDenied,
     #[error("The authorization grant type is not supported by the authorization server.")]
     UnsupportedGrantType,
+    /// The client may not use this grant type.
+    #[error("The client is not authorized to perform this request using this method.")]
+    UnauthorizedClient,
     /// The code cannot be redeemed. The reason is logged, not sent.
     #[error(
         "The provided authorization grant is invalid, expired, revoked, does not match the \
@@ -78,7 +81,7 @@ impl OAuthError {
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::InvalidGrant => "invalid_grant",
-            Self::UnauthorizedRevocation => "unauthorized_client",
+            Self::UnauthorizedClient | Self::UnauthorizedRevocation => "unauthorized_client",
         }
     }
 
@@ -96,7 +99,7 @@ mod tests {
     use super::*;
 
     /// Every error, with its protocol code.
-    const ALL: [(OAuthError, &str); 17] = [
+    const ALL: [(OAuthError, &str); 18] = [
         (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
         (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
         (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
@@ -112,6 +115,7 @@ mod tests {
         (OAuthError::InvalidChallenge, "invalid_request"),
         (OAuthError::AccessDenied, "access_denied"),
         (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
+        (OAuthError::UnauthorizedClient, "unauthorized_client"),
         (OAuthError::InvalidGrant, "invalid_grant"),
         (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
     ];

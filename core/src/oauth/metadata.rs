@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::client::{GrantType, SECRET_AUTH_METHODS};
 use super::pkce;
 use super::response::ResponseMode;
 use super::scope::Scope;
@@ -16,6 +17,7 @@ pub fn issuer(base_url: &str) -> String {
 /// in the document and their paths.
 pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
     let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    let grant_types: Vec<_> = GrantType::ALL.iter().map(|grant_type| grant_type.as_str()).collect();
     let response_modes: Vec<_> = ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect();
     let mut document = json!({
         "issuer": issuer(base_url),
@@ -24,8 +26,8 @@ pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &
         "response_types_supported": ["code"],
         "response_modes_supported": response_modes,
         "code_challenge_methods_supported": [pkce::METHOD],
-        "grant_types_supported": ["authorization_code", "client_credentials"],
-        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "grant_types_supported": grant_types,
+        "token_endpoint_auth_methods_supported": SECRET_AUTH_METHODS,
         "authorization_response_iss_parameter_supported": true,
     });
     for (name, path) in endpoints {

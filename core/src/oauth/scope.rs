@@ -1,5 +1,7 @@
-//! OAuth scopes.
+//! OAuth scopes: a catalogue, scopes with a parameter, and stored scopes that only a newer release
+//! knows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,7 +11,7 @@ use super::account::Role;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A scope. The variants have the order of `scopes_supported` in the metadata.
+    /// A scope of the catalogue, in the order of `scopes_supported` in the metadata.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Scope {
         Read = "read",
@@ -103,23 +105,100 @@ impl FromStr for Scope {
     }
 }
 
+/// The text before the parameter of [`OtherScope::MatrixDevice`].
+const MATRIX_DEVICE: &str = "urn:matrix:client:device:";
+
+/// A stored scope that is not in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OtherScope {
+    /// `urn:matrix:client:device:ID`: a Matrix device. No endpoint accepts it yet.
+    MatrixDevice(String),
+    /// A scope that a newer release stored. It has no effect.
+    Unknown(String),
+}
+
+impl OtherScope {
+    fn from_stored(text: &str) -> Self {
+        match text.strip_prefix(MATRIX_DEVICE).filter(|id| !id.is_empty()) {
+            Some(id) => Self::MatrixDevice(id.to_owned()),
+            None => Self::Unknown(text.to_owned()),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::MatrixDevice(id) => format!("{MATRIX_DEVICE}{id}").into(),
+            Self::Unknown(text) => text.into(),
+        }
+    }
+}
+
 /// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq)]
-pub struct Scopes(Vec<Scope>);
+pub struct Scopes {
+    /// Those of the catalogue, a byte each.
+    listed: Vec<Scope>,
+    others: Vec<OtherScope>,
+}
 
 impl Scopes {
     /// Parses several texts, each with any number of scopes.
     pub fn from_texts<T: AsRef<str>>(
         texts: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
-        let parsed = texts.into_iter().map(|text| text.as_ref().parse());
-        let parsed: Vec<Self> = parsed.collect::<Result<_, _>>()?;
-        Ok(parsed.iter().flat_map(Self::iter).collect())
+        let mut all = Self::default();
+        for text in texts {
+            all.add_all(text.as_ref().parse()?);
+        }
+        Ok(all)
     }
 
-    /// Parses stored scopes and omits unknown ones, which a newer release may have written.
-    pub fn parse_known(text: &str) -> Self {
-        text.split(' ').filter_map(|scope| scope.parse().ok()).collect()
+    /// Parses stored scopes. Unknown ones, which a newer release may have written, are preserved
+    /// without effect.
+    pub fn from_stored(text: &str) -> Self {
+        let mut scopes = Self::default();
+        for text in text.split(' ').filter(|text| !text.is_empty()) {
+            match Scope::from_name(text) {
+                Some(scope) => scopes.add(scope),
+                None => scopes.add_other(OtherScope::from_stored(text)),
+            }
+        }
+        scopes
+    }
+
+    /// The text to store: all scopes, separated by spaces, also unknown ones.
+    pub fn to_stored(&self) -> String {
+        let listed = self.iter().map(|scope| scope.as_str().into());
+        listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The number of stored scopes that this version does not know.
+    pub fn unknown(&self) -> usize {
+        self.others.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
+    }
+
+    /// The memory that the scopes occupy outside this value, in bytes.
+    pub fn bytes_in_memory(&self) -> usize {
+        let others = self.others.iter().map(|other| size_of_val(other) + other.name().len());
+        self.listed.len() + others.sum::<usize>()
+    }
+
+    /// Adds the scopes of a different set.
+    pub fn add_all(&mut self, other: Self) {
+        other.listed.into_iter().for_each(|scope| self.add(scope));
+        other.others.into_iter().for_each(|scope| self.add_other(scope));
+    }
+
+    fn add(&mut self, scope: Scope) {
+        if !self.contains(scope) {
+            self.listed.push(scope);
+        }
+    }
+
+    fn add_other(&mut self, scope: OtherScope) {
+        if !self.others.contains(&scope) {
+            self.others.push(scope);
+        }
     }
 
     /// These scopes, or `read` if the set is empty.
@@ -127,24 +206,33 @@ impl Scopes {
         if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
     }
 
-    /// The scopes, in insertion order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Scope> + '_ {
-        self.0.iter().copied()
+    /// The scopes of the catalogue, in insertion order.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
+        self.listed.iter().copied()
+    }
+
+    /// The names of the scopes that have an effect: of the catalogue, then those with a parameter.
+    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
+        let others = self.others.iter().filter(is_known).map(OtherScope::name);
+        self.iter().map(|scope| scope.as_str().into()).chain(others)
     }
 
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.listed.is_empty() && self.others.is_empty()
     }
 
     /// Whether the set contains exactly this scope.
     pub fn contains(&self, scope: Scope) -> bool {
-        self.0.contains(&scope)
+        self.listed.contains(&scope)
     }
 
     /// Whether an app that declared these scopes may request the scopes in `requested`.
     pub fn covers_all(&self, requested: &Self) -> bool {
-        requested.iter().all(|scope| self.iter().any(|declared| declared.covers(scope)))
+        let covers = |scope| self.iter().any(|declared| declared.covers(scope));
+        requested.iter().all(covers)
+            && requested.others.iter().all(|scope| self.others.contains(scope))
     }
 
     /// Whether all of them may be granted for an account with this role; `None` for an app itself,
@@ -155,11 +243,11 @@ impl Scopes {
 
     /// The scopes that a token with these has while its account has this role: `admin:*` scopes are
     /// without effect for anybody but an admin. `None` for a token of an app itself.
-    pub fn effective(self, role: Option<Role>) -> Self {
-        if self.are_allowed_for(role) {
-            return self;
+    pub fn effective(mut self, role: Option<Role>) -> Self {
+        if !self.are_allowed_for(role) {
+            self.listed.retain(|scope| !scope.is_admin());
         }
-        Self(self.0.into_iter().filter(|scope| !scope.is_admin()).collect())
+        self
     }
 
     /// Whether a token with these scopes may be used where `needed` is required.
@@ -172,18 +260,17 @@ impl Scopes {
 
 impl PartialEq for Scopes {
     fn eq(&self, other: &Self) -> bool {
-        self.0.len() == other.0.len() && self.iter().all(|scope| other.contains(scope))
+        self.listed.len() == other.listed.len()
+            && self.others.len() == other.others.len()
+            && self.iter().all(|scope| other.contains(scope))
+            && self.others.iter().all(|scope| other.others.contains(scope))
     }
 }
 
 impl FromIterator<Scope> for Scopes {
     fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
         let mut set = Self::default();
-        for scope in scopes {
-            if !set.contains(scope) {
-                set.0.push(scope);
-            }
-        }
+        scopes.into_iter().for_each(|scope| set.add(scope));
         set
     }
 }
@@ -191,7 +278,8 @@ impl FromIterator<Scope> for Scopes {
 impl FromStr for Scopes {
     type Err = ScopeError;
 
-    /// Parses scopes separated by single spaces; an empty text is the empty set.
+    /// Parses requested scopes, separated by single spaces; an empty text is the empty set. All of
+    /// them must be in the catalogue.
     fn from_str(text: &str) -> Result<Self, ScopeError> {
         if text.is_empty() {
             return Ok(Self::default());
@@ -202,8 +290,7 @@ impl FromStr for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
-        f.write_str(&names.join(" "))
+        f.write_str(&self.names().collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The token request (RFC 6749, sections 4.1.3 and 4.4.2).
 
+use super::client::GrantType;
 use super::client_auth::Credentials;
 use super::error::OAuthError;
 use super::parameter::Parameter;
@@ -34,6 +35,16 @@ pub enum GrantRequest {
     },
 }
 
+impl GrantRequest {
+    /// The grant type.
+    pub fn grant_type(&self) -> GrantType {
+        match self {
+            Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,
+            Self::ClientCredentials { .. } => GrantType::ClientCredentials,
+        }
+    }
+}
+
 impl TokenRequest {
     /// Parses a request from its `Authorization` header and its body. Errors of the request precede
     /// those of client authentication.
@@ -41,14 +52,14 @@ impl TokenRequest {
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
-        use Parameter::{
-            ClientId, ClientSecret, Code, CodeVerifier, GrantType, RedirectUri, Scope,
-        };
-        for known in [GrantType, Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope] {
+        use Parameter::{ClientId, ClientSecret, Code, CodeVerifier, RedirectUri, Scope};
+        let all = [Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope];
+        for known in [Parameter::GrantType].into_iter().chain(all) {
             parameters.optional(known)?;
         }
-        match parameters.required(GrantType)? {
-            "authorization_code" => {
+        let grant_type = GrantType::from_name(parameters.required(Parameter::GrantType)?);
+        match grant_type.ok_or(OAuthError::UnsupportedGrantType)? {
+            GrantType::AuthorizationCode => {
                 let code = Secret::new(parameters.required(Code)?);
                 let credentials = Credentials::parse(authorization, parameters);
                 // A contradictory request is reported before a missing redirect URI.
@@ -60,12 +71,11 @@ impl TokenRequest {
                 let grant = GrantRequest::AuthorizationCode { code, redirect_uri, verifier };
                 Ok(Self { credentials: credentials?, grant })
             }
-            "client_credentials" => {
+            GrantType::ClientCredentials => {
                 let credentials = Credentials::parse(authorization, parameters)?;
                 let scope = parameters.optional(Scope)?.map(str::to_owned);
                 Ok(Self { credentials, grant: GrantRequest::ClientCredentials { scope } })
             }
-            _ => Err(OAuthError::UnsupportedGrantType),
         }
     }
 }

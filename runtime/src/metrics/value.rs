@@ -8,6 +8,11 @@ use std::time::{Duration, Instant};
 pub struct Counter(AtomicU64);
 
 impl Counter {
+    /// A counter of zero.
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
     /// Adds one.
     pub fn inc(&self) {
         self.inc_by(1);

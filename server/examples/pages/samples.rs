@@ -5,6 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::AppDetails;
+use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
@@ -282,9 +283,10 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
 
 fn apps(name: &str) -> Vec<AuthorizedApp> {
     let app =
-        |app_id, client_id: &str, name: &str, website: Option<&str>, scopes: &str| AuthorizedApp {
+        |app_id, origin: Origin, name: &str, website: Option<&str>, scopes: &str| AuthorizedApp {
             app_id,
-            client_id: client_id.to_owned(),
+            client_id: origin.to_string(),
+            origin,
             name: name.to_owned(),
             website: website.map(str::to_owned),
             scopes: scopes.parse().unwrap_or_default(),
@@ -293,9 +295,9 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
         };
     let website = Some("https://tusky.example/about?from=app");
     vec![
-        app(1, "cli:My bot", "My bot", None, "read:statuses admin:read"),
-        app(2, "matrix", "matrix", None, "read write push"),
-        app(3, "tusky", name, website, "read write:statuses push"),
+        app(1, Origin::CommandLine, "My bot", None, "read:statuses admin:read"),
+        app(2, Origin::Matrix, "matrix", None, "read write push"),
+        app(3, Origin::Api, name, website, "read write:statuses push"),
     ]
 }
 

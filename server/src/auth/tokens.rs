@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::expiry;
@@ -13,8 +14,7 @@ use jiff::Timestamp;
 use super::authentication::Authenticated;
 use belfry_runtime::random;
 use belfry_store::{
-    Account, COMMAND_LINE_PREFIX, MATRIX_CLIENT_ID, NewToken, RedeemError, SignInOutcome, Store,
-    StoreError, StoredApp, UpdateOutcome,
+    Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, UpdateOutcome,
 };
 
 /// An app that is created by the server for tokens issued without OAuth.
@@ -27,19 +27,11 @@ pub enum FirstPartyApp<'a> {
 }
 
 impl<'a> FirstPartyApp<'a> {
-    /// Recognises a first-party app by its client id. The client ids of registered apps are random.
-    pub fn from_client_id(client_id: &'a str) -> Option<Self> {
-        match client_id.strip_prefix(COMMAND_LINE_PREFIX) {
-            Some(title) => Some(Self::CommandLine(title)),
-            None => (client_id == MATRIX_CLIENT_ID).then_some(Self::Matrix),
-        }
-    }
-
-    /// Its client id and its title.
-    fn details(self) -> (String, &'a str) {
+    /// Its origin, client id and title. The client ids of registered apps are random.
+    fn details(self) -> (Origin, String, &'a str) {
         match self {
-            Self::Matrix => (MATRIX_CLIENT_ID.to_owned(), "Matrix clients"),
-            Self::CommandLine(title) => (format!("{COMMAND_LINE_PREFIX}{title}"), title),
+            Self::Matrix => (Origin::Matrix, "matrix".to_owned(), "Matrix clients"),
+            Self::CommandLine(title) => (Origin::CommandLine, format!("cli:{title}"), title),
         }
     }
 }
@@ -186,7 +178,7 @@ pub async fn first_party_app(
     now: Timestamp,
     app: FirstPartyApp<'_>,
 ) -> Result<i64, IssueError> {
-    let (client_id, title) = app.details();
+    let (origin, client_id, title) = app.details();
     loop {
         if let Some(existing) = store.app_by_client_id(&client_id).await? {
             let App { id, details, .. } = &existing.app;
@@ -201,14 +193,9 @@ pub async fn first_party_app(
             redirect_uris: Vec::new(),
             scopes: Scopes::default(),
         };
-        let stored = StoredApp {
-            app: App { id: random::id(now), client_id: client_id.clone(), details },
-            secrets: random::secret(now).hashed().into(),
-            created_at: now,
-            retained_at: None,
-            last_used_at: None,
-            disabled_at: None,
-        };
+        let properties = ClientProperties::new(origin);
+        let app = App { id: random::id(now), client_id: client_id.clone(), details, properties };
+        let stored = StoredApp::new(app, random::secret(now).hashed(), now);
         // Read again: another request may have created the app, or the id may be taken.
         store.add_first_party_app(&stored).await?;
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, Registration};
+use belfry_core::oauth::client::Origin;
 use belfry_store::{Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -105,13 +106,14 @@ impl Add {
             redirect_uris: self.redirect_uris,
             scopes: vec![self.scopes],
             website: self.website,
+            token_endpoint_auth_method: String::new(),
         };
         let details = registration.validate().map_err(|errors| {
             let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
             errors.join(", ")
         })?;
         let events = events(now, AuditKind::AppAdd);
-        let (app, secret) = store.create_app(&events, now, details, Some(now)).await?;
+        let (app, secret) = store.create_app(&events, now, details, Origin::Operator).await?;
         let (client_id, secret) = (&app.client_id, secret.reveal());
         let text = if self.json {
             let id = app.id.to_string();

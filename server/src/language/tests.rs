@@ -36,7 +36,7 @@ macro_rules! every {
     }};
 }
 
-fn oauth_errors() -> [OAuthError; 17] {
+fn oauth_errors() -> [OAuthError; 18] {
     use OAuthError::*;
     every![OAuthError:
         Missing(_) => Missing(Parameter::ClientId),
@@ -54,12 +54,13 @@ fn oauth_errors() -> [OAuthError; 17] {
         InvalidChallenge => InvalidChallenge,
         AccessDenied => AccessDenied,
         UnsupportedGrantType => UnsupportedGrantType,
+        UnauthorizedClient => UnauthorizedClient,
         InvalidGrant => InvalidGrant,
         UnauthorizedRevocation => UnauthorizedRevocation,
     ]
 }
 
-fn app_errors() -> [AppError; 16] {
+fn app_errors() -> [AppError; 17] {
     use RedirectUriError::{
         Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
     };
@@ -80,6 +81,7 @@ fn app_errors() -> [AppError; 16] {
         AppError::WebsiteInvalid => AppError::WebsiteInvalid,
         AppError::WebsiteTooLong => AppError::WebsiteTooLong,
         AppError::RedirectUriTooLong => AppError::RedirectUriTooLong,
+        AppError::AuthMethod => AppError::AuthMethod,
     ]
 }
 

@@ -1,13 +1,13 @@
 //! The overview of the account: its name and its authorised apps.
 
 use askama::Template;
+use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::uri::web_host;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
-use crate::auth::tokens::FirstPartyApp;
 use crate::language::isolate;
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
@@ -44,20 +44,20 @@ pub const MAX_TOKENS: i64 = 10;
 
 impl AccountPage<'_> {
     fn app_title(&self, app: &AuthorizedApp) -> String {
-        match FirstPartyApp::from_client_id(&app.client_id) {
-            Some(FirstPartyApp::Matrix) => self.layout.text("apps-matrix").into_owned(),
-            Some(FirstPartyApp::CommandLine(_)) | None => isolate(&app.name),
+        match app.origin {
+            Origin::Matrix => self.layout.text("apps-matrix").into_owned(),
+            Origin::Api | Origin::Operator | Origin::CommandLine => isolate(&app.name),
         }
     }
 
     /// The host of the website of an app, or a note about a first-party app.
     fn app_origin(&self, app: &AuthorizedApp) -> Option<String> {
-        match FirstPartyApp::from_client_id(&app.client_id) {
-            Some(FirstPartyApp::Matrix) => Some(self.layout.text("apps-matrix-note").into_owned()),
-            Some(FirstPartyApp::CommandLine(_)) => {
-                Some(self.layout.text("apps-issued-note").into_owned())
+        match app.origin {
+            Origin::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
+            Origin::CommandLine => Some(self.layout.text("apps-issued-note").into_owned()),
+            Origin::Api | Origin::Operator => {
+                web_host(app.website.as_deref()?).map(|host| isolate(&host))
             }
-            None => web_host(app.website.as_deref()?).map(|host| isolate(&host)),
         }
     }
 

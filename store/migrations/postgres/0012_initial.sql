@@ -43,9 +43,13 @@ create table apps (
     scopes                text   not null, -- separated by spaces
     created_at            bigint not null,
     last_used_at          bigint,          -- updated at most once an hour
-    used_at               bigint,          -- set when a sweep sees that a user authorized it, and by
-                                           -- commands that add an app which must stay
-    disabled_at           bigint
+    used_at               bigint,          -- set when a sweep sees that a user authorized it, and
+                                           -- for an app of the operator or of the server
+    disabled_at           bigint,
+    auth_method           text   not null, -- client_secret; none for a public client
+    grant_types           text   not null, -- separated by spaces
+    registered_by         text   not null, -- api, operator, matrix or command_line
+    issuer                text   not null  -- oauth: the endpoints below /oauth
 );
 
 -- The apps that a sweep may delete, by the latest possible time of their last use.

@@ -1,6 +1,6 @@
 //! Lists of apps.
 
-use super::{StoredApp, is_first_party};
+use super::StoredApp;
 use crate::engine::sql;
 use crate::{State, Store, StoreError};
 
@@ -26,15 +26,14 @@ impl Store {
         // An empty text, too, is contained in every name.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         let page = sql!(
-            select!(concat!(
+            select!(
                 "where id > $after and (cast($state as text) is null or case \
                  when disabled_at is null then 'active' else 'disabled' end = $state) \
                  and (cast($name as text) is null or replace(lower(name), lower($name), '') <> \
-                 lower(name)) and (cast($unused as bigint) is null or (used_at is null and not ",
-                is_first_party!(),
-                " and not exists (select 1 from tokens where app_id = apps.id) and id not in \
+                 lower(name)) and (cast($unused as bigint) is null or (used_at is null and not \
+                 exists (select 1 from tokens where app_id = apps.id) and id not in \
                  (select app_id from codes))) order by id limit $limit"
-            )),
+            ),
             [after, limit, state = filter.state, name, unused = filter.unused.then_some(1_i64)]
         );
         self.read_all(page).await

@@ -76,7 +76,7 @@ impl<K> Cached<K> for Arc<StoredApp> {
         let website = details.website.as_ref().map_or(0, String::len);
         let texts = 2 * self.app.client_id.len()
             + details.name.len()
-            + details.scopes.iter().len()
+            + details.scopes.bytes_in_memory()
             + website;
         let uris = details.redirect_uris.iter();
         let uris: usize = uris.map(|uri| size_of::<String>() + uri.as_str().len()).sum();

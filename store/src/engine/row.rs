@@ -1,6 +1,7 @@
 //! Values of columns and parameters, and the rows that statements return.
 
 use belfry_core::oauth::account::Role;
+use belfry_core::oauth::client::{AuthMethod, Issuer, Origin};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use belfry_core::user_agent::UserAgent;
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use crate::StoreError;
+use crate::metrics::UNKNOWN_SCOPES;
 
 /// The value of a column or parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl From<&str> for Value {
 /// Scopes are stored separated by spaces.
 impl From<&Scopes> for Value {
     fn from(scopes: &Scopes) -> Self {
-        Self::Text(scopes.to_string())
+        Self::Text(scopes.to_stored())
     }
 }
 
@@ -137,11 +139,25 @@ macro_rules! text_columns {
 
 text_columns!(LookupKey, Sha256Digest, HashedSecret);
 
-impl From<Role> for Value {
-    fn from(role: Role) -> Self {
-        role.as_str().into()
-    }
+/// Columns of enums with names. A name that this version does not know is the default, which has
+/// the least rights.
+macro_rules! named_columns {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                value.as_str().into()
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value) -> Option<Self> {
+                Some(Self::from_name(&String::from_value(value)?).unwrap_or_default())
+            }
+        }
+    )*};
 }
+
+named_columns!(Role, AuthMethod, Issuer, Origin);
 
 impl From<UserAgent> for Value {
     fn from(browser: UserAgent) -> Self {
@@ -157,17 +173,12 @@ impl FromValue for UserAgent {
     }
 }
 
-/// A role that this version does not know has no rights.
-impl FromValue for Role {
-    fn from_value(value: Value) -> Option<Self> {
-        Some(Self::from_name(&String::from_value(value)?).unwrap_or_default())
-    }
-}
-
-/// Scopes that this version does not know are ignored.
+/// Scopes that this version does not know are counted.
 impl FromValue for Scopes {
     fn from_value(value: Value) -> Option<Self> {
-        Some(Self::parse_known(&String::from_value(value)?))
+        let scopes = Self::from_stored(&String::from_value(value)?);
+        UNKNOWN_SCOPES.inc_by(scopes.unknown() as u64);
+        Some(scopes)
     }
 }
 

@@ -5,6 +5,8 @@ belfry_runtime::families! {
         ["engine" "operation"] "Time of reads and writes of the database, with waiting";
     STORE_FAILURES = Counter "belfry_store_failures_total" ["engine" "operation" "reason"]
         "Failed reads and writes of the database";
+    UNKNOWN_SCOPES = Counter "belfry_unknown_scopes_total" []
+        "Scopes in rows that were read, which this version does not know";
     STORE_COMMIT_DURATION = Histogram "belfry_store_commit_duration_seconds" ["engine"]
         "Time of a transaction until it is durable";
     SQLITE_QUEUE = Gauge "belfry_sqlite_queue_length" ["operation"]

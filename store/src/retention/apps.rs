@@ -9,7 +9,6 @@ use jiff::Timestamp;
 
 use super::app_tokens::delete_tokens;
 use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
-use crate::apps::is_first_party;
 use crate::deletion::INSERT_DELETED_APP;
 use crate::engine::{Statement, from_row, sql};
 use crate::invalidation::Invalidation;
@@ -19,12 +18,8 @@ use crate::{Change, Store, StoreError};
 /// Whether an app remains that is not marked yet.
 macro_rules! is_retained {
     () => {
-        concat!(
-            "(",
-            is_first_party!(),
-            " or exists (select 1 from tokens where app_id = apps.id and account_id is not null) \
-             or id in (select app_id from codes))"
-        )
+        "(exists (select 1 from tokens where app_id = apps.id and account_id is not null) \
+         or id in (select app_id from codes))"
     };
 }
 

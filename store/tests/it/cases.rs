@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{HashedSecret, Sha256Digest, SplitToken};
@@ -79,14 +80,9 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
         redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
         scopes: "read write push".parse().unwrap(),
     };
-    StoredApp {
-        app: App { id, client_id: client_id.to_owned(), details },
-        secrets: hashed("client secret").into(),
-        created_at: at(1_700_000_000),
-        retained_at: None,
-        last_used_at: None,
-        disabled_at: None,
-    }
+    let properties = ClientProperties::new(Origin::Api);
+    let app = App { id, client_id: client_id.to_owned(), details, properties };
+    StoredApp::new(app, hashed("client secret"), at(1_700_000_000))
 }
 
 /// A grant by account 7 to app 1, which expires at second 600.

@@ -100,6 +100,7 @@ conformance! {
     tokens::{
         a_token_is_read_back_with_its_account,
         a_token_of_an_app_has_no_account,
+        unknown_scopes_are_read_without_effect_and_counted,
         an_unknown_token_is_not_found,
         a_token_with_the_right_lookup_key_and_another_secret_is_unknown,
         a_revoked_token_is_reported_at_once,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::oauth::client::Origin;
 use crate::oauth::redirect::OOB;
 
 fn valid() -> Registration {
@@ -11,6 +12,7 @@ fn valid() -> Registration {
         redirect_uris: vec!["https://app.example/cb".into()],
         scopes: vec!["read write".into()],
         website: "https://app.example".into(),
+        token_endpoint_auth_method: String::new(),
     }
 }
 
@@ -24,7 +26,8 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
         scopes: vec![scopes.into()],
         ..valid()
     };
-    App { id: 1, client_id: "a".into(), details: registration.validate().unwrap() }
+    let details = registration.validate().unwrap();
+    App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 
 #[test]
@@ -82,11 +85,13 @@ fn a_registration_is_collected_from_pairs() {
         ("scopes", "read write"),
         ("scope", "push"), // a common mistake, ignored like any unknown name
         ("website", "https://app.example"),
+        ("token_endpoint_auth_method", "client_secret_post"),
         ("colour", "red"),
     ];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut expected = valid();
     expected.redirect_uris.push(OOB.into());
+    expected.token_endpoint_auth_method = "client_secret_post".into();
     assert_eq!(Registration::from_pairs(pairs), expected);
 }
 
@@ -172,19 +177,41 @@ fn each_error_has_the_text_of_mastodon() {
 }
 
 #[test]
+fn only_clients_with_a_secret_can_be_registered() {
+    for (method, is_valid) in [
+        ("", true),
+        ("client_secret_basic", true),
+        ("client_secret_post", true),
+        ("none", false),
+        ("client_secret", false),
+        ("private_key_jwt", false),
+        ("CLIENT_SECRET_BASIC", false),
+        (" ", false),
+    ] {
+        let registration = Registration { token_endpoint_auth_method: method.into(), ..valid() };
+        let expected =
+            if is_valid { Ok(()) } else { Err(ValidationErrors(vec![AppError::AuthMethod])) };
+        assert_eq!(registration.validate().map(drop), expected, "{method}");
+    }
+}
+
+#[test]
 fn all_errors_are_reported_in_order() {
     let registration = Registration {
         client_name: String::new(),
         redirect_uris: vec!["/a /b data:x".into()],
         scopes: vec!["nope".into()],
         website: "nope".into(),
+        token_endpoint_auth_method: "none".into(),
     };
     assert_eq!(
         error(registration),
         "Validation failed: Application name can't be blank, \
          Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
          Scopes doesn't match those configured on the server., \
-         Application website is not a valid URL"
+         Application website is not a valid URL, \
+         Token endpoint auth method must be client_secret_basic or client_secret_post (public \
+         clients are not supported: register each installation of the app to get its own secret)"
     );
 }
 
@@ -260,7 +287,7 @@ proptest! {
         scopes in prop::collection::vec(any::<String>(), 0..4),
         website in any::<String>(),
     ) {
-        let _ = Registration { client_name, redirect_uris, scopes, website }.validate();
+        let _ = Registration { client_name, redirect_uris, scopes, website, ..valid() }.validate();
     }
 }
 

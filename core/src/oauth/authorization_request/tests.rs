@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::oauth::app::{AppDetails, Registration};
+use crate::oauth::client::{ClientProperties, Origin};
 use crate::oauth::form::tests::owned;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
@@ -18,9 +19,10 @@ fn app() -> App {
         client_name: "A".into(),
         redirect_uris: vec![CALLBACK.into()],
         scopes: vec!["read write".into()],
-        website: String::new(),
+        ..Registration::default()
     };
-    App { id: 7, client_id: "a".into(), details: registration.validate().unwrap() }
+    let details = registration.validate().unwrap();
+    App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 
 /// The pairs of a valid request, followed by `more`.
@@ -290,4 +292,20 @@ fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
         let result = AuthorizationRequest::relevant_pairs(&pairs);
         assert_eq!(result.is_ok(), is_accepted, "{length}");
     }
+}
+
+#[test]
+fn a_client_needs_the_grant_type_and_the_issuer() {
+    let parse = |properties| {
+        let app = App { properties, ..app() };
+        let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
+        AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app))
+    };
+    let new = || ClientProperties::new(Origin::Api);
+    assert!(parse(new()).unwrap().requested.is_ok());
+    let grant_types = vec![GrantType::ClientCredentials];
+    let without_codes = parse(ClientProperties { grant_types, ..new() }).unwrap();
+    assert_eq!(without_codes.requested, Err(OAuthError::UnauthorizedClient));
+    let of_other = parse(ClientProperties { issuer: Issuer::Unknown, ..new() });
+    assert_eq!(of_other, Err(OAuthError::InvalidClient));
 }

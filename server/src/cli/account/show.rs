@@ -1,7 +1,6 @@
 //! `belfry account show`
 
 use belfry_core::matrix;
-use belfry_core::oauth::scope::Scope;
 use belfry_store::{AuthorizedApp, State, Store};
 use clap::Args;
 use jiff::Timestamp;
@@ -90,7 +89,7 @@ fn app_to_json(app: &AuthorizedApp) -> Value {
         "id": app.app_id.to_string(),
         "client_id": app.client_id,
         "name": app.name,
-        "scopes": app.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+        "scopes": app.scopes.names().collect::<Vec<_>>(),
         "tokens": app.tokens,
         "since": app.since.to_string(),
     })

@@ -2,7 +2,6 @@
 
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_core::oauth::scope::Scope;
 use belfry_store::{AppListFilter, State, Store, StoredApp};
 use clap::Args;
 use serde_json::{Value, json};
@@ -53,13 +52,13 @@ fn columns(stored: &StoredApp) -> Vec<String> {
 
 /// The app as JSON, without its secrets.
 pub(super) fn to_json(stored: &StoredApp) -> Value {
-    let App { id, client_id, details } = &stored.app;
+    let App { id, client_id, details, .. } = &stored.app;
     json!({
         "id": id.to_string(),
         "client_id": client_id,
         "name": details.name,
         "website": details.website,
-        "scopes": details.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(),
+        "scopes": details.scopes.names().collect::<Vec<_>>(),
         "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
         "state": State::of(stored.disabled_at).as_str(),
         "created_at": stored.created_at.to_string(),

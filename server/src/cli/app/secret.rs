@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{find, title};
-use crate::auth::tokens::FirstPartyApp;
 use crate::cli::output::{json_line, print};
 use crate::cli::{CliError, events};
 
@@ -31,7 +30,7 @@ impl Secret {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let stored = find(store, &self.id).await?;
         let (app, title) = (&stored.app, title(&stored.app));
-        if FirstPartyApp::from_client_id(&app.client_id).is_some() {
+        if app.properties.origin.is_first_party() {
             return Err(format!("app {title} belongs to belfry itself and has no secret").into());
         }
         let until = (!self.keep_old.is_zero()).then(|| expiry(now, self.keep_old));

@@ -22,7 +22,7 @@ pub(in crate::cli) struct Show {
 impl Show {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
         let stored = find(store, &self.id).await?;
-        let App { id, client_id, details } = &stored.app;
+        let App { id, client_id, details, .. } = &stored.app;
         let AppTokens { valid, last_issued_at } = store.app_tokens(*id, now).await?;
         let previous_until = stored.secrets.previous_until(now);
         if self.json {

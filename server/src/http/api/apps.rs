@@ -1,10 +1,12 @@
 //! `/api/v1/apps`: registration of apps.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, Registration};
+use belfry_core::oauth::client::Origin;
 use belfry_core::secret::SplitToken;
 use serde::Serialize;
 
@@ -42,7 +44,7 @@ struct Credentials {
 
 impl Application {
     fn new(app: App, secret: Option<&SplitToken>) -> Self {
-        let App { id, client_id, details } = app;
+        let App { id, client_id, details, .. } = app;
         let uris: Vec<String> =
             details.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         let credentials = secret.map(|secret| Credentials {
@@ -54,7 +56,7 @@ impl Application {
             id: id.to_string(),
             name: details.name,
             website: details.website,
-            scopes: details.scopes.iter().map(|scope| scope.to_string()).collect(),
+            scopes: details.scopes.names().map(Cow::into_owned).collect(),
             redirect_uri: uris.join("\n"),
             redirect_uris: uris,
             vapid_key: "",
@@ -77,7 +79,7 @@ pub(crate) async fn register(
     let checked = Registration::from_pairs(pairs).validate();
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
-    let (app, secret) = state.store.create_app(&events, now, details, None).await?;
+    let (app, secret) = state.store.create_app(&events, now, details, Origin::Api).await?;
     Ok(Json(Application::new(app, Some(&secret))))
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn authenticate(
     let now = state.clock.now();
     let authenticated = app.filter(|app| {
         let is_accepted = presented.is_some_and(|secret| app.secrets.accepts(secret, now));
-        is_accepted && app.disabled_at.is_none()
+        is_accepted && app.app.properties.has_secret() && app.disabled_at.is_none()
     });
     if let Some(app) = authenticated {
         RequestContext::record_app(app.app.id);

@@ -60,6 +60,7 @@ pub(crate) async fn token(
 ) -> Result<Response, OAuthApiError> {
     let request = TokenRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
+    app.properties.check_grant_type(request.grant.grant_type())?;
     let tokens = &state.metrics.authentication.tokens;
     let (issued, counter) = match request.grant {
         GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {

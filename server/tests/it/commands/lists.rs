@@ -44,9 +44,10 @@ async fn fill(workspace: &Workspace, count: i64) {
             "insert into accounts (id, name, password, created_at, disabled_at) \
              select i, 'user_' || substr(cast(1000000 + i as text), 2), '!', 1700000000, \
              case when i % 1000 = 0 then 1700000000 end from {number};
-             insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at) \
-             select i, 'client ' || i, '{secret}', 'App ' || i, '[]', 'read', 1700000000 \
-             from {number}",
+             insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at, \
+             auth_method, grant_types, registered_by, issuer) select i, 'client ' || i, \
+             '{secret}', 'App ' || i, '[]', 'read', 1700000000, 'client_secret', '', 'api', \
+             'oauth' from {number}",
             secret = "A".repeat(64),
         )
     };

@@ -124,6 +124,32 @@ async fn all_registration_errors_are_reported_at_once() {
 }
 
 #[tokio::test]
+async fn only_clients_with_a_secret_can_be_registered() {
+    let service = Service::start().await;
+    let fields = |method| {
+        [("client_name", "A"), ("redirect_uris", URI), ("token_endpoint_auth_method", method)]
+    };
+    for method in ["client_secret_basic", "client_secret_post", ""] {
+        let app = register(&service.anonymous(), &fields(method)).await.expect(StatusCode::OK);
+        assert_eq!(app["client_secret"].as_str().unwrap().len(), 64, "{method}");
+    }
+    for method in ["none", "private_key_jwt"] {
+        let response = register(&service.anonymous(), &fields(method)).await;
+        let error = "Validation failed: Token endpoint auth method must be client_secret_basic or \
+                     client_secret_post (public clients are not supported: register each \
+                     installation of the app to get its own secret)";
+        let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(body, json!({ "error": error }), "{method}");
+    }
+    let json = service.anonymous().with("content-type", "application/json");
+    let body = json!({
+        "client_name": "A", "redirect_uris": URI, "token_endpoint_auth_method": "none",
+    });
+    assert_eq!(json.send("POST /api/v1/apps", body.to_string()).await.status, 422);
+    assert_eq!(service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
 async fn registration_errors_are_localized() {
     let service = Service::start().await;
     let german = service.anonymous().with("accept-language", "de-CH, en;q=0.5");

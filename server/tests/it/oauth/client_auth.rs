@@ -205,3 +205,37 @@ async fn secret_guesses_are_limited_without_locking_out_the_client() {
     service.clock.advance(300);
     assert_eq!(client.post("/oauth/token", &[GRANT]).await.status, 200);
 }
+
+/// As a newer release may have stored it.
+#[tokio::test]
+async fn a_client_is_limited_to_its_auth_method_grant_types_and_issuer() {
+    for (change, client_credentials, code) in [
+        ("grant_types = 'client_credentials refresh_token'", None, Some("unauthorized_client")),
+        ("grant_types = 'authorization_code'", Some("unauthorized_client"), Some("invalid_grant")),
+        ("grant_types = ''", Some("unauthorized_client"), Some("unauthorized_client")),
+        ("auth_method = 'none'", Some("invalid_client"), Some("invalid_client")),
+        ("auth_method = 'private_key_jwt'", Some("invalid_client"), Some("invalid_client")),
+        ("issuer = 'auth'", Some("invalid_client"), Some("invalid_client")),
+        ("registered_by = 'bishop'", None, Some("invalid_grant")),
+    ] {
+        let service = Service::start().await;
+        let client = service.client().await;
+        service.execute_sql(&format!("update apps set {change}"));
+        let post = async |fields: &[(&str, &str)]| {
+            let response = client.post("/oauth/token", fields).await;
+            let error = response.json()["error"].as_str().map(str::to_owned);
+            let status = match error.as_deref() {
+                None => 200,
+                Some("invalid_client") => 401,
+                Some(_) => 400,
+            };
+            assert_eq!(response.status, status, "{change}");
+            error
+        };
+        let of_app = post(&[("grant_type", "client_credentials")]).await;
+        assert_eq!(of_app.as_deref(), client_credentials, "{change}");
+        let fields =
+            [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "https://a/")];
+        assert_eq!(post(&fields).await.as_deref(), code, "{change}");
+    }
+}

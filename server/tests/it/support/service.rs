@@ -9,6 +9,7 @@ use belfry::config::{Config, LimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::redirect::RedirectUri;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::clock::{Clock, FakeClock};
@@ -174,14 +175,9 @@ impl Service {
             redirect_uris: vec![RedirectUri::new("https://app.example/cb").unwrap()],
             scopes: "read write follow push profile".parse().unwrap(),
         };
-        let app = StoredApp {
-            app: App { id: 1, client_id: "tests".to_owned(), details },
-            secrets: random::secret(self.now()).hashed().into(),
-            created_at: self.now(),
-            retained_at: None,
-            last_used_at: None,
-            disabled_at: None,
-        };
+        let properties = ClientProperties::new(Origin::Api);
+        let app = App { id: 1, client_id: "tests".to_owned(), details, properties };
+        let app = StoredApp::new(app, random::secret(self.now()).hashed(), self.now());
         self.store().add_app(&any_events(), &app).await.unwrap();
         let token = random::secret(self.now());
         let new = NewToken {

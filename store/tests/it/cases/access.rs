@@ -1,5 +1,6 @@
 //! Conformance cases for the apps with access to an account.
 
+use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
@@ -63,6 +64,7 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
     let expected = AuthorizedApp {
         app_id: 1,
         client_id: "client".to_owned(),
+        origin: Origin::Api,
         name: "Tusky".to_owned(),
         website: Some("https://tusky.app".to_owned()),
         scopes: "push read".parse().unwrap(),

@@ -1,7 +1,9 @@
 //! Conformance cases for apps.
 
+use belfry_core::oauth::client::{AuthMethod, ClientProperties, GrantType, Issuer, Origin};
 use belfry_core::oauth::client_secret::PreviousSecret;
 use belfry_core::oauth::grant::Grant;
+use belfry_core::oauth::scope::Scopes;
 use belfry_store::test_support::any_events;
 use belfry_store::{
     AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,
@@ -19,6 +21,14 @@ pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     full.retained_at = Some(at(40));
     full.last_used_at = Some(at(50));
     full.disabled_at = Some(at(45));
+    full.app.properties = ClientProperties {
+        auth_method: AuthMethod::None,
+        grant_types: vec![GrantType::ClientCredentials],
+        origin: Origin::Operator,
+        issuer: Issuer::OAuth,
+    };
+    bare.app.properties.grant_types.clear();
+    bare.app.details.scopes = Scopes::from_stored("read bells:ring");
     add_app(&store, &full).await;
     add_app(&store, &bare).await;
 
@@ -93,7 +103,7 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
     ] {
         let mut new = app(id, client_id);
         name.clone_into(&mut new.app.details.name);
-        new.retained_at = (id == 7).then_some(at(1));
+        new.retained_at = [4, 7].contains(&id).then_some(at(1));
         add_app(&store, &new).await;
     }
     store.set_app_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap();

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events};
+use belfry_core::oauth::app::App;
+use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
@@ -97,8 +99,14 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
 
 /// Adds an app that was registered at this time.
 async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
-    let new = StoredApp { created_at: at(created_at), ..app(id, client_id) };
-    add_app(store, &new).await;
+    add_app_of(store, id, client_id, created_at, Origin::Api).await;
+}
+
+/// Adds an app that was registered at this time by this origin.
+async fn add_app_of(store: &Store, id: i64, client_id: &str, created_at: i64, origin: Origin) {
+    let properties = ClientProperties::new(origin);
+    let new = App { properties, ..app(id, client_id).app };
+    add_app(store, &StoredApp::new(new, hashed("client secret"), at(created_at))).await;
 }
 
 /// Issues a token to an app itself.
@@ -123,8 +131,6 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
         (4, "with a code"),
         (5, "with a deleted token of a user"),
         (6, "with a deleted code"),
-        (7, "matrix"),
-        (8, "cli:Command line"),
         (10, "with tokens that were not used"),
         (11, "with a token that was used"),
         (12, "with a token that was issued lately"),
@@ -132,6 +138,8 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     ] {
         add_app_at(&store, id, client_id, old).await;
     }
+    add_app_of(&store, 7, "matrix", old, Origin::Matrix).await;
+    add_app_of(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
@@ -204,7 +212,7 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
     for _ in 0..2 {
         let details = app(1, "client").app.details;
         let (app, _) =
-            store.create_app(&audited, at(START - 40 * DAY), details, None).await.unwrap();
+            store.create_app(&audited, at(START - 40 * DAY), details, Origin::Api).await.unwrap();
         ids.push(app.id);
     }
     store
@@ -222,9 +230,11 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
 
 pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(store: Store) {
     let old = at(START - 90 * DAY);
-    let details = app(1, "client").app.details;
-    let (kept, _) = store.create_app(&any_events(), old, details.clone(), Some(old)).await.unwrap();
-    let (unused, _) = store.create_app(&any_events(), old, details, None).await.unwrap();
+    let create = async |origin| {
+        let details = app(1, "client").app.details;
+        store.create_app(&any_events(), old, details, origin).await.unwrap().0
+    };
+    let (kept, unused) = (create(Origin::Operator).await, create(Origin::Api).await);
     sweep_trusted_at(&store, START).await;
     assert!(store.app(kept.id).await.unwrap().is_some());
     assert!(store.app(unused.id).await.unwrap().is_none());

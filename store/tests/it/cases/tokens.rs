@@ -1,8 +1,10 @@
 //! Conformance cases for access tokens.
 
 use belfry_core::oauth::account::Role;
+use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
+use belfry_runtime::metrics::exposition::{Exposition, Format};
 use belfry_store::test_support::any_events;
 use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 
@@ -218,4 +220,28 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     let new = NewToken { created_at: at(5), ..token("login", Some(7)) };
     store.add_token_for_password(&any_events(), &new, 0).await.unwrap();
     assert_eq!(signed_in_at().await, Some(at(5)));
+}
+
+/// A newer release may have stored them.
+pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: Store) {
+    with_alice(&store).await;
+    let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
+    let new = NewToken { scopes: scopes.clone(), ..token("t", Some(7)) };
+    let counted = || {
+        let mut out = Exposition::new(Format::Prometheus);
+        store.write_metrics(&mut out);
+        let text = out.finish();
+        let value = text.lines().find_map(|line| line.strip_prefix("belfry_unknown_scopes_total "));
+        value.unwrap().parse::<u64>().unwrap()
+    };
+    let before = counted();
+    store.add_token(&any_events(), &new).await.unwrap();
+
+    let stored = store.token(hashed("t")).await.unwrap().unwrap();
+    assert_eq!(stored.scopes, scopes);
+    assert_eq!(stored.scopes.to_string(), "read urn:matrix:client:device:ABC");
+    // Other tests of this process count in the same metric.
+    assert!(counted() >= before + 2);
+    let apps = store.authorized_apps(7, at(50)).await.unwrap();
+    assert_eq!(apps[0].scopes, scopes);
 }

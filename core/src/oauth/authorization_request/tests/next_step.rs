@@ -32,7 +32,8 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
         scopes: "read".parse().unwrap(),
     };
-    let app = App { id: 1, client_id: "a".to_owned(), details };
+    let properties = ClientProperties::new(Origin::Api);
+    let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     let pkce = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
     for (uri, before, with_pkce, step) in [
         ("https://a.example/cb", None, false, NextStep::Approve),
@@ -72,7 +73,8 @@ fn scopes_of_admins_are_granted_by_admins_only() {
         scopes: vec!["read admin:read".to_owned()],
         ..Registration::default()
     };
-    let app = App { id: 1, client_id: "a".to_owned(), details: declared.validate().unwrap() };
+    let (details, properties) = (declared.validate().unwrap(), ClientProperties::new(Origin::Api));
+    let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
         let pairs = [
             ("response_type", "code"),

@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::audit::AuditKind;
 use belfry_core::json::to_bytes;
 use belfry_core::matrix::user_id;
-use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_core::rules::{RulesetsResponse, User};
 use belfry_store::{Account, AccountSession, AccountToken, AuditEvent, AuditFilter, AuthorizedApp};
 use jiff::Timestamp;
@@ -88,7 +87,7 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
     let tokens = tokens.iter().filter(|token| token.app_id == app.app_id);
     let tokens = tokens.map(|token| {
         json!({
-            "scopes": scope_names(&token.scopes),
+            "scopes": token.scopes.names().collect::<Vec<_>>(),
             "issued_at": token.created_at.to_string(),
             "expires_at": optional_time(token.expires_at),
             "last_used_at": optional_time(token.last_used_at),
@@ -98,7 +97,7 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
         "client_id": app.client_id,
         "name": app.name,
         "website": app.website,
-        "scopes": scope_names(&app.scopes),
+        "scopes": app.scopes.names().collect::<Vec<_>>(),
         "since": app.since.to_string(),
         "token_count": app.tokens,
         "tokens": tokens.collect::<Vec<_>>(),
@@ -136,8 +135,4 @@ fn event_to_json(event: &AuditEvent) -> Value {
 
 fn optional_time(time: Option<Timestamp>) -> Option<String> {
     time.map(|time| time.to_string())
-}
-
-fn scope_names(scopes: &Scopes) -> Vec<&'static str> {
-    scopes.iter().map(Scope::as_str).collect()
 }

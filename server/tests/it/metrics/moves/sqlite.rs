@@ -44,6 +44,7 @@ pub(super) async fn drive(observer: &mut Observer) {
         alice.send("POST /api/v1/media", "").await;
     }
     alice.put_ok("global/override/slow", &expensive_rule()).await;
+    read_unknown_scopes(service).await;
     sign_in(service).await;
     evaluate(service).await;
     watch.observe(&service.metrics().await);
@@ -61,6 +62,13 @@ pub(super) async fn drive(observer: &mut Observer) {
 async fn get_health(connection: &mut TcpStream) {
     connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     assert!(connection.read(&mut [0; 1024]).await.unwrap() > 0);
+}
+
+/// Reads a token with a scope of a newer release.
+async fn read_unknown_scopes(service: &Service) {
+    let bob = service.user("bob").await;
+    service.execute_sql("update tokens set scopes = scopes || ' bells:ring'");
+    bob.get_rules("").await;
 }
 
 async fn sign_in(service: &Service) {

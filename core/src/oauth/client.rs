@@ -1,0 +1,135 @@
+//! The properties of a client that its registration fixes: how it authenticates, the grant types
+//! that it may use, who registered it, and its issuer.
+
+use super::error::OAuthError;
+use crate::wire_enum::wire_enum;
+
+/// The values of `token_endpoint_auth_method` for [`AuthMethod::ClientSecret`] (RFC 7591, section
+/// 2). A client may use both, whichever it registered.
+pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
+
+wire_enum! {
+    /// How a client authenticates.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum AuthMethod {
+        /// With its secret, in the header or in the body.
+        ClientSecret = "client_secret",
+        /// Not at all, because it is public. No endpoint registers or accepts such clients yet.
+        None = "none",
+        /// In a way that only a newer release knows.
+        #[default]
+        Unknown = "unknown",
+    }
+}
+
+wire_enum! {
+    /// A grant type of the token endpoint.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum GrantType {
+        AuthorizationCode = "authorization_code",
+        ClientCredentials = "client_credentials",
+    }
+}
+
+wire_enum! {
+    /// Who registered a client.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Origin {
+        /// Anyone, through the API.
+        #[default]
+        Api = "api",
+        /// The operator, by a command.
+        Operator = "operator",
+        /// The server, for Matrix clients that sign in with a password.
+        Matrix = "matrix",
+        /// The server, for tokens issued on the command line.
+        CommandLine = "command_line",
+    }
+}
+
+wire_enum! {
+    /// The issuer whose endpoints a client may use.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Issuer {
+        /// The one of the endpoints below `/oauth`.
+        OAuth = "oauth",
+        /// One that only a newer release knows.
+        #[default]
+        Unknown = "unknown",
+    }
+}
+
+/// The properties of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the types describe them")]
+pub struct ClientProperties {
+    pub auth_method: AuthMethod,
+    pub grant_types: Vec<GrantType>,
+    pub origin: Origin,
+    pub issuer: Issuer,
+}
+
+impl Origin {
+    /// Whether the server itself created the client. Nobody knows the secret of such a client.
+    pub fn is_first_party(self) -> bool {
+        matches!(self, Self::Matrix | Self::CommandLine)
+    }
+}
+
+impl ClientProperties {
+    /// The properties of a client with a secret: every grant type, but none for a first-party
+    /// client, whose tokens are issued without OAuth.
+    pub fn new(origin: Origin) -> Self {
+        let grant_types = if origin.is_first_party() { &[] } else { GrantType::ALL };
+        Self {
+            auth_method: AuthMethod::ClientSecret,
+            grant_types: grant_types.to_vec(),
+            origin,
+            issuer: Issuer::OAuth,
+        }
+    }
+
+    /// Whether the client authenticates with its secret at the endpoints below `/oauth`.
+    pub fn has_secret(&self) -> bool {
+        self.auth_method == AuthMethod::ClientSecret && self.issuer == Issuer::OAuth
+    }
+
+    /// Checks that the client may use a grant type.
+    pub fn check_grant_type(&self, grant_type: GrantType) -> Result<(), OAuthError> {
+        let is_allowed = self.grant_types.contains(&grant_type);
+        if is_allowed { Ok(()) } else { Err(OAuthError::UnauthorizedClient) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registered_clients_may_use_every_grant_type_and_first_party_clients_none() {
+        for (origin, allowed) in [
+            (Origin::Api, Ok(())),
+            (Origin::Operator, Ok(())),
+            (Origin::Matrix, Err(OAuthError::UnauthorizedClient)),
+            (Origin::CommandLine, Err(OAuthError::UnauthorizedClient)),
+        ] {
+            let properties = ClientProperties::new(origin);
+            assert!(properties.has_secret());
+            for &grant_type in GrantType::ALL {
+                assert_eq!(properties.check_grant_type(grant_type), allowed, "{origin}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_confidential_client_of_this_issuer_authenticates_with_a_secret() {
+        for &auth_method in AuthMethod::ALL {
+            for &issuer in Issuer::ALL {
+                let new = ClientProperties::new(Origin::Api);
+                let properties = ClientProperties { auth_method, issuer, ..new };
+                let expected = (auth_method, issuer) == (AuthMethod::ClientSecret, Issuer::OAuth);
+                assert_eq!(properties.has_secret(), expected, "{auth_method} {issuer}");
+            }
+        }
+    }
+}
