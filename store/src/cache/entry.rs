@@ -52,7 +52,7 @@ impl Cached<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
 
     fn heap_bytes(&self, _: &LookupKey) -> usize {
         let name = self.1.account.as_ref().map_or(0, |account| account.name.len());
-        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.iter().len()
+        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.bytes_in_memory()
     }
 }
 
