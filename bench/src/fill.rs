@@ -123,5 +123,6 @@ fn token(number: i64, now: Timestamp) -> NewToken {
         scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),
         created_at: now,
         expires_at: None,
+        device: None,
     }
 }

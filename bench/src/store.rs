@@ -108,5 +108,6 @@ fn token() -> NewToken {
         scopes: Scopes::from_iter([Scope::Read]),
         created_at: now,
         expires_at: None,
+        device: None,
     }
 }

@@ -1,12 +1,14 @@
 //! Matrix client-server API besides push rules: versions, login and registration.
 
+mod device;
 mod error_code;
 mod ids;
 mod login;
 mod register;
 
+pub use device::{Device, RequestedDevice};
 pub use error_code::MatrixErrorCode;
-pub use ids::{device_id, localpart, user_id};
+pub use ids::{localpart, user_id};
 pub use login::{LoginError, LoginRequest};
 pub use register::{RegisterRequest, RegistrationStage, RegistrationType};
 

@@ -25,9 +25,11 @@ pub struct AccountToken {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
+    /// The display name of the device that it was issued to, if it has one.
+    pub device: Option<String>,
 }
 
-from_row!(AccountToken { lookup, app_id, scopes, created_at, expires_at, last_used_at });
+from_row!(AccountToken { lookup, app_id, scopes, created_at, expires_at, last_used_at, device });
 
 impl Store {
     /// The valid tokens of an account in order of app, of each app `at_most` this many, the last
@@ -39,11 +41,12 @@ impl Store {
         at_most: i64,
     ) -> Result<Vec<AccountToken>, StoreError> {
         self.read_all(sql!(
-            "select lookup, app_id, scopes, created_at, expires_at, last_used_at from \
+            "select lookup, app_id, scopes, created_at, expires_at, last_used_at, device from \
              (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, t.last_used_at, \
-             row_number() over (partition by t.app_id order by coalesce(t.last_used_at, \
+             g.device_name as device, row_number() over (partition by t.app_id order by coalesce(t.last_used_at, \
              t.created_at) desc, t.lookup) as place from tokens t join apps p on p.id = t.app_id \
-             where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+             join grants g on g.account_id = t.account_id and g.app_id = t.app_id \
+             and g.id = t.grant_id where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
              or t.expires_at > $now) and p.disabled_at is null) as ordered \
              where place <= $at_most order by app_id, place",
             [account, now, at_most]

@@ -10,7 +10,7 @@ use super::event_source::event_source;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
-/// An app that has a valid token of an account.
+/// An app with an active grant of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizedApp {
     /// The id of the app.
@@ -23,29 +23,30 @@ pub struct AuthorizedApp {
     pub name: String,
     /// The home page.
     pub website: Option<String>,
-    /// The scopes of all its tokens.
+    /// The scopes of all its grants.
     pub scopes: Scopes,
-    /// When the oldest token was issued.
+    /// When the oldest grant began.
     pub since: Timestamp,
-    /// The number of its tokens.
+    /// The number of its valid tokens.
     pub tokens: i64,
 }
 
 from_row!(AuthorizedApp { app_id, client_id, origin, name, website, scopes, since, tokens });
 
 impl Store {
-    /// The apps with a valid token of this account, in order of id.
+    /// The apps with an active grant of this account, in order of id.
     pub async fn authorized_apps(
         &self,
         account: i64,
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql!(
-            "select p.id, p.client_id, p.registered_by, p.name, p.website, t.scopes, \
-             min(t.created_at), count(*) from tokens t join apps p on p.id = t.app_id \
-             where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+            "select p.id, p.client_id, p.registered_by, p.name, p.website, g.scopes, \
+             min(g.created_at), count(*) from grants g join apps p on p.id = g.app_id join tokens t \
+             on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
+             where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
              or t.expires_at > $now) and p.disabled_at is null group by p.id, p.client_id, \
-             p.registered_by, p.name, p.website, t.scopes order by p.id, t.scopes",
+             p.registered_by, p.name, p.website, g.scopes order by p.id, g.scopes",
             [account, now]
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();
@@ -62,8 +63,8 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes the access of an app: its tokens and its codes that are not redeemed. Returns the
-    /// number of tokens that were valid until now.
+    /// Revokes the access of an app: ends its grants, with their tokens and the codes that are not
+    /// redeemed. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
         events: &Events,
@@ -89,7 +90,7 @@ impl Store {
         );
         let change = Change::new(events, [lock_account(account)], event);
         let change = and_revoke_access(change, account, Some(app), None, now);
-        let [_, _, revoked] = self.write_rows(change).await?;
+        let [_, _, _, revoked] = self.write_rows(change).await?;
         let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
         let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
         Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
@@ -102,12 +103,13 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Adds statements to a change that revoke the access of one app or of all: delete the codes that are not
-/// redeemed, then revoke the tokens, returning their expiry. With a credential version, they do it
-/// only if the account has it.
+/// Adds statements to a change that revoke the access of one app or of all: delete the codes that
+/// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a credential
+/// version, they do it only if the account has it.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
-/// deletes the code, or the second one revokes its token.
+/// deletes the code, or the last one revokes its token. Grants are locked before tokens, as by
+/// sweeps.
 pub(super) fn and_revoke_access(
     change: Change<'_>,
     account: i64,
@@ -122,6 +124,13 @@ pub(super) fn and_revoke_access(
              and (cast($version as bigint) is null or exists (select 1 from accounts \
              where id = $account and credential_version = $version))",
             [account, app, now, version]
+        ))
+        .and(sql!(
+            "delete from grants where account_id = $account \
+             and (cast($app as bigint) is null or app_id = $app) \
+             and (cast($version as bigint) is null or exists (select 1 from accounts \
+             where id = $account and credential_version = $version))",
+            [account, app, version]
         ))
         .and(sql!(
             "update tokens set revoked_at = $now where account_id = $account \

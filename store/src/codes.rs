@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::authorized_apps::lock_account;
 use super::engine::{FromRow, Grouping, Row, sql};
 use super::event_source::events_of;
+use super::grants::{NewGrant, grant_id};
 use super::tokens::token_event;
 use super::{Change, Store, StoreError, to_json};
 
@@ -26,9 +27,11 @@ pub struct StoredCode {
 pub struct Consent {
     /// The session of the user.
     pub session: LookupKey,
-    /// The current time if the consent is implied, because the app already has access; `None` if
-    /// the user consented on the page.
-    pub implied_at: Option<Timestamp>,
+    /// The current time.
+    pub at: Timestamp,
+    /// Whether the consent is implied, because the app already has access; otherwise the user
+    /// consented on the page.
+    pub is_implied: bool,
 }
 
 /// The outcome of issuing a code.
@@ -71,7 +74,7 @@ impl From<&Binding> for BindingJson {
 }
 
 /// Parses the stored form of a binding; `None` if it is unreadable.
-pub(super) fn binding_from_json(text: &str) -> Option<Binding> {
+fn binding_from_json(text: &str) -> Option<Binding> {
     let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {
         Some(text) => Some(Sha256Digest::from_text(&text)?),
@@ -97,8 +100,8 @@ impl FromRow for StoredCode {
 }
 
 impl Store {
-    /// Issues a code, unless the user's consent ended, or the app or the account was disabled or
-    /// deleted in the meantime.
+    /// Issues a code, with which the grant begins unless it exists. Nothing is stored if the user's
+    /// consent ended, or the app or the account was disabled or deleted in the meantime.
     pub async fn add_code(
         &self,
         events: &Events,
@@ -106,18 +109,32 @@ impl Store {
         grant: &Grant,
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
+        let new = NewGrant {
+            lookup: secret.lookup,
+            app_id: grant.app_id,
+            scopes: &grant.scopes,
+            redirect_uri: grant.binding.identifying_uri(),
+            device: None,
+            begun_at: consent.at,
+            pending_until: grant.expires_at,
+        };
         let insert = sql!(
-            "insert into codes (lookup, digest, app_id, account_id, scopes, binding, expires_at) \
-             select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
-             account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
-             bigint) from sessions where lookup = $session and account_id = $account_id \
-             and exists (select 1 from accounts where id = $account_id and disabled_at is null \
-             and credential_version = sessions.credential_version) \
-             and exists (select 1 from apps where id = $app_id and disabled_at is null) \
-             and (cast($implied_at as bigint) is null or exists \
-             (select 1 from tokens where account_id = $account_id and app_id = $app_id \
-             and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
-             returning lookup",
+            concat!(
+                "insert into codes \
+                 (lookup, digest, app_id, account_id, scopes, binding, expires_at, grant_id) \
+                 select cast($lookup as text), cast($digest as text), cast($app_id as bigint), \
+                 account_id, cast($scopes as text), cast($binding as text), cast($expires_at as \
+                 bigint), ",
+                grant_id!(),
+                " from sessions where lookup = $session and account_id = $account_id \
+                 and exists (select 1 from accounts where id = $account_id \
+                 and disabled_at is null and credential_version = sessions.credential_version) \
+                 and exists (select 1 from apps where id = $app_id \
+                 and disabled_at is null) and (cast($implied_at as bigint) is null or exists \
+                 (select 1 from tokens where account_id = $account_id and app_id = $app_id \
+                 and revoked_at is null and (expires_at is null or expires_at > $implied_at))) \
+                 returning lookup"
+            ),
             [
                 lookup = secret.lookup,
                 digest = secret.digest,
@@ -126,13 +143,17 @@ impl Store {
                 scopes = &grant.scopes,
                 binding = to_json(&BindingJson::from(&grant.binding))?,
                 expires_at = grant.expires_at,
+                granted_scopes = new.scopes(),
+                granted_uri = new.redirect_uri(),
+                device_id = new.device_id(),
                 session = consent.session,
-                implied_at = consent.implied_at
+                implied_at = consent.is_implied.then_some(consent.at)
             ]
         );
         let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
-        let change = Change::new(events, [lock_account(grant.account_id), insert], event);
-        let [_, added] = self.write_rows(change).await?;
+        let [mark, begin] = new.begin_with_code();
+        let statements = [lock_account(grant.account_id), insert, mark, begin];
+        let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
         Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
 
@@ -146,8 +167,9 @@ impl Store {
         self.read_secret(secret, select).await
     }
 
-    /// Redeems a code for a token with the code's app, account and scopes, unless one of the first
-    /// two is disabled or deleted. Of concurrent calls, one succeeds and issues its token.
+    /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless one
+    /// of the first two is disabled or deleted. Of concurrent calls, one succeeds and issues its
+    /// token.
     pub async fn redeem_code(
         &self,
         events: &Events,
@@ -166,9 +188,9 @@ impl Store {
         // The token's lookup key is new, so the code names it only if this call redeemed it.
         let insert = sql!(
             "insert into tokens \
-             (lookup, digest, app_id, account_id, scopes, created_at, expires_at, binding) \
+             (lookup, digest, app_id, account_id, scopes, created_at, expires_at, grant_id) \
              select token, cast($digest as text), app_id, account_id, scopes, used_at, \
-             cast($expires_at as bigint), binding from codes \
+             cast($expires_at as bigint), grant_id from codes \
              where lookup = $code and token = $lookup",
             [code, lookup = token.lookup, digest = token.digest, expires_at]
         );

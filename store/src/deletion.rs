@@ -58,8 +58,10 @@ macro_rules! delete_rows {
     };
 }
 
-/// The tables with rows of accounts, and the statements that delete those of one.
-pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 5] = [
+/// The tables with rows of accounts, and the statements that delete those of one. Grants are locked
+/// before codes and tokens, as by sweeps.
+pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 6] = [
+    ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
     ("codes", delete_rows!("codes", "account_id", "accounts", "lookup")),
     ("tokens", delete_rows!("tokens", "account_id", "accounts", "lookup")),
@@ -68,7 +70,8 @@ pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 5] = [
 ];
 
 /// The tables with rows of apps, and the statements that delete those of one.
-pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 3] = [
+pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
+    ("grants", delete_rows!("grants", "app_id", "apps", "id")),
     ("codes", delete_rows!("codes", "app_id", "apps", "lookup")),
     ("tokens", delete_rows!("tokens", "app_id", "apps", "lookup")),
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
@@ -159,7 +162,8 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = and_all(change, &DELETE_ROWS_OF_ACCOUNT, id);
-        let [_, _, _, found, deleted, _, rows @ ..]: [Rows; 11] = self.write_rows(change).await?;
+        let [_, _, _, found, deleted, _, _, rows @ ..]: [Rows; 12] =
+            self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {
@@ -180,7 +184,7 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
         let change = and_all(change, &DELETE_ROWS_OF_APP, id);
-        let [app, _, rows @ ..]: [Rows; 5] = self.write_rows(change).await?;
+        let [app, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
         Ok((!app.is_empty()).then_some(deleted))

@@ -1,22 +1,146 @@
-//! The access that users have granted to apps.
+//! Grants: an account allowed an app these scopes.
+//!
+//! A grant begins with a code or with a token that is issued without one, in the transaction that
+//! inserts it and locks the account. It is identified by the account, the app, the scopes, the
+//! redirect URI unless it is `https`, and the device. It is active while it has a valid token, which
+//! needs no write when a token expires. Its row is deleted when the access is revoked, or by the
+//! sweep that deletes the last code or token of it.
 
+use belfry_core::matrix::Device;
 use belfry_core::oauth::grant::ActiveGrant;
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::codes::binding_from_json;
-use super::engine::{FromRow, Row, sql};
+use super::engine::{FromRow, Row, Statement, sql};
 use super::{Store, StoreError};
+
+/// The grant of a code or token that is being inserted.
+pub(super) struct NewGrant<'a> {
+    /// The lookup key of the code or token.
+    pub(super) lookup: LookupKey,
+    pub(super) app_id: i64,
+    pub(super) scopes: &'a Scopes,
+    /// The redirect URI, if it is part of the identity.
+    pub(super) redirect_uri: Option<&'a str>,
+    pub(super) device: Option<&'a Device>,
+    pub(super) begun_at: Timestamp,
+    /// When the code expires.
+    pub(super) pending_until: Timestamp,
+}
+
+/// The id of the existing grant with the identity of a code or token that is being inserted, or a
+/// new id.
+macro_rules! grant_id {
+    () => {
+        "coalesce((select min(id) from grants where account_id = $account_id \
+         and app_id = $app_id and scopes = $granted_scopes and redirect_uri = $granted_uri \
+         and device_id = $device_id), $lookup)"
+    };
+}
+pub(super) use grant_id;
+
+/// Whether a grant has a valid token, in statements about `grants`, with further conditions on it.
+macro_rules! is_active {
+    ($conditions:literal) => {
+        concat!(
+            "exists (select 1 from tokens t where t.account_id = grants.account_id \
+             and t.app_id = grants.app_id and t.grant_id = grants.id and t.revoked_at is null \
+             and (t.expires_at is null or t.expires_at > $now)",
+            $conditions,
+            ")"
+        )
+    };
+}
+
+/// The statements that begin the grant of a new row of a table, if it was inserted: its app is
+/// marked as authorized, so that retention never deletes it, and the grant is inserted.
+///
+/// An existing grant is updated, so that a concurrent sweep does not delete it. If it is not active
+/// any more, it begins anew. The app is locked first, as when it is deleted.
+macro_rules! begin {
+    ($grant:ident, $table:literal) => {
+        [
+            sql!(
+                concat!(
+                    "update apps set used_at = $now where id = $app_id and used_at is null \
+                     and exists (select 1 from ",
+                    $table,
+                    " where lookup = $lookup)"
+                ),
+                [app_id = $grant.app_id, lookup = $grant.lookup, now = $grant.begun_at]
+            ),
+            sql!(
+                concat!(
+                    "insert into grants (account_id, app_id, id, scopes, redirect_uri, device_id, \
+                     device_name, created_at, pending_until) select account_id, app_id, grant_id, \
+                     cast($granted_scopes as text), cast($granted_uri as text), \
+                     cast($device_id as text), cast($device_name as text), cast($now as bigint), \
+                     cast($pending_until as bigint) from ",
+                    $table,
+                    " where lookup = $lookup on conflict (account_id, app_id, id) do update set \
+                     created_at = case when ",
+                    is_active!(" and t.lookup <> $lookup"),
+                    " then grants.created_at else excluded.created_at end, \
+                     device_name = case when ",
+                    is_active!(" and t.lookup <> $lookup"),
+                    " then grants.device_name else excluded.device_name end, \
+                     pending_until = case when grants.pending_until > excluded.pending_until \
+                     then grants.pending_until else excluded.pending_until end"
+                ),
+                [
+                    lookup = $grant.lookup,
+                    granted_scopes = $grant.scopes(),
+                    granted_uri = $grant.redirect_uri(),
+                    device_id = $grant.device_id(),
+                    device_name = $grant.device.and_then(Device::name),
+                    now = $grant.begun_at,
+                    pending_until = $grant.pending_until
+                ]
+            ),
+        ]
+    };
+}
+
+impl NewGrant<'_> {
+    /// The scopes as part of the identity, in which their order does not matter.
+    pub(super) fn scopes(&self) -> String {
+        let text = self.scopes.to_string();
+        let mut scopes: Vec<&str> = text.split(' ').collect();
+        scopes.sort_unstable();
+        scopes.join(" ")
+    }
+
+    /// The redirect URI as part of the identity.
+    pub(super) fn redirect_uri(&self) -> &str {
+        self.redirect_uri.unwrap_or_default()
+    }
+
+    /// The device as part of the identity.
+    pub(super) fn device_id(&self) -> &str {
+        self.device.map(Device::id).unwrap_or_default()
+    }
+
+    /// Statements that follow the insertion of the code.
+    pub(super) fn begin_with_code(&self) -> [Statement; 2] {
+        begin!(self, "codes")
+    }
+
+    /// Statements that follow the insertion of the token.
+    pub(super) fn begin_with_token(&self) -> [Statement; 2] {
+        begin!(self, "tokens")
+    }
+}
 
 impl FromRow for ActiveGrant {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
-        let scopes = row.take()?;
-        let binding = row.take::<Option<String>>()?.and_then(|text| binding_from_json(&text));
-        Ok(Self { scopes, redirect_uri: binding.map(|binding| binding.redirect_uri) })
+        let (scopes, redirect_uri) = (row.take()?, row.take::<String>()?);
+        Ok(Self { scopes, redirect_uri: Some(redirect_uri).filter(|uri| !uri.is_empty()) })
     }
 }
 
 impl Store {
-    /// The grants of an account to an app, from its valid tokens.
+    /// The active grants of an account to an app.
     pub async fn active_grants(
         &self,
         account_id: i64,
@@ -24,11 +148,25 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<ActiveGrant>, StoreError> {
         let select = sql!(
-            "select distinct scopes, binding from tokens where account_id = $account_id \
-             and app_id = $app_id and revoked_at is null and (expires_at is null \
-             or expires_at > $now)",
+            concat!(
+                "select scopes, redirect_uri from grants where account_id = $account_id \
+                 and app_id = $app_id and ",
+                is_active!("")
+            ),
             [account_id, app_id, now]
         );
         self.read_all(select).await
+    }
+
+    /// The id of the device that a token was issued to, if any.
+    pub async fn device_id_of(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
+        let select = sql!(
+            "select g.device_id from tokens t join grants g on g.account_id = t.account_id \
+             and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $token \
+             and g.device_id <> ''",
+            [token]
+        );
+        let row = self.engine.read(select).await?.into_iter().next();
+        row.map(|mut row| row.take()).transpose()
     }
 }

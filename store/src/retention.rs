@@ -104,7 +104,6 @@ impl SweepState {
 
 /// The times before which rows are deleted.
 struct Cutoffs {
-    now: Timestamp,
     expired: Timestamp,
     tokens: Timestamp,
     audit_events: Timestamp,
@@ -130,24 +129,44 @@ macro_rules! delete_oldest {
     };
 }
 
-/// Deletes the rows of one batch like [`delete_oldest`]. Before that, their apps are marked as
-/// authorized, which these rows prove.
-macro_rules! mark_and_delete {
-    ($table:literal, $column:literal, $before:expr, $now:expr) => {
+/// Deletes the rows of one batch like [`delete_oldest`]. Before that, those of their grants are
+/// deleted that have no pending code, and no token that meets this condition.
+///
+/// A grant whose code is issued concurrently is updated before, or inserted again, so that it
+/// remains.
+macro_rules! delete_with_grants {
+    ($table:literal, $column:literal, $is_kept:expr, $before:expr, $expired:expr) => {
         Change::unaudited(sql!(
             concat!(
-                "update apps set used_at = $now where used_at is null and id in (select app_id \
-                 from (select app_id, account_id from ",
+                "delete from grants where (account_id, app_id, id) in (select account_id, app_id, \
+                 grant_id from ",
                 $table,
                 " where ",
                 $column,
                 " < $before order by ",
                 $column,
-                ", lookup limit 1000) as oldest where account_id is not null)"
+                ", lookup limit 1000) and pending_until < $expired and not exists (select 1 \
+                 from tokens t where t.account_id = grants.account_id \
+                 and t.app_id = grants.app_id and t.grant_id = grants.id",
+                $is_kept,
+                ")"
             ),
-            [before = $before, now = $now]
+            [before = $before, expired = $expired]
         ))
         .and(sql!(delete_oldest!($table, $column), [before = $before]))
+    };
+}
+
+/// Deletes tokens of one batch with their grants, unless a grant has a token that remains.
+macro_rules! delete_tokens {
+    ($column:literal, $cutoffs:ident) => {
+        delete_with_grants!(
+            "tokens",
+            $column,
+            concat!(" and coalesce(t.", $column, ", $before) >= $before"),
+            $cutoffs.tokens,
+            $cutoffs.expired
+        )
     };
 }
 
@@ -166,16 +185,27 @@ const TABLES: [(&str, DeleteOldest); 6] = [
             [before = cutoffs.expired]
         ))
     }),
-    ("codes", |cutoffs| mark_and_delete!("codes", "expires_at", cutoffs.expired, cutoffs.now)),
-    ("tokens", |cutoffs| mark_and_delete!("tokens", "expires_at", cutoffs.tokens, cutoffs.now)),
-    ("tokens", |cutoffs| mark_and_delete!("tokens", "revoked_at", cutoffs.tokens, cutoffs.now)),
+    ("codes", |cutoffs| {
+        delete_with_grants!("codes", "expires_at", "", cutoffs.expired, cutoffs.expired)
+    }),
+    ("tokens", |cutoffs| delete_tokens!("expires_at", cutoffs)),
+    ("tokens", |cutoffs| delete_tokens!("revoked_at", cutoffs)),
     ("audit_events", |cutoffs| Change::unaudited(delete_audit_events(cutoffs.audit_events, 1000))),
 ];
 
 impl Store {
     /// The tables that sweeps delete from.
-    pub const SWEPT_TABLES: [&str; 8] =
-        ["requests", "sessions", "codes", "tokens", "apps", "audit_events", "rulesets", "accounts"];
+    pub const SWEPT_TABLES: [&str; 9] = [
+        "requests",
+        "sessions",
+        "codes",
+        "grants",
+        "tokens",
+        "apps",
+        "audit_events",
+        "rulesets",
+        "accounts",
+    ];
 
     /// Deletes rows that are no longer needed, if a sweep is due and the clock is trusted.
     pub async fn sweep(
@@ -190,7 +220,6 @@ impl Store {
             return Ok(SweepOutcome::ClockUntrusted(trusted_from));
         }
         let cutoffs = Cutoffs {
-            now,
             expired: add(now, -GRACE),
             tokens: before(now, settings.tokens),
             audit_events: before(now, settings.audit_events),
@@ -213,7 +242,7 @@ impl Store {
         deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
         deleted.extend(self.delete_orphans(now).await?);
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
-        deleted.extend(self.delete_unused_apps(cutoff, now).await?);
+        deleted.extend(self.delete_unused_apps(cutoff).await?);
         Ok(SweepOutcome::Swept(deleted))
     }
 

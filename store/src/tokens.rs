@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use belfry_core::audit::Events;
+use belfry_core::matrix::Device;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use super::authorized_apps::lock_account;
 use super::engine::{FromRow, Grouping, Row, Statement, sql};
 use super::event_source::{EventSource, events_of};
+use super::grants::{NewGrant, grant_id};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
@@ -41,6 +43,23 @@ pub struct NewToken {
     pub created_at: Timestamp,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
+    /// The device of a Matrix client that it is issued to.
+    pub device: Option<Device>,
+}
+
+impl NewToken {
+    /// The grant that begins with it, unless there is one.
+    fn grant(&self) -> NewGrant<'_> {
+        NewGrant {
+            lookup: self.secret.lookup,
+            app_id: self.app_id,
+            scopes: &self.scopes,
+            redirect_uri: None,
+            device: self.device.as_ref(),
+            begun_at: self.created_at,
+            pending_until: self.created_at,
+        }
+    }
 }
 
 /// A stored token, and when it was last used.
@@ -100,15 +119,21 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token for a user. `NotFound` if the app or the account does not exist or
-    /// is disabled.
+    /// Issues a token for a user, with which the grant begins unless it exists. `NotFound` if the
+    /// app or the account does not exist or is disabled.
     pub async fn add_token(
         &self,
         events: &Events,
         token: &NewToken,
     ) -> Result<UpdateOutcome, StoreError> {
-        let change = Change::new(events, insert(token, None), token_event(token.secret.lookup));
-        self.update(change.grouped(Grouping::NewRows)).await
+        let event = token_event(token.secret.lookup);
+        let Some(account_id) = token.account_id else {
+            return self.update(Change::new(events, insert(token, None), event)).await;
+        };
+        let [mark, begin] = token.grant().begin_with_token();
+        let statements = [lock_account(account_id), insert(token, None), mark, begin];
+        let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
+        Ok(if added.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
     }
 
     /// Issues a token to an app itself, without an event: such tokens are counted instead.
@@ -122,8 +147,9 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Issues a token and records the sign-in, if the account still has the credential version that
-    /// was verified, and the app and the account exist and are not disabled.
+    /// Issues a token, with which the grant begins unless it exists, and records the sign-in, if the
+    /// account still has the credential version that was verified, and the app and the account exist
+    /// and are not disabled. Earlier tokens of the same device are revoked.
     pub async fn add_token_for_password(
         &self,
         events: &Events,
@@ -138,10 +164,19 @@ impl Store {
              and exists (select 1 from tokens where lookup = $lookup)",
             [account_id, created_at = token.created_at, lookup = token.secret.lookup]
         );
-        let statements =
-            [lock_account(account_id), insert(token, Some(credential_version)), record];
-        let change = Change::new(events, statements, token_event(token.secret.lookup));
-        let [_, added, _] = self.write_rows(change).await?;
+        let [mark, begin] = token.grant().begin_with_token();
+        let statements = [
+            lock_account(account_id),
+            insert(token, Some(credential_version)),
+            mark,
+            begin,
+            record,
+        ];
+        let mut change = Change::new(events, statements, token_event(token.secret.lookup));
+        if let Some(device) = &token.device {
+            change = and_replace_tokens_of_device(change, token, account_id, device);
+        }
+        let added = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
         Ok(SignInOutcome::from_rows(&added))
     }
 
@@ -200,16 +235,42 @@ impl Store {
     }
 }
 
-/// Inserts a token, if its app exists and is not disabled, and these conditions hold.
+/// Adds a statement to a change that revokes the earlier tokens of a device, if the new one was
+/// inserted.
+fn and_replace_tokens_of_device<'a>(
+    change: Change<'a>,
+    token: &NewToken,
+    account_id: i64,
+    device: &Device,
+) -> Change<'a> {
+    change
+        .and(sql!(
+            "update tokens set revoked_at = $created_at where account_id = $account_id \
+             and app_id = $app_id and revoked_at is null and lookup <> $lookup and grant_id in \
+             (select id from grants where account_id = $account_id and app_id = $app_id \
+             and device_id = $device_id) and exists (select 1 from tokens where lookup = $lookup)",
+            [
+                lookup = token.secret.lookup,
+                account_id,
+                app_id = token.app_id,
+                device_id = device.id(),
+                created_at = token.created_at
+            ]
+        ))
+        .invalidating(Invalidation::Account(account_id))
+}
+
+/// Inserts a token of this grant, if its app exists and is not disabled, and these conditions hold.
 macro_rules! insert_if {
-    ($token:ident, $conditions:literal $(, $name:ident)*) => {
+    ($token:ident, $grant_id:expr, $conditions:literal $(, $name:ident $(= $value:expr)?)*) => {
         sql!(
             concat!(
                 "insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, \
-                 expires_at) select cast($lookup as text), cast($digest as text), cast($app_id as \
-                 bigint), cast($account_id as bigint), cast($scopes as text), cast($created_at as \
-                 bigint), cast($expires_at as bigint) where exists (select 1 from apps \
-                 where id = $app_id and disabled_at is null)",
+                 expires_at, grant_id) select cast($lookup as text), cast($digest as text), \
+                 cast($app_id as bigint), cast($account_id as bigint), cast($scopes as text), \
+                 cast($created_at as bigint), cast($expires_at as bigint), ",
+                $grant_id,
+                " where exists (select 1 from apps where id = $app_id and disabled_at is null)",
                 $conditions
             ),
             [
@@ -220,7 +281,7 @@ macro_rules! insert_if {
                 scopes = &$token.scopes,
                 created_at = $token.created_at,
                 expires_at = $token.expires_at
-                $(, $name)*
+                $(, $name $(= $value)?)*
             ]
         )
     };
@@ -233,17 +294,26 @@ macro_rules! insert_if {
 /// execution, because it estimates that a plan for known values saves more than planning costs. In
 /// fact planning takes longer than the insert.
 fn insert(token: &NewToken, credential_version: Option<i64>) -> Statement {
+    let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
-        (None, None) => insert_if!(token, ""),
+        (None, None) => insert_if!(token, "null", ""),
         (Some(_), None) => insert_if!(
             token,
+            grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
-             and disabled_at is null)"
+             and disabled_at is null)",
+            granted_scopes = grant.scopes(),
+            granted_uri = grant.redirect_uri(),
+            device_id = grant.device_id()
         ),
         (_, Some(credential_version)) => insert_if!(
             token,
+            grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
              and credential_version = $credential_version and disabled_at is null)",
+            granted_scopes = grant.scopes(),
+            granted_uri = grant.redirect_uri(),
+            device_id = grant.device_id(),
             credential_version
         ),
     };

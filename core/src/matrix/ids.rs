@@ -1,4 +1,4 @@
-//! Matrix user ids (`@localpart:server`) and device ids.
+//! Matrix user ids: `@localpart:server`.
 
 /// Formats the user id of an account.
 pub fn user_id(name: &str, server_name: &str) -> String {
@@ -11,19 +11,9 @@ pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     (server == server_name && !localpart.is_empty()).then_some(localpart)
 }
 
-/// Makes a device id of ten capital letters from random bytes, for clients that do not send one.
-pub fn device_id(random: [u8; 10]) -> String {
-    random.map(|byte| char::from(b'A' + byte % 26)).iter().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_device_id_has_ten_capital_letters() {
-        assert_eq!(device_id([0, 1, 25, 26, 27, 255, 2, 3, 4, 5]), "ABZABVCDEF");
-    }
 
     #[test]
     fn localpart_is_returned_for_ids_of_this_server_only() {

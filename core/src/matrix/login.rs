@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::LOGIN_PASSWORD;
+use super::{LOGIN_PASSWORD, RequestedDevice};
 use crate::json::{Fields, JsonError, Location};
 use crate::secret::Secret;
 
@@ -13,8 +13,8 @@ pub struct LoginRequest {
     pub user: String,
     /// The password.
     pub password: Secret,
-    /// Device id chosen by the client.
-    pub device_id: Option<String>,
+    /// The device that signs in.
+    pub device: RequestedDevice,
 }
 
 /// Reason why a login request is rejected.
@@ -49,8 +49,7 @@ impl LoginRequest {
                 .ok_or_else(|| JsonError::MissingField("identifier".to_owned()))?,
         };
         let password = Secret::new(fields.need_string("password")?);
-        let device_id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
-        Ok(Self { user, password, device_id })
+        Ok(Self { user, password, device: RequestedDevice::read(&mut fields)? })
     }
 }
 
@@ -63,14 +62,14 @@ mod tests {
         for body in [
             r#"{"type":"m.login.password","identifier":{"type":"m.id.user","user":"alice"},"password":"p"}"#,
             r#"{"type":"m.login.password","user":"alice","password":"p","device_id":""}"#,
-            r#"{"type":"m.login.password","user":"alice","password":"p","initial_device_display_name":"x"}"#,
         ] {
             let login = LoginRequest::read(body.as_bytes()).unwrap();
             assert_eq!((login.user.as_str(), login.password.reveal()), ("alice", "p"), "{body}");
-            assert_eq!(login.device_id, None, "{body}");
+            assert_eq!(login.device, RequestedDevice::default(), "{body}");
         }
         let body = r#"{"type":"m.login.password","user":"a","password":"p","device_id":"DEV"}"#;
-        assert_eq!(LoginRequest::read(body.as_bytes()).unwrap().device_id.as_deref(), Some("DEV"));
+        let device = LoginRequest::read(body.as_bytes()).unwrap().device.with_random_id([0; 10]);
+        assert_eq!(device.id(), "DEV");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Body of `POST register`.
 
-use super::{APPLICATION_SERVICE, STAGE_DUMMY};
+use super::{APPLICATION_SERVICE, RequestedDevice, STAGE_DUMMY};
 use crate::json::{Fields, JsonError, Location};
 use crate::secret::Secret;
 
@@ -15,8 +15,8 @@ pub struct RegisterRequest {
     pub password: Option<Secret>,
     /// Progress of the user-interactive authentication.
     pub stage: RegistrationStage,
-    /// Device id chosen by the client.
-    pub device_id: Option<String>,
+    /// The device that is signed in with the new account.
+    pub device: RequestedDevice,
     /// Creates the account without issuing a token.
     pub inhibit_login: bool,
 }
@@ -64,7 +64,7 @@ impl RegisterRequest {
             username: fields.take_string("username")?,
             password: fields.take_string("password")?.map(Secret::new),
             stage,
-            device_id: fields.take_string("device_id")?.filter(|id| !id.is_empty()),
+            device: RequestedDevice::read(&mut fields)?,
             inhibit_login: fields.take_bool("inhibit_login")?.unwrap_or(false),
         })
     }
@@ -106,7 +106,7 @@ mod tests {
         let request = RegisterRequest::read(body).unwrap();
         assert_eq!(request.username.as_deref(), Some("a"));
         assert_eq!(request.password.unwrap().reveal(), "p");
-        assert_eq!(request.device_id.as_deref(), Some("D"));
+        assert_eq!(request.device.with_random_id([0; 10]).id(), "D");
         assert!(request.inhibit_login);
         for (body, text) in [
             (r#"{"username":1}"#, "username must be a string"),

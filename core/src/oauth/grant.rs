@@ -28,12 +28,13 @@ pub struct Grant {
     pub expires_at: Timestamp,
 }
 
-/// Access that an app has to an account: a valid token of a user.
+/// A grant with a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveGrant {
     /// The granted scopes.
     pub scopes: Scopes,
-    /// The redirect URI that the user approved; `None` if the token was not issued for a code.
+    /// The redirect URI that the user approved; `None` if it is `https`, or if the grant did not
+    /// begin with a code.
     pub redirect_uri: Option<String>,
 }
 
@@ -44,6 +45,15 @@ pub struct Binding {
     pub redirect_uri: String,
     /// The PKCE challenge, if any.
     pub challenge: Option<Sha256Digest>,
+}
+
+impl Binding {
+    /// The redirect URI, if it is part of the identity of the grant. An `https` URI is not: its
+    /// codes reach only the owner of the host, so one grant covers all such URIs of the app.
+    pub fn identifying_uri(&self) -> Option<&str> {
+        let is_https = |scheme: &str| scheme.eq_ignore_ascii_case("https:");
+        Some(&*self.redirect_uri).filter(|uri| !uri.get(..6).is_some_and(is_https))
+    }
 }
 
 /// An attempt to redeem a code, by an authenticated app.

@@ -182,6 +182,7 @@ fn tokens() -> Vec<AccountToken> {
         created_at: time(1_790_000_000),
         expires_at: None,
         last_used_at,
+        device: (app_id == 2).then(|| "Element on Pixel".to_owned()),
     };
     let ages = [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000];
     let ages = ages.into_iter().zip(1..);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use belfry_core::audit::Events;
+use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::Grant;
@@ -120,21 +121,24 @@ impl TokenIssuer<'_> {
         Ok(self.issue(events, app_id, account_id, scopes.or_read()).await?.secret)
     }
 
-    /// Issues a token to the app for Matrix clients, and records the sign-in.
+    /// Issues a token to a Matrix device, and records the sign-in. It replaces earlier tokens of the
+    /// device.
     ///
     /// # Errors
     /// [`IssueError::PasswordChanged`] if the password was changed since it was verified.
-    pub async fn issue_to_matrix_client(
+    pub async fn issue_to_device(
         &self,
         events: &Events,
+        device: Device,
         authenticated: &Authenticated,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
         let app_id = first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
         let Account { id, credential_version, .. } = authenticated.account;
-        let issued = self.new_token(app_id, Some(id), scopes);
-        match self.store.add_token_for_password(events, &issued.stored, credential_version).await? {
-            SignInOutcome::SignedIn => Ok(issued.secret),
+        let IssuedToken { secret, stored } = self.new_token(app_id, Some(id), scopes);
+        let stored = NewToken { device: Some(device), ..stored };
+        match self.store.add_token_for_password(events, &stored, credential_version).await? {
+            SignInOutcome::SignedIn => Ok(secret),
             SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }
     }
@@ -164,6 +168,7 @@ impl TokenIssuer<'_> {
             scopes,
             created_at: self.now,
             expires_at: self.lifetime.map(|lifetime| expiry(self.now, lifetime)),
+            device: None,
         };
         IssuedToken { secret, stored }
     }

@@ -25,12 +25,18 @@ pub(super) async fn versions() -> Json<Value> {
     Json(json!({ "versions": VERSIONS, "unstable_features": {} }))
 }
 
-/// `GET account/whoami`: the user of the token.
+/// `GET account/whoami`: the user of the token, and the device that it was issued to, if any.
 pub(super) async fn whoami(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-) -> Json<Value> {
-    Json(json!({ "user_id": requester.user_id(&state), "is_guest": false }))
+) -> Result<Json<Value>, MatrixError> {
+    let mut response = json!({ "user_id": requester.user_id(&state), "is_guest": false });
+    if let Some(token) = requester.token
+        && let Some(device_id) = state.store.device_id_of(token).await?
+    {
+        response["device_id"] = device_id.into();
+    }
+    Ok(Json(response))
 }
 
 /// `POST logout`: revokes the token.

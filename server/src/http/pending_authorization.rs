@@ -19,7 +19,6 @@ use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
 use belfry_store::{Account, CodeOutcome, Consent, StoredRequest};
-use jiff::Timestamp;
 
 use crate::http::error::PageError;
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -156,12 +155,12 @@ impl PendingAuthorization {
         self.request.requested_from(self.user(session).map_or(Role::User, |user| user.role))
     }
 
-    /// Issues a code, or delivers the error of the request. `implied_at` is set if the consent is
-    /// implied by an earlier one, which must still be valid at that time.
+    /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier consent
+    /// implies this one, and must still be valid.
     pub(crate) async fn approve(
         mut self,
         session: &BrowserSession,
-        implied_at: Option<Timestamp>,
+        is_implied: bool,
     ) -> Result<Response, PageError> {
         let account_id = self.consume(session, None).await?;
         let requested = match self.requested(session) {
@@ -178,8 +177,9 @@ impl PendingAuthorization {
             binding: Binding { redirect_uri, challenge: requested.challenge },
             expires_at: expiry(now, CODE_LIFETIME),
         };
-        let consent = Consent { session: session.hashed_cookie().lookup, implied_at };
-        let detail = implied_at.map(|_| "granted before".to_owned());
+        let lookup = session.hashed_cookie().lookup;
+        let consent = Consent { session: lookup, at: now, is_implied };
+        let detail = is_implied.then(|| "granted before".to_owned());
         let events = AuditEntry { detail, ..session.audit.success(AuditKind::Consent) }.into();
         match session.state.store.add_code(&events, code.hashed(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),

@@ -67,6 +67,16 @@ impl AccountPage<'_> {
         self.tokens.iter().filter(move |token| token.app_id == app)
     }
 
+    /// Whether the tokens of an app are listed: there are several, or they have names.
+    fn lists_tokens(&self, app: &AuthorizedApp) -> bool {
+        app.tokens > 1 || self.tokens_of(app).any(|token| token.device.is_some())
+    }
+
+    /// The name of the device of a token.
+    fn device(token: &AccountToken) -> Option<String> {
+        token.device.as_deref().map(isolate)
+    }
+
     fn token_count(&self, app: &AuthorizedApp) -> String {
         let count = usize::try_from(app.tokens).unwrap_or_default();
         self.layout.language.text_with("tokens-count", "count", count)

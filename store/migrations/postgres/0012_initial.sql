@@ -63,18 +63,18 @@ create table tokens (
     app_id       bigint not null,
     account_id   bigint,
     scopes       text   not null,
-    binding      text,            -- JSON: that of its code, to ask again for another redirect URI
     created_at   bigint not null,
     last_used_at bigint,          -- updated at most once an hour
     expires_at   bigint,
     revoked_at   bigint,
+    grant_id     text,            -- null for a token of the app itself
     primary key (app_id, lookup)
 );
 
 create index tokens_by_lookup on tokens (lookup);
 
--- The apps authorised by an account.
-create index tokens_of_account on tokens (account_id, app_id) where account_id is not null;
+create index tokens_of_grant on tokens (account_id, app_id, grant_id)
+    where account_id is not null;
 
 -- The tokens of an app itself, by the latest possible time of their last use.
 create index tokens_of_app_by_use
@@ -82,7 +82,7 @@ create index tokens_of_app_by_use
 create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
 create index tokens_by_revocation on tokens (revoked_at) where revoked_at is not null;
 
--- An authorization code: the grant, and the token it was redeemed for.
+-- An authorization code, and the token it was redeemed for.
 create table codes (
     lookup     text   not null,
     digest     text   not null,
@@ -93,6 +93,7 @@ create table codes (
     expires_at bigint not null,
     used_at    bigint,
     token      text,            -- lookup key of the token
+    grant_id   text   not null,
     primary key (app_id, lookup)
 );
 
@@ -196,3 +197,21 @@ create table sweeps (
 create table locks (
     name text not null primary key
 );
+
+-- A grant: an account allowed an app these scopes. It begins with a code or a token, and is active
+-- while it has a valid token. It is deleted when the access is revoked, and with the last code or
+-- token that refers to it.
+create table grants (
+    account_id    bigint not null,
+    app_id        bigint not null,
+    id            text   not null, -- lookup key of the code or token that it began with
+    scopes        text   not null, -- in alphabetical order
+    redirect_uri  text   not null, -- empty if it is https, or if the grant began with a token
+    device_id     text   not null, -- of a Matrix client; empty otherwise
+    device_name   text,
+    created_at    bigint not null,
+    pending_until bigint not null, -- when its newest code expires
+    primary key (account_id, app_id, id)
+);
+
+create index grants_of_app on grants (app_id);

@@ -119,6 +119,7 @@ mod tests {
             "audit_events",
             "codes",
             "deleted_owners",
+            "grants",
             "reserved_names",
             "rulesets",
             "sessions",

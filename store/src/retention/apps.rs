@@ -15,23 +15,14 @@ use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::{Change, Store, StoreError};
 
-/// Whether an app remains that is not marked yet.
-macro_rules! is_retained {
-    () => {
-        "(exists (select 1 from tokens where app_id = apps.id and account_id is not null) \
-         or id in (select app_id from codes))"
-    };
-}
-
 /// An app that was not used since the cutoff.
 #[derive(Debug)]
 struct Candidate {
     id: i64,
     last_use: Timestamp,
-    is_retained: i64,
 }
 
-from_row!(Candidate { id, last_use, is_retained });
+from_row!(Candidate { id, last_use });
 
 impl Store {
     /// The time of the last use before which apps are deleted: because of it, or of their number.
@@ -61,7 +52,6 @@ impl Store {
     pub(super) async fn delete_unused_apps(
         &self,
         cutoff: Timestamp,
-        now: Timestamp,
     ) -> Result<[(&'static str, usize); 2], StoreError> {
         let (mut apps, mut tokens) = (0, 0);
         for _ in 0..MAX_BATCHES {
@@ -69,9 +59,7 @@ impl Store {
                 concat!(
                     "select id, ",
                     last_use!(),
-                    ", case when ",
-                    is_retained!(),
-                    " then cast(1 as bigint) else 0 end from apps where used_at is null and ",
+                    " from apps where used_at is null and ",
                     last_use!(),
                     " < $cutoff order by ",
                     last_use!(),
@@ -83,11 +71,6 @@ impl Store {
             let Some(last) = candidates.last() else { break };
             let (mut change, mut statements) = (Change::unaudited([]), 0);
             for candidate in &candidates {
-                if candidate.is_retained == 1 {
-                    const MARK: &str = "update apps set used_at = $now where id = $id";
-                    change = change.and(sql!(MARK, [id = candidate.id, now]));
-                    continue;
-                }
                 let issued = self.tokens_of_app_itself(candidate.id).await?;
                 tokens += issued.len();
                 statements += issued.len();
@@ -124,8 +107,7 @@ fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate
             last_use!(),
             " <= $last_use and (",
             last_use!(),
-            " < $last_use or id <= $last_id) and not ",
-            is_retained!(),
+            " < $last_use or id <= $last_id)",
             " and not exists (select 1 from tokens where app_id = apps.id) returning id"
         ),
         [last_use = last.last_use, last_id = last.id]

@@ -9,6 +9,7 @@ pub(super) mod apps;
 pub(super) mod audit;
 pub(super) mod codes;
 pub(super) mod deletion;
+pub(super) mod grants;
 pub(super) mod last_use;
 pub(super) mod overlapping_reads;
 pub(super) mod requests;
@@ -105,6 +106,7 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
         scopes: "read push".parse().unwrap(),
         created_at: at(1_700_000_000),
         expires_at: None,
+        device: None,
     }
 }
 
@@ -166,7 +168,7 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 /// Issues a code in a session of the grant's account.
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
     let session = session_of(store, grant.account_id).await.lookup;
-    let consent = Consent { session, implied_at: None };
+    let consent = Consent { session, at: at(1), is_implied: false };
     let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);
 }

@@ -80,11 +80,9 @@ async fn writes_that_wait_are_committed_together() {
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
     with_alice(&store).await;
-    let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), Some(7))).collect();
+    let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let read = read_for_update(&store, 7).await;
-    let events = any_events();
-    let mut writes: Vec<_> =
-        tokens.iter().map(|token| write(store.add_token(&events, token))).collect();
+    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
     writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
     queue(&store, [&client, &other], &mut writes).await;
 

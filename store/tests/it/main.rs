@@ -18,8 +18,8 @@ mod upgrade;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
-    last_use, overlapping_reads, requests, retention, rule_writes, rulesets, sessions, timed_rules,
-    tokens, whole,
+    grants, last_use, overlapping_reads, requests, retention, rule_writes, rulesets, sessions,
+    timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -119,6 +119,17 @@ conformance! {
         revoking_access_deletes_codes_that_are_not_redeemed,
         revoking_access_that_does_not_exist_has_no_effect,
         no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
+    }
+    grants::{
+        a_grant_begins_with_a_code_and_is_active_with_its_token,
+        a_grant_is_identified_by_scopes_redirect_uri_and_device,
+        a_grant_ends_with_its_last_valid_token,
+        revoking_access_ends_the_grants_of_the_app_only,
+        grants_are_deleted_with_their_app,
+        a_login_replaces_the_tokens_of_its_device,
+        a_sweep_deletes_a_grant_with_its_last_code_or_token,
+        concurrent_codes_and_tokens_of_one_identity_have_one_grant,
+        no_grant_renewed_during_a_sweep_is_lost,
     }
     audit::{
         an_event_is_stored_with_every_change,

@@ -108,7 +108,6 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         hashed("r").lookup.to_text()
     );
     for (table, same_key, owner) in [
-        ("tokens", token_row("t"), "account"),
         ("tokens", token_row("t"), "app"),
         ("rulesets", RULESET.to_owned(), "account"),
         ("requests", request_row, "app"),
@@ -120,9 +119,8 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         let insert = async move {
             match table {
                 "tokens" => {
-                    let account = (owner == "account").then_some(7);
-                    let added =
-                        inserting.add_token(&any_events(), &token("t", account)).await.unwrap();
+                    // The insertion of a token of an account locks the account.
+                    let added = inserting.add_app_token(&token("t", None)).await.unwrap();
                     assert_eq!(added, UpdateOutcome::Updated);
                 }
                 "rulesets" => add_rule(inserting).await,

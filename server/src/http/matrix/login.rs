@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use belfry_core::audit::{AuditKind, Events};
-use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, device_id, localpart, user_id};
+use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, RequestedDevice, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_runtime::random;
 use serde_json::{Value, json};
@@ -36,27 +36,27 @@ pub(crate) async fn login(
     RequestContext::record_account(authenticated.account.id);
     let events = Events::from(guard.audit.success(AuditKind::SignIn));
     let events = events.and(guard.audit.success(AuditKind::TokenIssue));
-    let response = login_response(&events, &state, &authenticated, login.device_id).await?;
+    let response = login_response(&events, &state, &authenticated, login.device).await?;
     sign_ins.success.inc();
     Ok(response)
 }
 
-/// Issues a token, recorded by these events, and returns the response of a login.
+/// Issues a token to a device, recorded by these events, and returns the response of a login.
 pub(super) async fn login_response(
     events: &Events,
     state: &AppState,
     authenticated: &Authenticated,
-    device: Option<String>,
+    device: RequestedDevice,
 ) -> Result<Json<Value>, MatrixError> {
     let scopes = Scopes::from_iter([Scope::Read, Scope::Write, Scope::Push]);
-    let issuer = state.token_issuer();
-    let token = issuer.issue_to_matrix_client(events, authenticated, scopes).await?;
+    let device = device.with_random_id(random::bytes());
+    let device_id = device.id().to_owned();
+    let token = state.token_issuer().issue_to_device(events, device, authenticated, scopes).await?;
     state.metrics.authentication.tokens.matrix_login.inc();
-    let device = device.unwrap_or_else(|| device_id(random::bytes()));
     Ok(Json(json!({
         "user_id": user_id(&authenticated.account.name, state.server_name()),
         "access_token": token.reveal(),
-        "device_id": device,
+        "device_id": device_id,
         "home_server": state.server_name(),
     })))
 }

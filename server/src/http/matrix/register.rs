@@ -88,7 +88,7 @@ pub(crate) async fn register(
         return Ok(response_without_token(&state, &created.account.name));
     }
     let events = guard.audit.success(AuditKind::TokenIssue).into();
-    login_response(&events, &state, &created, request.device_id).await
+    login_response(&events, &state, &created, request.device).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

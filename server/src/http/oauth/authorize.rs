@@ -48,7 +48,7 @@ pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Respon
         session.check_form(&pairs)?;
         let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));
         match last_value(&pairs, "decision") {
-            "allow" => pending.await?.approve(&session, None).await,
+            "allow" => pending.await?.approve(&session, false).await,
             "deny" => pending.await?.deny(&session).await,
             _ => Err(PageError::ForgedForm),
         }
@@ -72,10 +72,7 @@ async fn proceed(
             show_consent_page(session, &pending)
         }
         NextStep::ShowError(error) => pending.show_error(session, error),
-        NextStep::Reject(_) | NextStep::Approve => {
-            let now = session.state.clock.now();
-            pending.approve(session, Some(now)).await
-        }
+        NextStep::Reject(_) | NextStep::Approve => pending.approve(session, true).await,
     }
 }
 

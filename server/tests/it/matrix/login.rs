@@ -48,6 +48,51 @@ async fn a_client_can_choose_its_device_id() {
     assert_eq!(response.json()["device_id"], "PHONE");
 }
 
+#[tokio::test]
+async fn whoami_returns_the_device_of_the_token() {
+    let service = service().await;
+    service.add_account("alice").await;
+    let mut body = password("alice", "correct horse alice");
+    for device in [None, Some("PHONE"), Some("Zürich 📱")] {
+        if let Some(device) = device {
+            body["device_id"] = json!(device);
+        }
+        let login = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
+        let alice = service.anonymous().with_token(login["access_token"].as_str().unwrap());
+        let whoami = alice.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
+        assert_eq!(whoami["device_id"], login["device_id"]);
+        assert!(device.is_none_or(|device| whoami["device_id"] == device), "{whoami}");
+    }
+    let created = post(&service.anonymous(), "register", &registration("bob")).await;
+    let bob = service.anonymous().with_token(created.json()["access_token"].as_str().unwrap());
+    let whoami = bob.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
+    assert_eq!(whoami["device_id"], created.json()["device_id"]);
+}
+
+#[tokio::test]
+async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
+    let service = service().await;
+    service.add_account("alice").await;
+    service.add_account("bob").await;
+    let login = async |name: &str, device: &str| {
+        let mut body = password(name, &format!("correct horse {name}"));
+        body["device_id"] = json!(device);
+        let login = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
+        service.anonymous().with_token(login["access_token"].as_str().unwrap())
+    };
+    let [first, other, bob] = [
+        login("alice", "PHONE").await,
+        login("alice", "LAPTOP").await,
+        login("bob", "PHONE").await,
+    ];
+    let second = login("alice", "PHONE").await;
+    let whoami = format!("{CLIENT}/account/whoami");
+    assert_eq!(first.get(&whoami).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    for client in [other, bob, second] {
+        assert_eq!(client.get(&whoami).await.status, 200);
+    }
+}
+
 /// Responses do not reveal whether an account exists.
 #[tokio::test]
 async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
@@ -136,6 +181,11 @@ async fn a_malformed_login_is_rejected() {
         (r#"{"type":"m.login.password","password":"x"}"#, "M_MISSING_PARAM"),
         (r#"{"type":"m.login.password","user":"a"}"#, "M_MISSING_PARAM"),
         (r#"{"type":"m.login.password","user":1,"password":"x"}"#, "M_BAD_JSON"),
+        (r#"{"type":"m.login.password","user":"a","password":"x","device_id":1}"#, "M_BAD_JSON"),
+        (
+            r#"{"type":"m.login.password","user":"a","password":"x","device_id":"\u0000"}"#,
+            "M_BAD_JSON",
+        ),
         (
             r#"{"type":"m.login.password","identifier":{"type":"m.id.phone"},"password":"x"}"#,
             "M_UNKNOWN",

@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use belfry_store::NewToken;
+use serde_json::json;
 
 use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
@@ -178,11 +179,41 @@ async fn an_app_with_expired_tokens_is_not_listed() {
         scopes: "read".parse().unwrap(),
         created_at: service.now(),
         expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
+        device: None,
     };
     service.store().add_token(&any_events(), &expiring).await.unwrap();
     browser.get(ACCOUNT).await.page(200, "Tests");
     service.clock.advance(60);
     browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
+}
+
+#[tokio::test]
+async fn a_matrix_device_is_listed_by_its_name() {
+    let (service, _client, mut browser) = with_alice().await;
+    let sign_in = async |device: serde_json::Value| {
+        let mut body = json!({
+            "type": "m.login.password",
+            "user": "alice",
+            "password": "correct horse alice",
+        });
+        body.as_object_mut().unwrap().append(&mut device.as_object().unwrap().clone());
+        let client = service.anonymous();
+        let login = client.send("POST /_matrix/client/v3/login", body.to_string()).await;
+        assert_eq!(login.status, 200);
+    };
+    sign_in(json!({ "initial_device_display_name": "Element on Pixel" })).await;
+    let page = browser.get(ACCOUNT).await;
+    let text = visible_text(&page);
+    assert!(text.contains("Signed in once|Element on Pixel · Since|"), "{text}");
+
+    let evil = "<script>\u{202e}";
+    sign_in(json!({ "device_id": "LAPTOP", "initial_device_display_name": evil })).await;
+    sign_in(json!({ "device_id": "TABLET" })).await;
+    let page = browser.get(ACCOUNT).await;
+    for shown in ["Element on Pixel", "\u{2068}&#60;script&#62;\u{2069}"] {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    browser.get(ACCOUNT).await.page(200, "Signed in 3 times");
 }
 
 #[tokio::test]
@@ -242,9 +273,10 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
         scopes: "read".parse().unwrap(),
         created_at: service.now(),
         expires_at: None,
+        device: None,
     };
     service.store().add_token(&any_events(), &token).await.unwrap();
     // As a later version may have stored it.
-    service.execute_sql("update tokens set scopes = 'read bells:ring'");
+    service.execute_sql("update grants set scopes = 'bells:ring read'");
     browser.get(ACCOUNT).await.page(200, "See everything in your account");
 }

@@ -160,6 +160,7 @@ async fn a_revoked_or_expired_token_is_rejected_at_once() {
         scopes: "push".parse().unwrap(),
         created_at: service.now(),
         expires_at: Some(expiry),
+        device: None,
     };
     service.store().add_token(&any_events(), &new).await.unwrap();
     let client = service.anonymous().with_token(token.reveal());

@@ -54,6 +54,7 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
         "issued_at": "2027-01-15T09:00:00Z",
         "expires_at": null,
         "last_used_at": "2027-01-15T09:00:00Z",
+        "device": null,
     });
     assert_eq!(apps[0]["tokens"], json!([token]));
     let sessions = data["sessions"].as_array().unwrap();

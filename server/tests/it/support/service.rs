@@ -187,6 +187,7 @@ impl Service {
             scopes: scopes.parse().unwrap(),
             created_at: self.now(),
             expires_at: None,
+            device: None,
         };
         match account {
             Some(_) => self.store().add_token(&any_events(), &new).await.unwrap(),

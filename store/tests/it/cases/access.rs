@@ -54,7 +54,7 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
 ) {
     with_two_apps(&store).await;
     for (secret, scopes, created_at) in
-        [("a", "read", 30), ("b", "push", 20), ("c", "read", 10), ("d", "write", 5)]
+        [("d", "write", 5), ("c", "read", 10), ("b", "push", 20), ("a", "read", 30)]
     {
         let (scopes, created_at) = (scopes.parse().unwrap(), at(created_at));
         let new = NewToken { scopes, created_at, ..token(secret, Some(7)) };

@@ -186,6 +186,7 @@ pub(crate) async fn tokens_are_listed_by_app_the_last_used_first(store: Store) {
             created_at: at(created_at),
             expires_at: expires_at.map(at),
             last_used_at: used.map(at),
+            device: None,
         };
     let [a, c] =
         [expected("a", 1, 10, None, Some(NOW - 50)), expected("c", 1, 30, Some(NOW + DAY), None)];

@@ -59,7 +59,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     store.add_account(&entry(AuditKind::AccountAdd).into(), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
     store.add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
-    let consent = Consent { session: hashed("s").lookup, implied_at: None };
+    let consent = Consent { session: hashed("s").lookup, at: at(1), is_implied: false };
     let mut late = grant();
     late.expires_at = at(NOW + 60);
     store.add_code(&entry(AuditKind::Consent).into(), hashed("c"), &late, consent).await.unwrap();
@@ -145,7 +145,7 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
     let outcome = store.add_token_for_password(&audited, &token("t", Some(7)), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let consent = Consent { session: hashed("none").lookup, implied_at: None };
+    let consent = Consent { session: hashed("none").lookup, at: at(1), is_implied: false };
     let outcome = store.add_code(&audited, hashed("c"), &grant(), consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::ConsentEnded);
     issue_code(&store, "used", &grant()).await;

@@ -97,7 +97,7 @@ pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Sto
     with_alice(&store).await;
     let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
     let issue = async |session: HashedSecret| {
-        let consent = Consent { session: session.lookup, implied_at: None };
+        let consent = Consent { session: session.lookup, at: at(1), is_implied: false };
         store.add_code(&any_events(), hashed("c"), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
@@ -111,7 +111,7 @@ pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_acce
     with_alice(&store).await;
     let session = session_of(&store, 7).await;
     let issue = async |secret, now| {
-        let consent = Consent { session: session.lookup, implied_at: Some(at(now)) };
+        let consent = Consent { session: session.lookup, at: at(now), is_implied: true };
         store.add_code(&any_events(), hashed(secret), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
@@ -141,7 +141,7 @@ pub(crate) async fn no_code_issued_without_consent_survives_a_concurrent_revocat
         for attempt in 0..8 {
             let name = format!("{index} {attempt}");
             let code = hashed(&format!("c{name}"));
-            let consent = Consent { session: session.lookup, implied_at: Some(at(20)) };
+            let consent = Consent { session: session.lookup, at: at(20), is_implied: true };
             let issued = store.add_code(&any_events(), code, &grant(), consent).await.unwrap();
             if issued == CodeOutcome::Issued {
                 redeem(&store, &format!("c{name}"), &format!("t{name}")).await;

@@ -138,7 +138,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
         let request = request(app_id, account_id);
         let outcome = store.add_request(hashed("late"), &request).await.unwrap();
         assert_eq!(outcome, UpdateOutcome::NotFound);
-        let consent = Consent { session: session_of_bob, implied_at: None };
+        let consent = Consent { session: session_of_bob, at: at(1), is_implied: false };
         let grant = Grant { app_id, account_id, ..grant() };
         let outcome = store.add_code(&any_events(), hashed("late"), &grant, consent).await.unwrap();
         assert_eq!(outcome, CodeOutcome::ConsentEnded);

@@ -28,7 +28,7 @@ async fn sweep(store: &Store, now: i64) -> SweepOutcome {
 }
 
 /// Sweeps every five minutes until the clock is trusted, and returns the time of the last sweep.
-async fn settle(store: &Store, from: i64) -> i64 {
+pub(super) async fn settle(store: &Store, from: i64) -> i64 {
     let mut now = from;
     while let SweepOutcome::ClockUntrusted(until) = sweep(store, now).await {
         assert!(until <= at(from + HOUR));

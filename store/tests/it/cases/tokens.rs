@@ -175,7 +175,8 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
     issue_code(&store, "c", &grant()).await;
     let session = session_of(&store, 7).await.lookup;
     let issue_all = async || {
-        let (code, consent) = (hashed("late code"), Consent { session, implied_at: None });
+        let (code, consent) =
+            (hashed("late code"), Consent { session, at: at(1), is_implied: false });
         (
             store.add_token(&any_events(), &token("late", Some(7))).await.unwrap(),
             store.add_token_for_password(&any_events(), &token("later", Some(7)), 0).await.unwrap(),

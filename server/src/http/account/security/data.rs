@@ -91,6 +91,7 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
             "issued_at": token.created_at.to_string(),
             "expires_at": optional_time(token.expires_at),
             "last_used_at": optional_time(token.last_used_at),
+            "device": token.device,
         })
     });
     json!({

@@ -53,5 +53,5 @@ pub(super) async fn register(
         return Ok(response_without_token(state, &created.account.name));
     }
     let events = event(AuditKind::TokenIssue).into();
-    login_response(&events, state, &created, request.device_id.clone()).await
+    login_response(&events, state, &created, request.device.clone()).await
 }
