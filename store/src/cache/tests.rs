@@ -165,7 +165,7 @@ fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
 fn a_collision_of_slots_costs_a_read() {
     let cache = Cache::new(1 << 20, true);
     let slot = |account| cache.shared.subjects.slots_of([Subject::Account(account); 2]);
-    let other = (8..).find(|&account| slot(account) == slot(7)).unwrap();
+    let other = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();
     let lookup = cache_token(&cache, other, 1);
     cache.invalidate(&[Invalidation::Account(7)]);
     assert!(cache.tokens.get(&lookup).is_none());
@@ -198,9 +198,10 @@ proptest! {
             _ => Step::EndWrite(index),
         });
         let cache = Cache::new(1 << 20, true);
-        let tokens = [0, 1, 2, 3].map(|id| token(id));
+        let tokens = [0, 1, 2, 3].map(token);
         let account_of = |index: usize| index % 2;
-        let invalidation = |index| [Invalidation::Account(account_of(index) as i64)];
+        let account_id = |index| i64::try_from(account_of(index)).unwrap();
+        let invalidation = |index| [Invalidation::Account(account_id(index))];
         let (mut stored_versions, mut returned) = ([0; 2], [0; 2]);
         let (mut reads, mut writes) = ([None; 4], [None; 4]);
         for step in steps {
@@ -224,7 +225,7 @@ proptest! {
                     if let Some((epoch, Some(version))) = reads[index] {
                         let (secret, token) = tokens[index].clone();
                         let account = token.account.map(|owner| {
-                            TokenAccount { id: account_of(index) as i64, ..owner }
+                            TokenAccount { id: account_id(index), ..owner }
                         });
                         let created_at = Timestamp::from_second(version).unwrap();
                         insert_token(&cache, secret, Token { account, created_at, ..token }, epoch);

@@ -71,7 +71,7 @@ pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_ca
                 }
                 "role" => store.set_account_role(events, id, Role::Admin).await.map(drop).unwrap(),
                 "revoke access" => {
-                    store.revoke_access(events, id, id, at(1)).await.map(drop).unwrap()
+                    store.revoke_access(events, id, id, at(1)).await.map(drop).unwrap();
                 }
                 "delete" => store.delete_account(events, id, at(1)).await.map(drop).unwrap(),
                 "disable app" => {
@@ -93,9 +93,10 @@ pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
     with_alice(&store).await;
     for (number, by_id) in [true, false].into_iter().enumerate() {
         let read = |store: Store| async move {
-            let app = match by_id {
-                true => store.cached_app(1).await,
-                false => store.app_by_client_id("client").await,
+            let app = if by_id {
+                store.cached_app(1).await
+            } else {
+                store.app_by_client_id("client").await
             };
             app.unwrap().unwrap()
         };

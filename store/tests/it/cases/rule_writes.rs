@@ -271,7 +271,7 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
         }
         let deleter = store.clone();
         let delete = async move {
-            assert!(deleter.delete_account(&any_events(), account, at(5)).await.is_ok())
+            assert!(deleter.delete_account(&any_events(), account, at(5)).await.is_ok());
         };
         let (applied, change) =
             interleaved(delete, |documents| add(documents.get_mut(&RuleScope::Global), "new"));
