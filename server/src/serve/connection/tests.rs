@@ -258,6 +258,9 @@ impl Http2Peer {
                 (DATA, flags) => {
                     size += length;
                     has_ended = flags & END_STREAM != 0;
+                    if has_ended {
+                        break;
+                    }
                 }
                 // The server closes the connection of a peer that does not answer.
                 (PING, 0) => self.send(PING, ACK, 0, &payload).await?,

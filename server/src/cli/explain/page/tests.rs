@@ -13,7 +13,7 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
         let new = NewRule::read(
             *kind,
             body.to_string().as_bytes(),
-            NewRuleLimits::default(),
+            NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() },
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
