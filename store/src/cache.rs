@@ -58,11 +58,11 @@ impl Cache {
         let enabled = AtomicBool::new(enabled);
         let shared = Arc::new(Shared { enabled, subjects: SubjectSlots::default() });
         Self {
-            tokens: EpochCache::new(bytes / 8 * 5, 256, &shared),
+            tokens: EpochCache::new(bytes / 32 * 21, 256, &shared),
             rules: EpochCache::new(bytes / 4, 1024, &shared),
             apps: EpochCache::new(bytes / 32, 1024, &shared),
             apps_by_id: EpochCache::new(bytes / 32, 1024, &shared),
-            accounts: EpochCache::new(bytes / 16, 1024, &shared),
+            accounts: EpochCache::new(bytes / 32, 1024, &shared),
             shared,
             invalidations: Default::default(),
         }

@@ -105,7 +105,7 @@ macro_rules! begin {
 impl NewGrant<'_> {
     /// The scopes as part of the identity, in which their order does not matter.
     pub(super) fn scopes(&self) -> String {
-        let text = self.scopes.to_string();
+        let text = self.scopes.to_stored();
         let mut scopes: Vec<&str> = text.split(' ').collect();
         scopes.sort_unstable();
         scopes.join(" ")

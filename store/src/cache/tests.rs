@@ -50,7 +50,7 @@ fn a_million_users_without_rules_fit_into_the_default_size() {
 
 #[test]
 fn entries_are_evicted_when_the_cache_is_full() {
-    let cache = Cache::new(64 * 1024, true);
+    let cache = Cache::new(128 * 1024, true);
     for id in 0..5000 {
         let (secret, token) = token(id);
         insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
@@ -61,7 +61,7 @@ fn entries_are_evicted_when_the_cache_is_full() {
     }
     let Cache { tokens, rules, accounts, .. } = &cache;
     let weight = tokens.entries.weight() + rules.entries.weight() + accounts.entries.weight();
-    assert!(weight <= 64 * 1024);
+    assert!(weight <= 128 * 1024);
     assert!(tokens.entries.len() > 100 && rules.entries.len() > 100);
     assert!(accounts.entries.len() > 40);
 }
