@@ -19,7 +19,7 @@ use crate::metrics::SignInCounters;
 static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
 
 /// Proof that somebody has just authenticated. Sessions and Matrix tokens are made from it, and only
-/// [`Authenticator`] creates it. They are stored only if the credential version of the account is
+/// `Authenticator` creates it. They are stored only if the credential version of the account is
 /// still this one, because the password may be changed in the meantime.
 #[derive(Debug, Clone)]
 #[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
