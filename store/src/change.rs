@@ -52,7 +52,7 @@ impl<'a> Change<'a> {
         self
     }
 
-    /// Allows PostgreSQL to write it together with others. With [`OnMissingRows::RollBack`] it must
+    /// Allows PostgreSQL to write it together with others. With `OnMissingRows::RollBack` it must
     /// have one statement.
     pub(super) fn grouped(mut self, grouping: Grouping) -> Self {
         self.batch.grouping = grouping;
