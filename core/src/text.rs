@@ -32,7 +32,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether a text has no visible character.
+/// Whether text has no visible character.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_in_text(c))
 }
