@@ -17,7 +17,7 @@ use std::time::Duration;
 use belfry_runtime::log_throttle::LogThrottle;
 use belfry_runtime::random;
 use belfry_runtime::supervisor::Task;
-use futures_util::{StreamExt, future, stream};
+use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::AsyncMessage;
@@ -189,17 +189,18 @@ impl Listener {
         };
         let (returned, probes) = probes();
         let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
-        let messages = stream::poll_fn(move |context| connection.poll_message(context));
-        let _receiver = AbortOnDropHandle::new(tokio::spawn(messages.for_each(move |message| {
-            if let Ok(AsyncMessage::Notification(notification)) = message {
+        let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
+        let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
+            // An error is the end: over TLS the next poll would return it again, without end.
+            while let Some(Ok(message)) = messages.next().await {
+                let AsyncMessage::Notification(notification) = message else { continue };
                 match node_id.parse(notification.payload()) {
                     Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
                     Notification::Probe(nonce) => returned.receive(nonce),
                     Notification::OwnWrite => {}
                 }
             }
-            future::ready(())
-        })));
+        }));
         match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
             Ok(Ok(())) => self.probe(probes).await,
             Ok(Err(error)) => super::describe(&error),

@@ -1,12 +1,14 @@
 //! TLS to PostgreSQL with a private certificate authority.
 
-use std::fs;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use belfry_store::test_support::{TlsPostgres, options};
 use belfry_store::{Database, Options, Store, StoreError};
 use jiff::Timestamp;
 use test_engines::free_port;
+use tokio::runtime::Builder;
 
 async fn open_as(
     server: &TlsPostgres,
@@ -106,13 +108,39 @@ async fn all_connections_to_postgres_are_encrypted() {
     let Some(server) = TlsPostgres::start().await else { return };
     let parameters = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
     let store = open_as(&server, "belfry", "localhost", parameters).await.unwrap();
-    let start = Instant::now();
-    while !store.is_cache_enabled() {
-        assert!(start.elapsed() < Duration::from_mins(1), "no notifications");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_for_cache(&store, true).await;
     store.ping().await.unwrap();
     assert!(encrypted_connections(&server).await >= 2);
+}
+
+async fn wait_for_cache(store: &Store, is_enabled: bool) {
+    let start = Instant::now();
+    while store.is_cache_enabled() != is_enabled {
+        assert!(start.elapsed() < Duration::from_mins(1), "expected {is_enabled}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// If it were read again and again after its end, the only thread of the runtime would not return.
+#[test]
+fn a_closed_connection_of_the_listener_is_replaced() {
+    let (done, is_done) = mpsc::channel();
+    thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let Some(server) = TlsPostgres::start().await else { return };
+            let parameters = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
+            let store = open_as(&server, "belfry", "localhost", parameters).await.unwrap();
+            wait_for_cache(&store, true).await;
+            let close = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+                         where application_name = 'belfry'";
+            server.postgres.execute(close).unwrap();
+            wait_for_cache(&store, false).await;
+            wait_for_cache(&store, true).await;
+        });
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(Duration::from_mins(3)).unwrap();
 }
 
 /// A cancel request has a connection of its own.
