@@ -1,11 +1,11 @@
 //! Requests whose account or app is deleted before their write.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belfry::config::Config;
 use belfry_store::Database;
 
-use crate::support::{Service, TestDatabase};
+use crate::support::{Service, TestDatabase, metric};
 
 /// A command of another process deletes the owner, while the write of a request waits for it.
 #[tokio::test(flavor = "multi_thread")]
@@ -17,6 +17,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     client.app_token("read").await;
     assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
+    let before = writes(&service).await;
     let command = rusqlite::Connection::open(path).unwrap();
     command.execute_batch("begin immediate; delete from accounts; delete from apps").unwrap();
     let put = tokio::spawn(async move {
@@ -27,11 +28,21 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
         let response = client.post("/oauth/token", &[("grant_type", "client_credentials")]).await;
         (response.status, response.json()["error"].clone())
     });
-    // Until both have read their owner, which the transaction of the command does not prevent.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(!put.is_finished() && !issue.is_finished());
+    // Both have read their owner, which the transaction of the command does not prevent.
+    let start = Instant::now();
+    while writes(&service).await < before + 2.0 {
+        assert!(start.elapsed() < Duration::from_mins(1), "a write does not wait");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     command.execute_batch("commit").unwrap();
 
     assert_eq!(put.await.unwrap(), (403, "M_USER_DEACTIVATED".to_owned()));
     assert_eq!(issue.await.unwrap(), (401, "invalid_client".into()));
+}
+
+/// The writes of requests until now, also those that wait.
+async fn writes(service: &Service) -> f64 {
+    let metrics = service.metrics().await;
+    metric(&metrics, "belfry_sqlite_commit_writes_sum")
+        + metric(&metrics, r#"belfry_sqlite_queue_length{operation="write"}"#)
 }

@@ -21,7 +21,9 @@ macro_rules! numbered {
         use $crate::engine::Numbered;
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         const SQL: &str = $sql;
-        const TEXT: &Numbered<{ Numbered::<0>::new(SQL, NAMES).len }> = &Numbered::new(SQL, NAMES);
+        // The length must not depend on a function of this crate: an optimised build would need
+        // its code while it checks the types of the caller, which the compiler rejects.
+        const TEXT: &Numbered<{ 2 * SQL.len() }> = &Numbered::new(SQL, NAMES);
         const { TEXT.as_str() }
     }};
 }
@@ -37,10 +39,10 @@ macro_rules! values {
 
 pub(crate) use {numbered, sql, values};
 
-/// A text with numbered parameters. With `N` = 0 it only has the length.
+/// A text with numbered parameters, in a buffer of `N` bytes.
 pub(crate) struct Numbered<const N: usize> {
     bytes: [u8; N],
-    pub(crate) len: usize,
+    len: usize,
 }
 
 impl<const N: usize> Numbered<N> {
@@ -66,9 +68,7 @@ impl<const N: usize> Numbered<N> {
     }
 
     const fn push(&mut self, byte: u8) {
-        if self.len < N {
-            self.bytes[self.len] = byte;
-        }
+        self.bytes[self.len] = byte;
         self.len += 1;
     }
 
@@ -80,7 +80,7 @@ impl<const N: usize> Numbered<N> {
     }
 
     pub(crate) const fn as_str(&self) -> &str {
-        match std::str::from_utf8(&self.bytes) {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
             Ok(text) => text,
             Err(_) => panic!("the text is not UTF-8"),
         }
