@@ -66,14 +66,11 @@ create table tokens (
     grant_id     text             -- null for a token of the app itself
 ) without rowid;
 
-create index tokens_of_app on tokens (app_id);
+create index tokens_of_app on tokens (app_id, account_id);
 
 create index tokens_of_grant on tokens (account_id, app_id, grant_id)
     where account_id is not null;
 
--- The tokens of an app itself, by the latest possible time of their last use.
-create index tokens_of_app_by_use
-    on tokens (app_id, coalesce(last_used_at + 3600, created_at), lookup) where account_id is null;
 create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
 create index tokens_by_revocation on tokens (revoked_at) where revoked_at is not null;
 

@@ -37,18 +37,18 @@ impl Store {
                     "select lookup from tokens where app_id = $app_id and account_id is null \
                      order by ",
                     last_use!(),
-                    " desc, lookup desc limit 1000 offset $max"
+                    " desc, lookup desc limit 10000 offset $max"
                 ),
                 [app_id, max]
             );
             let excess = self.read_lookup_keys(select).await?;
-            if !excess.is_empty() {
-                self.write(delete_tokens(Change::unaudited([]), &excess)).await?;
-            }
-            deleted += excess.len();
-            if excess.len() < BATCH {
+            if excess.is_empty() {
                 return Ok(deleted);
             }
+            for batch in excess.chunks(BATCH) {
+                self.write(delete_tokens(Change::unaudited([]), batch)).await?;
+            }
+            deleted += excess.len();
         }
     }
 
