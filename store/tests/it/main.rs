@@ -4,6 +4,7 @@
 
 mod cases;
 mod crash;
+mod credentials;
 mod encoding;
 mod failover;
 mod files;

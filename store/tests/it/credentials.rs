@@ -1,0 +1,30 @@
+//! A session that was added while the password of its account was changed.
+
+use belfry_store::test_support::{TestDatabase, any_events, execute};
+use belfry_store::{CodeOutcome, Consent};
+
+use super::cases::{at, grant, hashed, session_of, with_alice};
+
+async fn a_session_of_earlier_credentials_is_not_used(database: TestDatabase) {
+    let store = database.open().await;
+    with_alice(&store).await;
+    let session = session_of(&store, 7).await;
+    assert!(store.session(session, at(1)).await.unwrap().is_some());
+    // The change has not ended the session, because its transaction did not see it.
+    execute(&database, "update accounts set credential_version = credential_version + 1").await;
+    assert_eq!(store.session(session, at(1)).await.unwrap(), None);
+    let consent = Consent { session: session.lookup, at: at(1), is_implied: false };
+    let issued = store.add_code(&any_events(), hashed("c"), &grant(), consent).await.unwrap();
+    assert_ne!(issued, CodeOutcome::Issued);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_earlier_credentials_is_not_used_on_sqlite() {
+    a_session_of_earlier_credentials_is_not_used(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_earlier_credentials_is_not_used_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    a_session_of_earlier_credentials_is_not_used(database).await;
+}
