@@ -31,8 +31,6 @@ mod migrations;
 mod outage;
 mod pending_deletion;
 mod postgres;
-#[cfg(feature = "test-support")]
-mod recording;
 mod requests;
 mod retention;
 mod rule_writes;
@@ -78,8 +76,6 @@ pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
-#[cfg(feature = "test-support")]
-pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
@@ -335,12 +331,12 @@ impl Store {
 
     /// Why no connection to PostgreSQL could be opened at the last attempt.
     pub fn connection_error(&self) -> Option<String> {
-        self.engine.connection_error()
+        self.engine.engine.connection_error()
     }
 
     /// The status of the background task, if the engine has one.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
-        self.engine.task_status()
+        self.engine.engine.task_status()
     }
 
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
