@@ -72,16 +72,6 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        // Checked first, so that a request without effect writes nothing.
-        let existing = sql!(
-            "select 1 from tokens where account_id = $account and app_id = $app \
-             and revoked_at is null union all select 1 from codes where expires_at > $now \
-             and account_id = $account and app_id = $app and used_at is null limit 1",
-            [account, app, now]
-        );
-        if self.engine.read(existing).await?.is_empty() {
-            return Ok(0);
-        }
         let event = event_source!(
             "account_id, app_id, count(*) as number from tokens where account_id = $account \
              and app_id = $app and revoked_at is null and (expires_at is null \
