@@ -85,7 +85,7 @@ impl Store {
             let ids = ids.collect::<Result<Vec<_>, _>>()?;
             let mut progress = 0;
             for id in &ids {
-                let outcome = self.delete_account_if_due(&events, *id, due, now).await?;
+                let outcome = self.delete_account_if_due(&events, *id, Some(due), now).await?;
                 progress += usize::from(matches!(outcome, AccountDeletion::Deleted(_)));
             }
             deleted += progress;

@@ -1,4 +1,4 @@
-//! The sessions of one account: listing them, and ending others than the current one.
+//! The sessions of one account: listing and ending them.
 
 use belfry_core::audit::Events;
 use belfry_core::secret::LookupKey;
@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// Ends a session of this account.
-    pub async fn end_session_of(
+    pub async fn end_session(
         &self,
         events: &Events,
         account: i64,

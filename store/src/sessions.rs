@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::authorized_apps::lock_account;
 use super::engine::{from_row, sql};
-use super::event_source::{EventSource, events_of};
+use super::event_source::events_of;
 use super::{Change, SignInOutcome, Store, StoreError};
 
 /// A stored session.
@@ -79,7 +79,8 @@ impl Store {
             ]
         );
         let statements = [lock_account(session.account_id), insert, record];
-        let change = Change::new(events, statements, session_event(secret.lookup));
+        let event = events_of!(sessions, "lookup = $lookup", [lookup = secret.lookup]);
+        let change = Change::new(events, statements, event);
         let [_, added, _] = self.write_rows(change).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
@@ -128,16 +129,4 @@ impl Store {
         );
         self.write(Change::unaudited(update)).await.map(drop)
     }
-
-    /// Ends a session.
-    pub async fn end_session(&self, events: &Events, lookup: LookupKey) -> Result<(), StoreError> {
-        let change = Change::new(events, [], session_event(lookup))
-            .and(sql!("delete from sessions where lookup = $lookup", [lookup]));
-        self.write(change).await.map(drop)
-    }
-}
-
-/// Inserts an event of a session, if it exists.
-fn session_event(lookup: LookupKey) -> EventSource {
-    events_of!(sessions, "lookup = $lookup", [lookup])
 }
