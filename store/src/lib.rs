@@ -74,14 +74,14 @@ pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
+pub use self::epochs::ReadEpoch;
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
-    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
-    StoredRulesets,
+    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, StoredRulesets,
 };
 pub use self::session_list::AccountSession;
 pub use self::sessions::{Session, SessionUse};
