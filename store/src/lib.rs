@@ -52,6 +52,7 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 use tokio::time::Duration;
 
 pub use self::account_import::AccountImport;
@@ -155,25 +156,16 @@ impl SignInOutcome {
     }
 }
 
-/// A failed read or write.
+/// A failed read or write. `database` is a path, or a URL without its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
-    Open {
-        /// Path or URL, without the password.
-        database: String,
-        /// The cause, and how to fix it.
-        reason: String,
-    },
+    Open { database: String, reason: String },
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
-    Unreachable {
-        /// URL, without the password.
-        database: String,
-        /// The cause.
-        reason: String,
-    },
+    Unreachable { database: String, reason: String },
     /// The database was created by a newer version.
     #[error(
         "the database {database} was written by a newer belfry with schema version {found}, and \
@@ -181,28 +173,14 @@ pub enum StoreError {
          newer version, or restore a backup from before the upgrade of the database",
         env!("CARGO_PKG_VERSION")
     )]
-    Newer {
-        /// Path or URL, without the password.
-        database: String,
-        /// The database's schema version.
-        found: i64,
-        /// The oldest schema version that is compatible with it.
-        compatible_from: i64,
-        /// The newest schema version that this binary supports.
-        known: i64,
-    },
+    Newer { database: String, found: i64, compatible_from: i64, known: i64 },
     /// The database was created by a pre-release, which had other tables.
     #[error(
         "the database {database} was created by a pre-release of belfry (schema version {found}) \
          and cannot be upgraded: export what you need with the belfry that created it, move the \
          database away and start with a new one"
     )]
-    PreRelease {
-        /// Path or URL, without the password.
-        database: String,
-        /// The database's schema version.
-        found: i64,
-    },
+    PreRelease { database: String, found: i64 },
     /// The database is temporarily unavailable; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
@@ -218,17 +196,21 @@ pub enum StoreError {
 }
 
 /// Options of a store: the section `[store]` of `belfry.toml`.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
+    #[default(512 * 1024 * 1024)]
     pub cache_bytes: usize,
     /// Size of the PostgreSQL connection pool.
+    #[default(const { NonZeroUsize::new(16).unwrap() })]
     pub connections: NonZeroUsize,
     /// Timeout of a PostgreSQL query. SQLite queries have none.
+    #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
     /// How long `belfry serve` waits for PostgreSQL at start.
+    #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
     /// Whether the schema is created and upgraded.
@@ -251,20 +233,6 @@ pub enum Access {
     /// It only reads. It opens a database that it may not write to, without waiting for a process
     /// that has locked it, and does not use notifications. Writes fail.
     Read,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            cache_bytes: 512 * 1024 * 1024,
-            connections: const { NonZeroUsize::new(16).unwrap() },
-            timeout: Duration::from_secs(5),
-            start_timeout: Duration::from_mins(1),
-            schema: SchemaPolicy::Migrate,
-            migrations: Migrations::default(),
-            access: Access::ReadWrite,
-        }
-    }
 }
 
 impl Store {
