@@ -66,20 +66,18 @@ impl NodeId {
         self.0.store(random_id(), Ordering::SeqCst);
     }
 
-    /// The statement that notifies other nodes.
-    pub(super) fn notify(&self, invalidation: Invalidation) -> Statement {
-        sql!("select pg_notify('belfry', $payload)", [payload = self.payload(invalidation)])
-    }
-
-    /// The statement that notifies other nodes of several writes.
-    pub(super) fn notify_all(&self, invalidations: &[Invalidation]) -> Statement {
-        let payloads = invalidations.iter().map(|&invalidation| self.payload(invalidation));
-        let payloads = payloads.collect::<Vec<_>>().join(",");
-        sql!(
+    /// The statement that notifies other nodes; `None` if there is nothing to invalidate.
+    pub(super) fn notify<'a>(
+        &self,
+        invalidations: impl Iterator<Item = &'a Invalidation>,
+    ) -> Option<Statement> {
+        let payloads: Vec<String> = invalidations.map(|&one| self.payload(one)).collect();
+        let notify = sql!(
             "select count(pg_notify('belfry', payload)) from unnest(string_to_array($payloads, \
              ',')) as payload",
-            [payloads]
-        )
+            [payloads = payloads.join(",")]
+        );
+        (!payloads.is_empty()).then_some(notify)
     }
 
     fn payload(&self, invalidation: Invalidation) -> String {
