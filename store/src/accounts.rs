@@ -70,34 +70,33 @@ pub enum AddAccountError {
     Store(#[from] StoreError),
 }
 
+from_row!(
+    Account,
+    account_columns {
+        id,
+        name,
+        email,
+        unverified_email,
+        password,
+        role,
+        created_at,
+        signed_in_at,
+        disabled_at,
+        delete_at,
+        credential_version
+    }
+);
+
 macro_rules! select {
     ($rest:expr) => {
-        concat!(
-            "select id, name, email, unverified_email, password, role, created_at, signed_in_at, \
-             disabled_at, delete_at, credential_version from accounts ",
-            $rest
-        )
+        concat!("select ", $crate::accounts::columns!(), " from accounts ", $rest)
     };
 }
-pub(super) use select;
+pub(super) use {account_columns as columns, select};
 
 mod list;
 
 pub use self::list::AccountListFilter;
-
-from_row!(Account {
-    id,
-    name,
-    email,
-    unverified_email,
-    password,
-    role,
-    created_at,
-    signed_in_at,
-    disabled_at,
-    delete_at,
-    credential_version
-});
 
 impl Store {
     /// Adds an account, unless its name is reserved.

@@ -52,7 +52,11 @@ pub struct AppTokens {
     pub last_issued_at: Option<Timestamp>,
 }
 
-from_row!(AppTokens { valid, last_issued_at });
+from_row!(AppTokens, token_columns {
+    valid = "count(case when revoked_at is null and (expires_at is null or expires_at > $now) \
+             then 1 end)",
+    last_issued_at = "max(created_at)"
+});
 
 /// The outcome of adding an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,8 +187,7 @@ impl Store {
     /// The tokens of an app.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let count = sql!(
-            "select count(case when revoked_at is null and (expires_at is null \
-             or expires_at > $now) then 1 end), max(created_at) from tokens where app_id = $id",
+            concat!("select ", token_columns!(), " from tokens where app_id = $id"),
             [id, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))

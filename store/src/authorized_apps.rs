@@ -31,7 +31,10 @@ pub struct AuthorizedApp {
     pub tokens: i64,
 }
 
-from_row!(AuthorizedApp { app_id, client_id, origin, name, website, scopes, since, tokens });
+from_row!(AuthorizedApp, app_columns {
+    app_id = "p.id", client_id = "p.client_id", origin = "p.registered_by", name = "p.name",
+    website = "p.website", scopes = "g.scopes", since = "min(g.created_at)", tokens = "count(*)"
+});
 
 impl Store {
     /// The apps with an active grant of this account, in order of id.
@@ -41,12 +44,15 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql!(
-            "select p.id, p.client_id, p.registered_by, p.name, p.website, g.scopes, \
-             min(g.created_at), count(*) from grants g join apps p on p.id = g.app_id join tokens t \
-             on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
-             where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
-             or t.expires_at > $now) and p.disabled_at is null group by p.id, p.client_id, \
-             p.registered_by, p.name, p.website, g.scopes order by p.id, g.scopes",
+            concat!(
+                "select ",
+                app_columns!(),
+                " from grants g join apps p on p.id = g.app_id join tokens t \
+                 on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
+                 where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+                 or t.expires_at > $now) and p.disabled_at is null group by p.id, g.scopes \
+                 order by p.id, g.scopes"
+            ),
             [account, now]
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();

@@ -83,7 +83,7 @@ struct SweepState {
     trusted_from: Timestamp,
 }
 
-from_row!(SweepState { swept_at, trusted_from });
+from_row!(SweepState, sweep_columns { swept_at, trusted_from });
 
 impl SweepState {
     /// The state after a sweep at `now`; `None` if none is due.
@@ -248,7 +248,7 @@ impl Store {
 
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
+        let select = sql!(concat!("select ", sweep_columns!(), " from sweeps where id = 1"));
         let stored: Option<SweepState> = self.read_one(select).await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;

@@ -24,7 +24,7 @@ pub struct AccountSession {
     pub browser: UserAgent,
 }
 
-from_row!(AccountSession { lookup, created_at, seen_at, expires_at, browser });
+from_row!(AccountSession, session_columns { lookup, created_at, seen_at, expires_at, browser });
 
 impl Store {
     /// The sessions of an account that have not expired, `at_most` this many, the last used first.
@@ -35,9 +35,12 @@ impl Store {
         at_most: i64,
     ) -> Result<Vec<AccountSession>, StoreError> {
         self.read_all(sql!(
-            "select lookup, created_at, seen_at, expires_at, browser from sessions \
-             where account_id = $account and expires_at > $now order by seen_at desc, lookup \
-             limit $at_most",
+            concat!(
+                "select ",
+                session_columns!(),
+                " from sessions where account_id = $account and expires_at > $now \
+                 order by seen_at desc, lookup limit $at_most"
+            ),
             [account, now, at_most]
         ))
         .await

@@ -36,9 +36,12 @@ pub struct SessionUse {
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionUse { count, last_used_at });
+from_row!(SessionUse, use_columns { count = "count(*)", last_used_at = "max(seen_at)" });
 
-from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser });
+from_row!(Session, session_columns {
+    account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
+    expires_at = "s.expires_at", lang = "s.lang", browser = "s.browser"
+});
 
 impl Store {
     /// Adds a session and records the sign-in, if the account still has the credential version that
@@ -92,10 +95,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql!(
-            "select s.digest, s.account_id, s.created_at, s.seen_at, s.expires_at, s.lang, s.browser \
-             from sessions s join accounts a on a.id = s.account_id \
-             and a.credential_version = s.credential_version where s.lookup = $lookup \
-             and s.expires_at > $now",
+            concat!(
+                "select s.digest, ",
+                session_columns!(),
+                " from sessions s join accounts a on a.id = s.account_id \
+                 and a.credential_version = s.credential_version where s.lookup = $lookup \
+                 and s.expires_at > $now"
+            ),
             [lookup = secret.lookup, now]
         );
         self.read_secret(secret, select).await
@@ -108,8 +114,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<SessionUse, StoreError> {
         let count = sql!(
-            "select count(*), max(seen_at) from sessions where account_id = $account \
-             and expires_at > $now",
+            concat!(
+                "select ",
+                use_columns!(),
+                " from sessions where account_id = $account and expires_at > $now"
+            ),
             [account, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))

@@ -19,15 +19,6 @@ use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
-/// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
-/// so without `limit` it reads the whole table of accounts until it has statistics.
-pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
-                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
-                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
-                                       join apps p on p.id = t.app_id left join accounts a \
-                                       on a.id = t.account_id where t.lookup = $lookup \
-                                       and (t.account_id is null or a.id is not null) limit 1";
-
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
@@ -94,6 +85,15 @@ impl Deref for StoredToken {
         &self.token
     }
 }
+
+/// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
+/// so without `limit` it reads the whole table of accounts until it has statistics.
+pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
+                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
+                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
+                                       join apps p on p.id = t.app_id left join accounts a \
+                                       on a.id = t.account_id where t.lookup = $lookup \
+                                       and (t.account_id is null or a.id is not null) limit 1";
 
 impl FromRow for StoredToken {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {

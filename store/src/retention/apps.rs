@@ -22,7 +22,7 @@ struct Candidate {
     last_use: Timestamp,
 }
 
-from_row!(Candidate { id, last_use });
+from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
     /// The time of the last use before which apps are deleted: because of it, or of their number.
@@ -57,8 +57,8 @@ impl Store {
         for _ in 0..MAX_BATCHES {
             let select = sql!(
                 concat!(
-                    "select id, ",
-                    last_use!(),
+                    "select ",
+                    candidate_columns!(),
                     " from apps where used_at is null and ",
                     last_use!(),
                     " < $cutoff order by ",
