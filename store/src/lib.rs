@@ -35,7 +35,6 @@ mod requests;
 mod retention;
 mod rule_writes;
 mod rulesets;
-mod session_list;
 mod sessions;
 mod sqlite;
 mod subjects;
@@ -84,8 +83,7 @@ pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, StoredRulesets,
 };
-pub use self::session_list::AccountSession;
-pub use self::sessions::{Session, SessionUse};
+pub use self::sessions::{AccountSession, Session, SessionUse};
 pub use self::sqlite::{create_private_directory, must_be_writable};
 pub use self::tokens::{NewToken, StoredToken};
 use crate::metrics::{CacheStatus, families};
