@@ -111,20 +111,22 @@ struct Cutoffs {
 
 type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 
-/// Deletes the rows of one batch whose time in this column is before `$before`, the oldest first.
+/// Deletes the rows of one batch whose time in this column is before a time, the oldest first.
 macro_rules! delete_oldest {
-    ($table:literal, $column:literal) => {
-        concat!(
-            "delete from ",
-            $table,
-            " where lookup in (select lookup from ",
-            $table,
-            " \
-                 where ",
-            $column,
-            " < $before order by ",
-            $column,
-            ", lookup limit 1000) returning lookup"
+    ($table:literal, $column:literal, $before:expr) => {
+        sql!(
+            concat!(
+                "delete from ",
+                $table,
+                " where lookup in (select lookup from ",
+                $table,
+                " where ",
+                $column,
+                " < $before order by ",
+                $column,
+                ", lookup limit 1000) returning lookup"
+            ),
+            [before = $before]
         )
     };
 }
@@ -153,7 +155,7 @@ macro_rules! delete_with_grants {
             ),
             [before = $before, expired = $expired]
         ))
-        .and(sql!(delete_oldest!($table, $column), [before = $before]))
+        .and(delete_oldest!($table, $column, $before))
     };
 }
 
@@ -174,16 +176,10 @@ macro_rules! delete_tokens {
 /// rows.
 const TABLES: [(&str, DeleteOldest); 6] = [
     ("requests", |cutoffs| {
-        Change::unaudited(sql!(
-            delete_oldest!("requests", "expires_at"),
-            [before = cutoffs.expired]
-        ))
+        Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
     ("sessions", |cutoffs| {
-        Change::unaudited(sql!(
-            delete_oldest!("sessions", "expires_at"),
-            [before = cutoffs.expired]
-        ))
+        Change::unaudited(delete_oldest!("sessions", "expires_at", cutoffs.expired))
     }),
     ("codes", |cutoffs| {
         delete_with_grants!("codes", "expires_at", "", cutoffs.expired, cutoffs.expired)

@@ -150,7 +150,11 @@ impl Hosts {
                 let attempt = timeout_at(deadline, config.connect(self.tls())).await;
                 let outcome = match attempt {
                     Ok(outcome) => outcome.map_err(|error| connect_error(&error)),
-                    Err(_) => Err(no_connection(within)),
+                    Err(_) => Err(StoreError::Unavailable(format!(
+                        "no connection within {} s; check host and port in the URL, and the \
+                         firewall between",
+                        within.as_secs_f32()
+                    ))),
                 };
                 outcome.map(|connected| (host, connected)).map_err(|error| (name, error))
             }));
@@ -191,14 +195,6 @@ impl Hosts {
         // Another host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
     }
-}
-
-/// The error of a host that has not responded in time.
-fn no_connection(within: Duration) -> StoreError {
-    StoreError::Unavailable(format!(
-        "no connection within {} s; check host and port in the URL, and the firewall between",
-        within.as_secs_f32()
-    ))
 }
 
 /// The errors of all hosts as one. It is temporary if one of them is: that host may be the primary.
