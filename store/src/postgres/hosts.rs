@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::log_throttled;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
@@ -19,8 +19,6 @@ use super::connect_error::{connect_error, reason};
 use super::tls;
 use crate::database::{Host, PostgresUrl};
 use crate::{SecretUrl, StoreError};
-
-static POSTGRES_CHANGED_LINES: LogThrottle = LogThrottle::new("using another PostgreSQL server");
 
 /// Time after which the next host is tried as well, if the one before has not responded: it may drop
 /// packets or be suspended.
@@ -185,10 +183,8 @@ impl Hosts {
             let is_other = primary.host != host;
             if is_other {
                 *primary = Primary { host, generation: primary.generation + 1 };
-                if POSTGRES_CHANGED_LINES.admits() {
-                    let host = &self.0.hosts[host].name;
-                    tracing::info!(host, "using another PostgreSQL server");
-                }
+                let host = &self.0.hosts[host].name;
+                log_throttled!(info, "using another PostgreSQL server", host);
             }
             is_other
         });

@@ -14,9 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
-use belfry_runtime::random;
 use belfry_runtime::supervisor::Task;
+use belfry_runtime::{log_throttled, random};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -29,11 +28,6 @@ use super::hosts::Hosts;
 use crate::cache::Cache;
 use crate::engine::{Statement, sql};
 use crate::invalidation::Invalidation;
-
-static CACHE_ENABLED_LINES: LogThrottle =
-    LogThrottle::new("cache enabled, receiving notifications of other nodes");
-static CACHE_DISABLED_LINES: LogThrottle =
-    LogThrottle::new("cache disabled, notifications cannot be received");
 
 /// Interval of the probes, and the time within which they must return. Together they are below the
 /// second within which a revoked token must be rejected by all nodes.
@@ -245,9 +239,7 @@ impl Listener {
 
     fn enable_cache(&self) {
         if !self.cache.is_enabled() {
-            if CACHE_ENABLED_LINES.admits() {
-                tracing::info!("cache enabled, receiving notifications of other nodes");
-            }
+            log_throttled!(info, "cache enabled, receiving notifications of other nodes");
             self.cache.set_enabled(true);
             self.is_reported.store(false, Ordering::Relaxed);
         }
@@ -256,9 +248,8 @@ impl Listener {
     fn disable_cache(&self, reason: &str) {
         self.connections.metrics.probe_failures.inc();
         self.cache.set_enabled(false);
-        let was_reported = self.is_reported.swap(true, Ordering::Relaxed);
-        if !was_reported && CACHE_DISABLED_LINES.admits() {
-            tracing::warn!(reason, "cache disabled, notifications cannot be received");
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
+            log_throttled!(warn, "cache disabled, notifications cannot be received", reason);
         }
     }
 }
