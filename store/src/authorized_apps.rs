@@ -5,7 +5,7 @@ use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::engine::{Statement, from_row, sql};
+use super::engine::{Statement, from_row, read_rows, sql};
 use super::event_source::event_source;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
@@ -87,9 +87,8 @@ impl Store {
         let change = Change::new(events, [lock_account(account)], event);
         let change = and_revoke_access(change, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
-        let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
-        let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
-        Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
+        let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
+        Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
     }
 }
 

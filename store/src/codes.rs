@@ -195,7 +195,7 @@ impl Store {
         let select = sql!("select token from codes where lookup = $code", [code]);
         let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
         let [_, _, redeemed] = self.write_rows(change.grouped(Grouping::Code(code))).await?;
-        match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
+        match redeemed.into_iter().next().map(Option::from_row).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
             None => Err(RedeemError::NotRedeemable),

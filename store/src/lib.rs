@@ -73,7 +73,7 @@ pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
-use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
+use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
 pub use self::epochs::ReadEpoch;
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
@@ -332,7 +332,7 @@ impl Store {
 
     /// Reads all rows.
     async fn read_all<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
-        self.engine.read(statement).await?.into_iter().map(T::from_row).collect()
+        read_rows(self.engine.read(statement).await?)
     }
 }
 

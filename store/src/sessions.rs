@@ -6,7 +6,7 @@ use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use super::authorized_apps::lock_account;
-use super::engine::{from_row, sql};
+use super::engine::{from_row, read_rows, sql};
 use super::event_source::{event_source, events_of};
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
@@ -214,8 +214,7 @@ impl Store {
         );
         let change = Change::new(events, [], event).and(delete);
         let [ended] = self.write_rows(change).await?;
-        let expiries = ended.into_iter().map(|mut row| row.take::<Timestamp>());
-        let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
-        Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())
+        let ends: Vec<Timestamp> = read_rows(ended)?;
+        Ok(ends.into_iter().filter(|end| *end > now).count())
     }
 }

@@ -84,6 +84,18 @@ pub(crate) trait FromRow: Sized {
     fn from_row(row: Row) -> Result<Self, StoreError>;
 }
 
+/// Reads all rows.
+pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
+    rows.into_iter().map(T::from_row).collect()
+}
+
+/// The only column of a row.
+impl<T: FromValue> FromRow for T {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        row.take()
+    }
+}
+
 /// Implements [`FromRow`] for a struct, and defines a macro with its columns for the statements that
 /// read it: `from_row!(Owner, owner_columns { kind, id = "o.id" })`. A column has the name of its
 /// field, or is an expression.
