@@ -273,11 +273,6 @@ impl Store {
         }
     }
 
-    /// Number of failed reads and writes.
-    pub fn failures(&self) -> u64 {
-        self.engine.metrics.failures()
-    }
-
     /// Writes the metrics of the database and of the cache.
     pub fn write_metrics(&self, out: &mut Exposition) {
         self.engine.write_metrics(out);

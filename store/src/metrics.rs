@@ -30,12 +30,6 @@ pub(crate) struct OperationMetrics {
 }
 
 impl StoreMetrics {
-    /// The number of failed reads and writes.
-    pub(crate) fn failures(&self) -> u64 {
-        let failures = [&self.reads, &self.writes].map(|o| o.unavailable.get() + o.failed.get());
-        failures.iter().sum()
-    }
-
     pub(crate) fn write(&self, out: &mut Exposition, engine: &str) {
         let operations = [("read", &self.reads), ("write", &self.writes)];
         let mut durations = out.family(&families::STORE_OPERATION_DURATION);

@@ -25,6 +25,7 @@ pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{Authority, TlsPostgres};
+use crate::metrics::StoreMetrics;
 use crate::{Database, Options, Store};
 
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
@@ -98,6 +99,14 @@ pub async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+impl Store {
+    /// Number of failed reads and writes.
+    pub fn failures(&self) -> u64 {
+        let StoreMetrics { reads, writes } = &self.engine.metrics;
+        [reads, writes].map(|metrics| metrics.unavailable.get() + metrics.failed.get()).iter().sum()
+    }
 }
 
 /// Runs SQL that is not one of the store's statements.
