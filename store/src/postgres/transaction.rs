@@ -96,14 +96,9 @@ async fn prepare(
     client: &Object,
     statements: &[&Statement],
 ) -> Result<Vec<tokio_postgres::Statement>, Error> {
-    let mut prepared: Vec<tokio_postgres::Statement> = Vec::with_capacity(statements.len());
-    for (index, statement) in statements.iter().enumerate() {
-        // Neighbours are often the same statement, which is compared faster than it is hashed.
-        let same = index.checked_sub(1).filter(|&last| statements[last].sql == statement.sql);
-        prepared.push(match same {
-            Some(last) => prepared[last].clone(),
-            None => client.prepare_cached(statement.sql).await?,
-        });
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in statements {
+        prepared.push(client.prepare_cached(statement.sql).await?);
     }
     Ok(prepared)
 }
