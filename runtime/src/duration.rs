@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::{Span, SpanRelativeTo};
+use jiff::{Span, SpanRelativeTo, SpanRound, Unit};
 use serde::{Deserialize, Deserializer, Serializer, de};
 
 /// Parses a positive duration.
@@ -67,24 +67,9 @@ pub fn parse(text: &str) -> Option<Duration> {
 
 /// A duration in the units of [`parse`], the largest first: `1d 12h`.
 pub fn format(length: Duration) -> String {
-    const UNITS: [(&str, u128); 7] = [
-        ("d", 86_400_000_000_000),
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
-    ];
-    let mut rest = length.as_nanos();
-    let mut parts = Vec::new();
-    for (unit, nanoseconds) in UNITS {
-        if rest >= nanoseconds {
-            parts.push(format!("{}{unit}", rest / nanoseconds));
-            rest %= nanoseconds;
-        }
-    }
-    if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
+    let in_days = SpanRound::new().largest(Unit::Day).days_are_24_hours();
+    let span = Span::try_from(length).and_then(|span| span.round(in_days));
+    format!("{:#}", span.unwrap_or_default())
 }
 
 /// A duration for messages, in whole seconds.

@@ -9,5 +9,7 @@ pub mod metrics;
 mod process_user;
 pub mod random;
 pub mod supervisor;
+#[cfg(feature = "test-support")]
+pub mod test_support;
 
 pub use self::process_user::process_user;

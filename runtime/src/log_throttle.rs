@@ -28,6 +28,19 @@ struct State {
 /// The throttles that have suppressed a line since the process started.
 static REGISTRY: Mutex<Vec<&'static LogThrottle>> = Mutex::new(Vec::new());
 
+/// Writes a log line with this level, message and fields, if its throttle admits it:
+/// `log_throttled!(warn, "connection lost", %error)`.
+#[macro_export]
+macro_rules! log_throttled {
+    ($level:ident, $message:literal $(, $($fields:tt)+)?) => {{
+        use $crate::log_throttle::LogThrottle;
+        static LINES: LogThrottle = LogThrottle::new($message);
+        if LINES.admits() {
+            tracing::$level!($($($fields)+,)? $message);
+        }
+    }};
+}
+
 impl LogThrottle {
     /// A throttle of the lines with this message.
     pub const fn new(message: &'static str) -> Self {

@@ -1,4 +1,4 @@
-//! The mechanism of metrics for Prometheus: families, values and text formats. Each crate declares
+//! The mechanism of metrics for Prometheus: families, values and the text format. Each crate declares
 //! its own families with [`families!`](crate::families).
 
 pub mod exposition;

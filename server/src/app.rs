@@ -102,7 +102,7 @@ impl AppState {
             application_services,
             max_pending_requests: MAX_PENDING_REQUESTS,
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
-            rule_writer: RuleWriter::new(store.clone(), rule_limits, Arc::clone(&clock)),
+            rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
             large_bodies: LargeBodies::default(),
             unread_responses: UnreadResponses::default(),

@@ -69,15 +69,16 @@ impl Store {
 }
 
 fn statement(filter: &AccountFilter, page: &Page) -> Statement {
-    match (&filter.name, &filter.email) {
-        (Some(name), Some(email)) => {
-            let (name_end, email_end) = (end_of(name), end_of(email));
-            let (name, email) = (name.as_str(), email.as_str());
+    let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(end_of));
+    match (&filter.name, email) {
+        (Some(name), _) => {
+            let (name, name_end) = (name.as_str(), end_of(name));
             find!(
                 filter,
                 page,
                 by "+id",
-                "name >= $name and name < $name_end and (email >= $email and email < $email_end \
+                "name >= $name and name < $name_end and (cast($email as text) is null \
+                 or email >= $email and email < $email_end \
                  or unverified_email >= $email and unverified_email < $email_end)",
                 name,
                 name_end,
@@ -85,22 +86,15 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
                 email_end
             )
         }
-        (Some(name), None) => {
-            let (name, name_end) = (name.as_str(), end_of(name));
-            find!(filter, page, by "+id", "name >= $name and name < $name_end", name, name_end)
-        }
-        (None, Some(email)) => {
-            let (email, email_end) = (email.as_str(), end_of(email));
-            find!(
-                filter,
-                page,
-                by "+id",
-                "(email >= $email and email < $email_end or unverified_email >= $email \
-                 and unverified_email < $email_end)",
-                email,
-                email_end
-            )
-        }
+        (None, Some(email)) => find!(
+            filter,
+            page,
+            by "+id",
+            "(email >= $email and email < $email_end or unverified_email >= $email \
+             and unverified_email < $email_end)",
+            email,
+            email_end
+        ),
         (None, None) if filter.only_disabled => {
             find!(filter, page, by "id", "disabled_at is not null")
         }

@@ -29,7 +29,10 @@ pub struct AccountToken {
     pub device: Option<String>,
 }
 
-from_row!(AccountToken { lookup, app_id, scopes, created_at, expires_at, last_used_at, device });
+from_row!(
+    AccountToken,
+    token_columns { lookup, app_id, scopes, created_at, expires_at, last_used_at, device }
+);
 
 impl Store {
     /// The valid tokens of an account in order of app, of each app `at_most` this many, the last
@@ -41,14 +44,18 @@ impl Store {
         at_most: i64,
     ) -> Result<Vec<AccountToken>, StoreError> {
         self.read_all(sql!(
-            "select lookup, app_id, scopes, created_at, expires_at, last_used_at, device from \
-             (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, t.last_used_at, \
-             g.device_name as device, row_number() over (partition by t.app_id order by coalesce(t.last_used_at, \
-             t.created_at) desc, t.lookup) as place from tokens t join apps p on p.id = t.app_id \
-             join grants g on g.account_id = t.account_id and g.app_id = t.app_id \
-             and g.id = t.grant_id where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
-             or t.expires_at > $now) and p.disabled_at is null) as ordered \
-             where place <= $at_most order by app_id, place",
+            concat!(
+                "select ",
+                token_columns!(),
+                " from (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, \
+                 t.last_used_at, g.device_name as device, row_number() over (partition by t.app_id \
+                 order by coalesce(t.last_used_at, t.created_at) desc, t.lookup) as place \
+                 from tokens t join apps p on p.id = t.app_id join grants g \
+                 on g.account_id = t.account_id and g.app_id = t.app_id and g.id = t.grant_id \
+                 where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+                 or t.expires_at > $now) and p.disabled_at is null) as ordered \
+                 where place <= $at_most order by app_id, place"
+            ),
             [account, now, at_most]
         ))
         .await

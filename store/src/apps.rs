@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::engine::{FromRow, Row, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
 use super::invalidation::Invalidation;
-use super::{Change, Store, StoreError, UpdateOutcome};
+use super::{Change, State, Store, StoreError, UpdateOutcome};
 
 /// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,11 @@ pub struct AppTokens {
     pub last_issued_at: Option<Timestamp>,
 }
 
-from_row!(AppTokens { valid, last_issued_at });
+from_row!(AppTokens, token_columns {
+    valid = "count(case when revoked_at is null and (expires_at is null or expires_at > $now) \
+             then 1 end)",
+    last_issued_at = "max(created_at)"
+});
 
 /// The outcome of adding an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +65,17 @@ pub enum AddAppOutcome {
     Added,
     /// Its id or client id is taken.
     IdTaken,
+}
+
+/// Which apps are listed.
+#[derive(Debug, Clone, Default)]
+pub struct AppListFilter {
+    /// Only active or disabled ones.
+    pub state: Option<State>,
+    /// Only those whose name contains this text, in upper or lower case.
+    pub name: Option<String>,
+    /// Only registered apps without a code or token, which a sweep deletes when they are old enough.
+    pub unused: bool,
 }
 
 macro_rules! select {
@@ -73,10 +88,6 @@ macro_rules! select {
         )
     };
 }
-
-mod list;
-
-pub use self::list::AppListFilter;
 
 impl FromRow for StoredApp {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -180,11 +191,42 @@ impl Store {
         Ok(found)
     }
 
+    /// A page of apps with ids above `after`, in order of id.
+    pub async fn apps(
+        &self,
+        filter: &AppListFilter,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<StoredApp>, StoreError> {
+        // An empty text, too, is contained in every name.
+        let name = filter.name.as_deref().filter(|name| !name.is_empty());
+        let page = sql!(
+            select!(
+                "where id > $after and (cast($state as text) is null or case \
+                 when disabled_at is null then 'active' else 'disabled' end = $state) \
+                 and (cast($name as text) is null or replace(lower(name), lower($name), '') <> \
+                 lower(name)) and (cast($unused as bigint) is null or (used_at is null and not \
+                 exists (select 1 from tokens where app_id = apps.id) and id not in \
+                 (select app_id from codes))) order by id limit $limit"
+            ),
+            [after, limit, state = filter.state, name, unused = filter.unused.then_some(1_i64)]
+        );
+        self.read_all(page).await
+    }
+
+    /// The apps with this name, in upper or lower case, in order of id.
+    pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
+        self.read_all(sql!(
+            select!("where lower(name) = lower($name) order by id limit $limit"),
+            [name, limit]
+        ))
+        .await
+    }
+
     /// The tokens of an app.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let count = sql!(
-            "select count(case when revoked_at is null and (expires_at is null \
-             or expires_at > $now) then 1 end), max(created_at) from tokens where app_id = $id",
+            concat!("select ", token_columns!(), " from tokens where app_id = $id"),
             [id, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))

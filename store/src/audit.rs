@@ -39,20 +39,11 @@ pub struct AuditEvent {
     pub count: i64,
 }
 
-from_row!(AuditEvent {
-    at,
-    last_at,
-    kind,
-    outcome,
-    origin,
-    address,
-    request_id,
-    detail,
-    account_id,
-    account,
-    app_id,
-    app,
-    count
+from_row!(AuditEvent, audit_columns {
+    at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome", origin = "e.origin",
+    address = "e.address", request_id = "e.request_id", detail = "e.detail",
+    account_id = "e.account_id", account = "a.name", app_id = "e.app_id", app = "p.name",
+    count = "e.count"
 });
 
 /// Selects the events to read.
@@ -116,15 +107,18 @@ impl Store {
     ) -> Result<Vec<AuditEvent>, StoreError> {
         let mut newest_first = self
             .read_all::<AuditEvent>(sql!(
-                "select e.at, e.last_at, e.kind, e.outcome, e.origin, e.address, e.request_id, \
-                 e.detail, e.account_id, a.name, e.app_id, p.name, e.count from audit_events e \
-                 left join accounts a on a.id = e.account_id left join apps p on p.id = e.app_id \
-                 where (cast($account as bigint) is null or e.account_id = $account) \
-                 and (cast($app as bigint) is null or e.app_id = $app) and e.last_at >= $since \
-                 and (cast($kind as text) is null or e.kind = $kind) \
-                 and (cast($outcome as text) is null or e.outcome = $outcome) \
-                 and (cast($before as bigint) is null or e.at < $before) \
-                 order by e.at desc, e.id desc limit $limit",
+                concat!(
+                    "select ",
+                    audit_columns!(),
+                    " from audit_events e left join accounts a on a.id = e.account_id \
+                     left join apps p on p.id = e.app_id \
+                     where (cast($account as bigint) is null or e.account_id = $account) \
+                     and (cast($app as bigint) is null or e.app_id = $app) \
+                     and e.last_at >= $since and (cast($kind as text) is null or e.kind = $kind) \
+                     and (cast($outcome as text) is null or e.outcome = $outcome) \
+                     and (cast($before as bigint) is null or e.at < $before) \
+                     order by e.at desc, e.id desc limit $limit"
+                ),
                 [
                     account = filter.account,
                     app = filter.app,

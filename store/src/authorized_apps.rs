@@ -5,7 +5,7 @@ use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
-use super::engine::{Statement, from_row, sql};
+use super::engine::{Statement, from_row, read_rows, sql};
 use super::event_source::event_source;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
@@ -31,7 +31,10 @@ pub struct AuthorizedApp {
     pub tokens: i64,
 }
 
-from_row!(AuthorizedApp { app_id, client_id, origin, name, website, scopes, since, tokens });
+from_row!(AuthorizedApp, app_columns {
+    app_id = "p.id", client_id = "p.client_id", origin = "p.registered_by", name = "p.name",
+    website = "p.website", scopes = "g.scopes", since = "min(g.created_at)", tokens = "count(*)"
+});
 
 impl Store {
     /// The apps with an active grant of this account, in order of id.
@@ -41,12 +44,15 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<AuthorizedApp>, StoreError> {
         let select = sql!(
-            "select p.id, p.client_id, p.registered_by, p.name, p.website, g.scopes, \
-             min(g.created_at), count(*) from grants g join apps p on p.id = g.app_id join tokens t \
-             on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
-             where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
-             or t.expires_at > $now) and p.disabled_at is null group by p.id, p.client_id, \
-             p.registered_by, p.name, p.website, g.scopes order by p.id, g.scopes",
+            concat!(
+                "select ",
+                app_columns!(),
+                " from grants g join apps p on p.id = g.app_id join tokens t \
+                 on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
+                 where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
+                 or t.expires_at > $now) and p.disabled_at is null group by p.id, g.scopes \
+                 order by p.id, g.scopes"
+            ),
             [account, now]
         );
         let mut all: Vec<AuthorizedApp> = Vec::new();
@@ -72,16 +78,6 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        // Checked first, so that a request without effect writes nothing.
-        let existing = sql!(
-            "select 1 from tokens where account_id = $account and app_id = $app \
-             and revoked_at is null union all select 1 from codes where expires_at > $now \
-             and account_id = $account and app_id = $app and used_at is null limit 1",
-            [account, app, now]
-        );
-        if self.engine.read(existing).await?.is_empty() {
-            return Ok(0);
-        }
         let event = event_source!(
             "account_id, app_id, count(*) as number from tokens where account_id = $account \
              and app_id = $app and revoked_at is null and (expires_at is null \
@@ -91,9 +87,8 @@ impl Store {
         let change = Change::new(events, [lock_account(account)], event);
         let change = and_revoke_access(change, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
-        let expiries = revoked.into_iter().map(|mut row| row.take::<Option<Timestamp>>());
-        let expiries = expiries.collect::<Result<Vec<_>, _>>()?;
-        Ok(expiries.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
+        let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
+        Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
     }
 }
 

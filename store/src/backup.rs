@@ -30,8 +30,10 @@ pub use self::manifest::{Manifest, TableSummary};
 pub use self::new_file::Overwrite;
 use super::{Database, Options, StoreError};
 
-/// A backup or restore that failed. Nothing was changed.
+/// A backup or restore that failed. Nothing was changed. `version` is that of the binary that wrote
+/// the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
     /// The file of the backup exists.
     #[error("{0} exists; choose another name, or overwrite it with --force")]
@@ -41,83 +43,40 @@ pub enum BackupError {
     IsDatabase(PathBuf),
     /// The backup cannot be written.
     #[error("cannot write {file}: {reason}")]
-    Write {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Write { file: PathBuf, reason: String },
     /// The backup cannot be read.
     #[error("cannot read {file}: {reason}")]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Read { file: PathBuf, reason: String },
     /// Another kind of file.
     #[error("{0} was not written by belfry backup")]
     Foreign(PathBuf),
     /// A backup that is incomplete or was changed.
     #[error("{file} is damaged or incomplete: {reason}; use another backup")]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(
         "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry \
          {version} that wrote it, or a newer one"
     )]
-    Newer {
-        /// The file.
-        file: PathBuf,
-        /// `format` or `schema version`.
-        what: &'static str,
-        /// The version of the file.
-        found: i64,
-        /// The newest version that this binary supports.
-        known: i64,
-        /// The version of the binary that wrote it.
-        version: String,
-    },
+    Newer { file: PathBuf, what: &'static str, found: i64, known: i64, version: String },
     /// A backup of a pre-release, which had other tables.
     #[error(
         "{file} was written by a pre-release of belfry ({version}, schema version {found}) and \
          cannot be restored: restore it with the belfry that wrote it, and export what you need"
     )]
-    PreRelease {
-        /// The file.
-        file: PathBuf,
-        /// Its schema version.
-        found: i64,
-        /// The version of the binary that wrote it.
-        version: String,
-    },
+    PreRelease { file: PathBuf, found: i64, version: String },
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \
          choose another --data or --database, or move the old database away"
     )]
-    NotEmpty {
-        /// Path or URL, without the password.
-        database: String,
-        /// A table with rows.
-        table: String,
-    },
+    NotEmpty { database: String, table: String },
     /// The rows that were read back are not those of the backup.
     #[error(
         "the database {database} did not return the rows of table {table} as they were written; \
          nothing was restored"
     )]
-    Unverified {
-        /// Path or URL, without the password.
-        database: String,
-        /// The table.
-        table: String,
-    },
+    Unverified { database: String, table: String },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -192,13 +192,14 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
     /// The current epoch of a key. Call it before the read whose result will be inserted.
     pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
         let number = self.shared.subjects.last_number();
-        ReadEpoch { key: *self.epochs.lock(key), number }
+        let key = *self.epochs.lock(key);
+        ReadEpoch { key, number, is_enabled: self.is_enabled() }
     }
 
     /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects was
     /// invalidated after that or is being written.
     pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
-        let ReadEpoch { key: read_epoch, number } = since;
+        let ReadEpoch { key: read_epoch, number, .. } = since;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));
         let epoch = self.epochs.lock(&key);
         if self.is_enabled()

@@ -83,6 +83,9 @@ fn binding_from_json(text: &str) -> Option<Binding> {
     (stored.version == 1).then_some(Binding { redirect_uri: stored.redirect_uri, challenge })
 }
 
+const SELECT_CODE: &str = "select digest, app_id, account_id, scopes, binding, expires_at, token \
+                           from codes where lookup = $lookup";
+
 impl FromRow for StoredCode {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         Ok(Self {
@@ -159,12 +162,7 @@ impl Store {
 
     /// Finds a code, redeemed or not.
     pub async fn code(&self, secret: HashedSecret) -> Result<Option<StoredCode>, StoreError> {
-        let select = sql!(
-            "select digest, app_id, account_id, scopes, binding, expires_at, token from codes \
-             where lookup = $lookup",
-            [lookup = secret.lookup]
-        );
-        self.read_secret(secret, select).await
+        self.read_secret(secret, sql!(SELECT_CODE, [lookup = secret.lookup])).await
     }
 
     /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless one
@@ -197,7 +195,7 @@ impl Store {
         let select = sql!("select token from codes where lookup = $code", [code]);
         let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
         let [_, _, redeemed] = self.write_rows(change.grouped(Grouping::Code(code))).await?;
-        match redeemed.into_iter().next().map(|mut row| row.take()).transpose()?.flatten() {
+        match redeemed.into_iter().next().map(Option::from_row).transpose()?.flatten() {
             Some(lookup) if lookup == token.lookup => Ok(()),
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
             None => Err(RedeemError::NotRedeemable),

@@ -1,6 +1,5 @@
 //! The location of a database, and URLs that may contain a password.
 
-mod hosts;
 mod postgres_url;
 
 use std::borrow::Cow;
@@ -11,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 use url::{Position, Url, form_urlencoded};
 
-pub(crate) use self::postgres_url::{PostgresUrl, TlsParameters, Verification, describe};
+pub(crate) use self::postgres_url::{Host, PostgresUrl, TlsParameters, Verification, describe};
 
 /// The engine and location of a database.
 #[derive(Debug, Clone)]
@@ -67,6 +66,12 @@ impl SecretUrl {
     /// The URL with its password, for the driver.
     pub fn reveal(&self) -> &str {
         &self.text
+    }
+
+    /// A URL for each host, with the password: of `redis://:PASSWORD@a:1,b:2` it is
+    /// `redis://:PASSWORD@a:1` and `redis://:PASSWORD@b:2`.
+    pub fn reveal_each(&self) -> Vec<String> {
+        split_by_host(&self.url, &self.further_hosts).map(|(_, url)| url).collect()
     }
 
     /// `postgres`, `redis` …
@@ -167,6 +172,17 @@ impl SecretUrl {
 /// The text of a URL with further hosts after its first.
 fn with_hosts(url: &Url, further_hosts: &str) -> String {
     format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
+}
+
+/// Each host with its port, and the URL with this host alone.
+fn split_by_host<'a>(
+    url: &'a Url,
+    further_hosts: &'a str,
+) -> impl Iterator<Item = (&'a str, String)> {
+    let first = &url[Position::BeforeHost..Position::AfterPort];
+    let hosts = [first].into_iter().chain(further_hosts.split(',').skip(1));
+    let (before, after) = (&url[..Position::BeforeHost], &url[Position::AfterPort..]);
+    hosts.map(move |host| (host, format!("{before}{host}{after}")))
 }
 
 /// Splits a URL with several hosts into one with the first host, and the others, each after a comma.
@@ -277,6 +293,20 @@ mod tests {
         assert!(
             "postgres://me@a:1,b:x/belfry".parse::<SecretUrl>().unwrap().to_postgres().is_err()
         );
+    }
+
+    #[test]
+    fn each_host_has_the_user_and_the_parameters_of_the_url() {
+        for (url, expected) in [
+            ("redis://a", vec!["redis://a"]),
+            (
+                "rediss://me:h,2@a,b/0?x=1,2",
+                vec!["rediss://me:h,2@a/0?x=1,2", "rediss://me:h,2@b/0?x=1,2"],
+            ),
+            ("redis://a:1,[::1]:2,c", vec!["redis://a:1", "redis://[::1]:2", "redis://c"]),
+        ] {
+            assert_eq!(url.parse::<SecretUrl>().unwrap().reveal_each(), expected);
+        }
     }
 
     #[test]

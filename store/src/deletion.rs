@@ -77,6 +77,16 @@ pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
 ];
 
+/// The condition that an account may be deleted: it is due, if it has to be, and not the last admin.
+macro_rules! is_deletable {
+    () => {
+        concat!(
+            "id = $id and (cast($due as bigint) is null or delete_at < $due) and ",
+            is_not_last_admin!()
+        )
+    };
+}
+
 /// Leaves the id of a deleted account to the next sweeps.
 const INSERT_DELETED_ACCOUNT: &str = "insert into deleted_owners (kind, id) \
     select 'account', cast($1 as bigint) where not exists (select 1 from accounts where id = $1) \
@@ -105,22 +115,12 @@ impl Store {
         id: i64,
         now: Timestamp,
     ) -> Result<AccountDeletion, StoreError> {
-        self.delete(events, id, None, now).await
+        self.delete_account_if_due(events, id, None, now).await
     }
 
-    /// Deletes an account like [`Store::delete_account`], if its owner requested that it be deleted
-    /// before the time `due`, and has not cancelled it.
+    /// Deletes an account like [`Store::delete_account`]. With a time `due`, only if its owner
+    /// requested that it be deleted before that, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
-        &self,
-        events: &Events,
-        id: i64,
-        due: Timestamp,
-        now: Timestamp,
-    ) -> Result<AccountDeletion, StoreError> {
-        self.delete(events, id, Some(due), now).await
-    }
-
-    async fn delete(
         &self,
         events: &Events,
         id: i64,
@@ -131,9 +131,8 @@ impl Store {
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
             concat!(
                 "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
-                 from accounts where id = $id and (cast($due as bigint) is null \
-                 or delete_at < $due) and ",
-                is_not_last_admin!()
+                 from accounts where ",
+                is_deletable!()
             ),
             [id, due]
         );
@@ -142,21 +141,15 @@ impl Store {
             .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
-                     select name, cast($now as bigint) from accounts where id = $id \
-                     and (cast($due as bigint) is null or delete_at < $due) and ",
-                    is_not_last_admin!(),
+                     select name, cast($now as bigint) from accounts where ",
+                    is_deletable!(),
                     " on conflict do nothing"
                 ),
                 [id, now, due]
             ))
             .and(select_id(id))
             .and(sql!(
-                concat!(
-                    "delete from accounts where id = $id and (cast($due as bigint) is null \
-                     or delete_at < $due) and ",
-                    is_not_last_admin!(),
-                    " returning id"
-                ),
+                concat!("delete from accounts where ", is_deletable!(), " returning id"),
                 [id, due]
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))

@@ -15,7 +15,7 @@ use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
 pub(crate) use self::parameters::{Numbered, numbered, sql, values};
-pub(crate) use self::row::{FromRow, Row, Rows, Value, from_row};
+pub(crate) use self::row::{FromRow, Row, Rows, Value, columns, from_row, read_rows};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};
@@ -56,20 +56,11 @@ const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count
 /// failures, and to remember whether writes succeed.
 pub(crate) struct CheckedEngine {
-    engine: Box<dyn Engine>,
+    pub(crate) engine: Box<dyn Engine>,
     pub(crate) metrics: StoreMetrics,
     /// The time of the last write; `None` before the first one and after one that failed.
     last_write: Mutex<Option<Instant>>,
     outage: Outage,
-    #[cfg(feature = "test-support")]
-    pub(crate) observer: std::sync::OnceLock<Box<dyn Observer>>,
-}
-
-/// Receives the statements that succeeded, with their rows.
-#[cfg(feature = "test-support")]
-pub(crate) trait Observer: Send + Sync {
-    fn read(&self, statement: &Statement, rows: &Rows);
-    fn write(&self, statements: &[Statement], rows: &[Rows]);
 }
 
 impl CheckedEngine {
@@ -79,8 +70,6 @@ impl CheckedEngine {
             metrics: StoreMetrics::default(),
             last_write: Mutex::new(None),
             outage: Outage::default(),
-            #[cfg(feature = "test-support")]
-            observer: std::sync::OnceLock::new(),
         }
     }
 
@@ -95,16 +84,10 @@ impl CheckedEngine {
         if statement.has_nul() {
             return Ok(Rows::new());
         }
-        #[cfg(feature = "test-support")]
-        let observed = self.observer.get().map(|observer| (observer, statement.clone()));
         let start = Instant::now();
         let outcome = self.engine.read(statement).await;
         record(&self.metrics.reads, start, outcome.as_ref().err());
         self.outage.record(Operation::Read, outcome.as_ref().err());
-        #[cfg(feature = "test-support")]
-        if let (Ok(rows), Some((observer, statement))) = (&outcome, observed) {
-            observer.read(&statement, rows);
-        }
         outcome
     }
 
@@ -113,24 +96,10 @@ impl CheckedEngine {
         if batch.statements.iter().any(Statement::has_nul) {
             return Err(StoreError::Nul);
         }
-        #[cfg(feature = "test-support")]
-        let observed = self.observer.get().map(|observer| {
-            let statements = batch.statements.clone();
-            (
-                observer,
-                Batch { statements, on_missing_rows: batch.on_missing_rows, ..Batch::default() },
-            )
-        });
         let start = Instant::now();
         let outcome = self.engine.write(batch).await;
         record(&self.metrics.writes, start, outcome.as_ref().err());
         self.outage.record(Operation::Write, outcome.as_ref().err());
-        #[cfg(feature = "test-support")]
-        if let (Ok(rows), Some((observer, batch))) = (&outcome, observed)
-            && !batch.is_rolled_back(rows)
-        {
-            observer.write(&batch.statements, rows);
-        }
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
             Err(StoreError::Unavailable(_)) => *self.last_write() = None,
@@ -150,16 +119,6 @@ impl CheckedEngine {
         let probe =
             [sql!(migrations::TEST_INSERT), sql!("delete from migrations where number = 0")];
         self.write(probe.into()).await.map(drop)
-    }
-
-    /// Why no connection could be opened at the last attempt.
-    pub(crate) fn connection_error(&self) -> Option<String> {
-        self.engine.connection_error()
-    }
-
-    /// The status of the background task, if the engine has one.
-    pub(crate) fn task_status(&self) -> Option<Arc<TaskStatus>> {
-        self.engine.task_status()
     }
 
     fn last_write(&self) -> MutexGuard<'_, Option<Instant>> {

@@ -15,11 +15,15 @@ pub(super) enum Phase {
 
 /// The state of the cache when a read began.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ReadEpoch {
+pub struct ReadEpoch {
     /// The epoch of the key.
     pub(super) key: Epoch,
     /// The number of the last invalidation of an account or app.
     pub(super) number: u64,
+    /// Whether the cache was enabled. Otherwise changes cannot be detected. It is read after the
+    /// epoch, which advances when the cache is disabled: an epoch from before a partition is never
+    /// current after it.
+    pub(super) is_enabled: bool,
 }
 
 impl ReadEpoch {
@@ -28,9 +32,9 @@ impl ReadEpoch {
         Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
     }
 
-    /// Whether the key was not invalidated between the two reads.
+    /// Whether the cache was enabled and the key was not invalidated between the two reads.
     pub(crate) fn is_same(self, other: Self) -> bool {
-        self.key == other.key
+        self.is_enabled && other.is_enabled && self.key == other.key
     }
 }
 

@@ -166,7 +166,6 @@ impl Store {
              and g.device_id <> ''",
             [token]
         );
-        let row = self.engine.read(select).await?.into_iter().next();
-        row.map(|mut row| row.take()).transpose()
+        self.read_one(select).await
     }
 }

@@ -31,13 +31,10 @@ mod migrations;
 mod outage;
 mod pending_deletion;
 mod postgres;
-#[cfg(feature = "test-support")]
-mod recording;
 mod requests;
 mod retention;
 mod rule_writes;
 mod rulesets;
-mod session_list;
 mod sessions;
 mod sqlite;
 mod subjects;
@@ -54,6 +51,7 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 use tokio::time::Duration;
 
 pub use self::account_import::AccountImport;
@@ -75,20 +73,17 @@ pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
-use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
+use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
+pub use self::epochs::ReadEpoch;
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
-#[cfg(feature = "test-support")]
-pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
 pub use self::rulesets::{
-    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, SnapshotEpoch,
-    StoredRulesets,
+    RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, StoredRulesets,
 };
-pub use self::session_list::AccountSession;
-pub use self::sessions::{Session, SessionUse};
+pub use self::sessions::{AccountSession, Session, SessionUse};
 pub use self::sqlite::{create_private_directory, must_be_writable};
 pub use self::tokens::{NewToken, StoredToken};
 use crate::metrics::{CacheStatus, families};
@@ -159,25 +154,16 @@ impl SignInOutcome {
     }
 }
 
-/// A failed read or write.
+/// A failed read or write. `database` is a path, or a URL without its password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
-    Open {
-        /// Path or URL, without the password.
-        database: String,
-        /// The cause, and how to fix it.
-        reason: String,
-    },
+    Open { database: String, reason: String },
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
-    Unreachable {
-        /// URL, without the password.
-        database: String,
-        /// The cause.
-        reason: String,
-    },
+    Unreachable { database: String, reason: String },
     /// The database was created by a newer version.
     #[error(
         "the database {database} was written by a newer belfry with schema version {found}, and \
@@ -185,28 +171,14 @@ pub enum StoreError {
          newer version, or restore a backup from before the upgrade of the database",
         env!("CARGO_PKG_VERSION")
     )]
-    Newer {
-        /// Path or URL, without the password.
-        database: String,
-        /// The database's schema version.
-        found: i64,
-        /// The oldest schema version that is compatible with it.
-        compatible_from: i64,
-        /// The newest schema version that this binary supports.
-        known: i64,
-    },
+    Newer { database: String, found: i64, compatible_from: i64, known: i64 },
     /// The database was created by a pre-release, which had other tables.
     #[error(
         "the database {database} was created by a pre-release of belfry (schema version {found}) \
          and cannot be upgraded: export what you need with the belfry that created it, move the \
          database away and start with a new one"
     )]
-    PreRelease {
-        /// Path or URL, without the password.
-        database: String,
-        /// The database's schema version.
-        found: i64,
-    },
+    PreRelease { database: String, found: i64 },
     /// The database is temporarily unavailable; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
@@ -222,17 +194,21 @@ pub enum StoreError {
 }
 
 /// Options of a store: the section `[store]` of `belfry.toml`.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Maximum size of the cache, in bytes. The rule index may use an eighth of that in addition.
+    #[default(512 * 1024 * 1024)]
     pub cache_bytes: usize,
     /// Size of the PostgreSQL connection pool.
+    #[default(const { NonZeroUsize::new(16).unwrap() })]
     pub connections: NonZeroUsize,
     /// Timeout of a PostgreSQL query. SQLite queries have none.
+    #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
     /// How long `belfry serve` waits for PostgreSQL at start.
+    #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
     /// Whether the schema is created and upgraded.
@@ -255,20 +231,6 @@ pub enum Access {
     /// It only reads. It opens a database that it may not write to, without waiting for a process
     /// that has locked it, and does not use notifications. Writes fail.
     Read,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            cache_bytes: 512 * 1024 * 1024,
-            connections: const { NonZeroUsize::new(16).unwrap() },
-            timeout: Duration::from_secs(5),
-            start_timeout: Duration::from_mins(1),
-            schema: SchemaPolicy::Migrate,
-            migrations: Migrations::default(),
-            access: Access::ReadWrite,
-        }
-    }
 }
 
 impl Store {
@@ -311,11 +273,6 @@ impl Store {
         }
     }
 
-    /// Number of failed reads and writes.
-    pub fn failures(&self) -> u64 {
-        self.engine.metrics.failures()
-    }
-
     /// Writes the metrics of the database and of the cache.
     pub fn write_metrics(&self, out: &mut Exposition) {
         self.engine.write_metrics(out);
@@ -335,12 +292,12 @@ impl Store {
 
     /// Why no connection to PostgreSQL could be opened at the last attempt.
     pub fn connection_error(&self) -> Option<String> {
-        self.engine.connection_error()
+        self.engine.engine.connection_error()
     }
 
     /// The status of the background task, if the engine has one.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
-        self.engine.task_status()
+        self.engine.engine.task_status()
     }
 
     /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
@@ -370,7 +327,7 @@ impl Store {
 
     /// Reads all rows.
     async fn read_all<T: FromRow>(&self, statement: Statement) -> Result<Vec<T>, StoreError> {
-        self.engine.read(statement).await?.into_iter().map(T::from_row).collect()
+        read_rows(self.engine.read(statement).await?)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod families;
 
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Gauge, Histogram};
+use smart_default::SmartDefault;
 
 /// Scopes that were read from the database and are unknown to this version. Static, because rows
 /// are converted without access to the store.
@@ -11,38 +12,24 @@ pub(crate) static UNKNOWN_SCOPES: Counter = Counter::new();
 
 /// Metrics that both engines have.
 #[derive(Debug, Default)]
-pub struct StoreMetrics {
-    /// Reads.
-    pub reads: OperationMetrics,
-    /// Writes.
-    pub writes: OperationMetrics,
+pub(crate) struct StoreMetrics {
+    pub(crate) reads: OperationMetrics,
+    pub(crate) writes: OperationMetrics,
 }
 
 /// Metrics of reads or writes.
-#[derive(Debug)]
-pub struct OperationMetrics {
+#[derive(Debug, SmartDefault)]
+pub(crate) struct OperationMetrics {
     /// Durations, with waiting, also of those that failed.
-    pub durations: Histogram,
+    #[default(Histogram::durations())]
+    pub(crate) durations: Histogram,
     /// Failures that may be temporary.
-    pub unavailable: Counter,
+    pub(crate) unavailable: Counter,
     /// Other failures, which are programming errors or invalid rows.
-    pub failed: Counter,
-}
-
-impl Default for OperationMetrics {
-    fn default() -> Self {
-        let (unavailable, failed) = Default::default();
-        Self { durations: Histogram::durations(), unavailable, failed }
-    }
+    pub(crate) failed: Counter,
 }
 
 impl StoreMetrics {
-    /// The number of failed reads and writes.
-    pub fn failures(&self) -> u64 {
-        let failures = [&self.reads, &self.writes].map(|o| o.unavailable.get() + o.failed.get());
-        failures.iter().sum()
-    }
-
     pub(crate) fn write(&self, out: &mut Exposition, engine: &str) {
         let operations = [("read", &self.reads), ("write", &self.writes)];
         let mut durations = out.family(&families::STORE_OPERATION_DURATION);
@@ -59,24 +46,14 @@ impl StoreMetrics {
 }
 
 /// Metrics of the SQLite engine.
-#[derive(Debug)]
-pub struct SqliteMetrics {
-    /// Reads that wait for a thread.
-    pub read_queue: Gauge,
-    /// Writes that wait for the writer thread.
-    pub write_queue: Gauge,
-    /// Durations of transactions.
-    pub commits: Histogram,
-    /// Writes in a transaction.
-    pub commit_writes: Histogram,
-}
-
-impl Default for SqliteMetrics {
-    fn default() -> Self {
-        let (read_queue, write_queue) = Default::default();
-        let (commits, commit_writes) = (Histogram::durations(), Histogram::numbers());
-        Self { read_queue, write_queue, commits, commit_writes }
-    }
+#[derive(Debug, SmartDefault)]
+pub(crate) struct SqliteMetrics {
+    pub(crate) read_queue: Gauge,
+    pub(crate) write_queue: Gauge,
+    #[default(Histogram::durations())]
+    pub(crate) commits: Histogram,
+    #[default(Histogram::numbers())]
+    pub(crate) commit_writes: Histogram,
 }
 
 impl SqliteMetrics {
@@ -90,27 +67,18 @@ impl SqliteMetrics {
 }
 
 /// Metrics of the PostgreSQL engine.
-#[derive(Debug)]
-pub struct PostgresMetrics {
+#[derive(Debug, SmartDefault)]
+pub(crate) struct PostgresMetrics {
     /// Reads and writes that wait for a connection.
-    pub waiting: Gauge,
-    /// Durations of transactions.
-    pub commits: Histogram,
-    /// Writes in a transaction.
-    pub commit_writes: Histogram,
+    pub(crate) waiting: Gauge,
+    #[default(Histogram::durations())]
+    pub(crate) commits: Histogram,
+    #[default(Histogram::numbers())]
+    pub(crate) commit_writes: Histogram,
     /// Time until a notification to this node itself arrived.
-    pub probes: Histogram,
-    /// Times that notifications could not be received.
-    pub probe_failures: Counter,
-}
-
-impl Default for PostgresMetrics {
-    fn default() -> Self {
-        let [commits, probes] = [Histogram::durations(), Histogram::durations()];
-        let commit_writes = Histogram::numbers();
-        let (waiting, probe_failures) = Default::default();
-        Self { waiting, commits, commit_writes, probes, probe_failures }
-    }
+    #[default(Histogram::durations())]
+    pub(crate) probes: Histogram,
+    pub(crate) probe_failures: Counter,
 }
 
 impl PostgresMetrics {

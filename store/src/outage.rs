@@ -2,11 +2,9 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::log_throttled;
 
 use super::StoreError;
-
-static DATABASE_AVAILABLE_LINES: LogThrottle = LogThrottle::new("database available again");
 
 /// The operations that were unavailable at their last attempt.
 #[derive(Default)]
@@ -26,8 +24,8 @@ impl Outage {
     /// Records the outcome of an operation. Logs the end of an outage, when no operation is
     /// unavailable any more.
     pub(super) fn record(&self, operation: Operation, error: Option<&StoreError>) {
-        if self.ends_with(operation, error) && DATABASE_AVAILABLE_LINES.admits() {
-            tracing::info!("database available again");
+        if self.ends_with(operation, error) {
+            log_throttled!(info, "database available again");
         }
     }
 

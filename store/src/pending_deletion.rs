@@ -81,11 +81,9 @@ impl Store {
                 ),
                 [due, limit = BATCH]
             );
-            let ids = self.engine.read(select).await?.into_iter().map(|mut row| row.take::<i64>());
-            let ids = ids.collect::<Result<Vec<_>, _>>()?;
             let mut progress = 0;
-            for id in &ids {
-                let outcome = self.delete_account_if_due(&events, *id, due, now).await?;
+            for id in self.read_all::<i64>(select).await? {
+                let outcome = self.delete_account_if_due(&events, id, Some(due), now).await?;
                 progress += usize::from(matches!(outcome, AccountDeletion::Deleted(_)));
             }
             deleted += progress;

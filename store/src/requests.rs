@@ -39,6 +39,12 @@ fn parameters_from_json(text: &str) -> Option<Pairs> {
     (stored.version == 1).then_some(stored.parameters)
 }
 
+macro_rules! columns {
+    () => {
+        "app_id, browser, account_id, parameters, expires_at, came_from"
+    };
+}
+
 /// A request and the cookie that its browser had before the last sign-in or sign-out.
 impl FromRow for (StoredRequest, Option<HashedSecret>) {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -104,8 +110,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<StoredRequest>, StoreError> {
         let select = sql!(
-            "select digest, app_id, browser, account_id, parameters, expires_at, came_from \
-             from requests where lookup = $lookup and expires_at > $now",
+            concat!(
+                "select digest, ",
+                columns!(),
+                " from requests where lookup = $lookup and expires_at > $now"
+            ),
             [lookup = handle.lookup, now]
         );
         let stored: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
@@ -151,9 +160,11 @@ impl Store {
             return Ok(None);
         }
         let delete = sql!(
-            "delete from requests where lookup = $lookup and browser = $browser \
-             and expires_at > $now \
-             returning app_id, browser, account_id, parameters, expires_at, came_from",
+            concat!(
+                "delete from requests where lookup = $lookup and browser = $browser \
+                 and expires_at > $now returning ",
+                columns!()
+            ),
             [lookup = handle.lookup, browser, now]
         );
         let event = events_of!(

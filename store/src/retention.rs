@@ -83,7 +83,7 @@ struct SweepState {
     trusted_from: Timestamp,
 }
 
-from_row!(SweepState { swept_at, trusted_from });
+from_row!(SweepState, sweep_columns { swept_at, trusted_from });
 
 impl SweepState {
     /// The state after a sweep at `now`; `None` if none is due.
@@ -111,20 +111,22 @@ struct Cutoffs {
 
 type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 
-/// Deletes the rows of one batch whose time in this column is before `$before`, the oldest first.
+/// Deletes the rows of one batch whose time in this column is before a time, the oldest first.
 macro_rules! delete_oldest {
-    ($table:literal, $column:literal) => {
-        concat!(
-            "delete from ",
-            $table,
-            " where lookup in (select lookup from ",
-            $table,
-            " \
-                 where ",
-            $column,
-            " < $before order by ",
-            $column,
-            ", lookup limit 1000) returning lookup"
+    ($table:literal, $column:literal, $before:expr) => {
+        sql!(
+            concat!(
+                "delete from ",
+                $table,
+                " where lookup in (select lookup from ",
+                $table,
+                " where ",
+                $column,
+                " < $before order by ",
+                $column,
+                ", lookup limit 1000) returning lookup"
+            ),
+            [before = $before]
         )
     };
 }
@@ -153,7 +155,7 @@ macro_rules! delete_with_grants {
             ),
             [before = $before, expired = $expired]
         ))
-        .and(sql!(delete_oldest!($table, $column), [before = $before]))
+        .and(delete_oldest!($table, $column, $before))
     };
 }
 
@@ -174,16 +176,10 @@ macro_rules! delete_tokens {
 /// rows.
 const TABLES: [(&str, DeleteOldest); 6] = [
     ("requests", |cutoffs| {
-        Change::unaudited(sql!(
-            delete_oldest!("requests", "expires_at"),
-            [before = cutoffs.expired]
-        ))
+        Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
     ("sessions", |cutoffs| {
-        Change::unaudited(sql!(
-            delete_oldest!("sessions", "expires_at"),
-            [before = cutoffs.expired]
-        ))
+        Change::unaudited(delete_oldest!("sessions", "expires_at", cutoffs.expired))
     }),
     ("codes", |cutoffs| {
         delete_with_grants!("codes", "expires_at", "", cutoffs.expired, cutoffs.expired)
@@ -248,7 +244,7 @@ impl Store {
 
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let select = sql!("select swept_at, trusted_from from sweeps where id = 1");
+        let select = sql!(concat!("select ", sweep_columns!(), " from sweeps where id = 1"));
         let stored: Option<SweepState> = self.read_one(select).await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;

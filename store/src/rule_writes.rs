@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use belfry_core::rules::{Document, Documents, RuleError, RuleLimits, RuleScope};
-use belfry_runtime::clock::Clock;
 use belfry_runtime::random;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -58,35 +57,36 @@ type Outcome = Result<(), RuleWriteError>;
 pub struct RuleWriter {
     store: Store,
     limits: RuleLimits,
-    clock: Arc<dyn Clock>,
     /// Queued changes by account. An account has an entry while one of its saves is in progress.
     queues: Arc<Mutex<HashMap<i64, Vec<QueuedChange>>>>,
 }
 
 struct QueuedChange {
     extent: Extent,
+    /// The time of the change.
+    now: Timestamp,
     change: Change,
     reply: oneshot::Sender<Outcome>,
 }
 
 impl RuleWriter {
-    /// A writer that enforces these limits per account. Rules that have ended are deleted with the
-    /// next change.
-    pub fn new(store: Store, limits: RuleLimits, clock: Arc<dyn Clock>) -> Self {
-        Self { store, limits, clock, queues: Arc::default() }
+    /// A writer that enforces these limits per account.
+    pub fn new(store: Store, limits: RuleLimits) -> Self {
+        Self { store, limits, queues: Arc::default() }
     }
 
     /// Applies a change of one document, and returns when it is durable or rejected. If it is
-    /// rejected, it must leave the document unchanged. Dropping the future does not cancel it,
-    /// because others may wait for the same save.
+    /// rejected, it must leave the document unchanged. Rules that have ended are deleted with it.
+    /// Dropping the future does not cancel it, because others may wait for the same save.
     pub async fn change(
         &self,
         account: i64,
         scope: RuleScope,
+        now: Timestamp,
         change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
         let change = move |documents: &mut Documents<'_>| change(documents.get_mut(&scope));
-        self.queue(account, Extent::OneDocument, Box::new(change)).await
+        self.queue(account, Extent::OneDocument, now, Box::new(change)).await
     }
 
     /// Like [`RuleWriter::change`], for a change of any documents of the account: all of it is
@@ -94,19 +94,21 @@ impl RuleWriter {
     pub async fn change_all(
         &self,
         account: i64,
+        now: Timestamp,
         change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
-        self.queue(account, Extent::AllDocuments, Box::new(change)).await
+        self.queue(account, Extent::AllDocuments, now, Box::new(change)).await
     }
 
     async fn queue(
         &self,
         account: i64,
         extent: Extent,
+        now: Timestamp,
         change: Change,
     ) -> Result<(), RuleWriteError> {
         let (reply, outcome) = oneshot::channel();
-        if self.enqueue(account, QueuedChange { extent, change, reply }) {
+        if self.enqueue(account, QueuedChange { extent, now, change, reply }) {
             tokio::spawn(Saver { writer: self.clone(), account }.run());
         }
         let panicked = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
@@ -199,8 +201,8 @@ impl Saver {
         &self,
         changes: &[QueuedChange],
     ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
-        let RuleWriter { store, limits, clock, .. } = &self.writer;
-        let now = clock.now();
+        let RuleWriter { store, limits, .. } = &self.writer;
+        let now = changes.iter().map(|queued| queued.now).max().unwrap_or_default();
         let mut read = self.read(changes, now).await?;
         let (mut documents, mut outcomes) = apply_all(&read.rulesets, changes, *limits);
         // A conflict reveals that the cache is stale only for documents that are written.

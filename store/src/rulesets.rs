@@ -3,7 +3,6 @@
 mod bulk;
 mod expiry;
 mod save;
-mod snapshot;
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,9 +13,9 @@ use belfry_core::rules::{
 use bytes::Bytes;
 use jiff::Timestamp;
 
+pub use self::bulk::RulesetsSnapshot;
 pub use self::save::{SaveOutcome, SerializedDocument};
 pub(super) use self::save::{first_version, save_statement};
-pub use self::snapshot::{RulesetsSnapshot, SnapshotEpoch};
 use super::engine::{FromRow, Row, sql};
 use super::epochs::ReadEpoch;
 use super::invalidation::Invalidation;

@@ -6,9 +6,9 @@ use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
 use super::authorized_apps::lock_account;
-use super::engine::{from_row, sql};
-use super::event_source::{EventSource, events_of};
-use super::{Change, SignInOutcome, Store, StoreError};
+use super::engine::{from_row, read_rows, sql};
+use super::event_source::{event_source, events_of};
+use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +36,29 @@ pub struct SessionUse {
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionUse { count, last_used_at });
+from_row!(SessionUse, use_columns { count = "count(*)", last_used_at = "max(seen_at)" });
 
-from_row!(Session { account_id, created_at, seen_at, expires_at, lang, browser });
+from_row!(Session, session_columns {
+    account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
+    expires_at = "s.expires_at", lang = "s.lang", browser = "s.browser"
+});
+
+/// A session of an account, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSession {
+    /// The lookup key, which identifies it.
+    pub lookup: LookupKey,
+    /// When the account signed in.
+    pub created_at: Timestamp,
+    /// When the session was last used, to the minute.
+    pub seen_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
+    /// The browser in which the account signed in.
+    pub browser: UserAgent,
+}
+
+from_row!(AccountSession, list_columns { lookup, created_at, seen_at, expires_at, browser });
 
 impl Store {
     /// Adds a session and records the sign-in, if the account still has the credential version that
@@ -79,7 +99,8 @@ impl Store {
             ]
         );
         let statements = [lock_account(session.account_id), insert, record];
-        let change = Change::new(events, statements, session_event(secret.lookup));
+        let event = events_of!(sessions, "lookup = $lookup", [lookup = secret.lookup]);
+        let change = Change::new(events, statements, event);
         let [_, added, _] = self.write_rows(change).await?;
         Ok(SignInOutcome::from_rows(&added))
     }
@@ -91,10 +112,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let select = sql!(
-            "select s.digest, s.account_id, s.created_at, s.seen_at, s.expires_at, s.lang, s.browser \
-             from sessions s join accounts a on a.id = s.account_id \
-             and a.credential_version = s.credential_version where s.lookup = $lookup \
-             and s.expires_at > $now",
+            concat!(
+                "select s.digest, ",
+                session_columns!(),
+                " from sessions s join accounts a on a.id = s.account_id \
+                 and a.credential_version = s.credential_version where s.lookup = $lookup \
+                 and s.expires_at > $now"
+            ),
             [lookup = secret.lookup, now]
         );
         self.read_secret(secret, select).await
@@ -107,8 +131,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<SessionUse, StoreError> {
         let count = sql!(
-            "select count(*), max(seen_at) from sessions where account_id = $account \
-             and expires_at > $now",
+            concat!(
+                "select ",
+                use_columns!(),
+                " from sessions where account_id = $account and expires_at > $now"
+            ),
             [account, now]
         );
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
@@ -129,15 +156,65 @@ impl Store {
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
-    /// Ends a session.
-    pub async fn end_session(&self, events: &Events, lookup: LookupKey) -> Result<(), StoreError> {
-        let change = Change::new(events, [], session_event(lookup))
-            .and(sql!("delete from sessions where lookup = $lookup", [lookup]));
-        self.write(change).await.map(drop)
+    /// The sessions of an account that have not expired, `at_most` this many, the last used first.
+    pub async fn sessions_of(
+        &self,
+        account: i64,
+        now: Timestamp,
+        at_most: i64,
+    ) -> Result<Vec<AccountSession>, StoreError> {
+        self.read_all(sql!(
+            concat!(
+                "select ",
+                list_columns!(),
+                " from sessions where account_id = $account and expires_at > $now \
+                 order by seen_at desc, lookup limit $at_most"
+            ),
+            [account, now, at_most]
+        ))
+        .await
     }
-}
 
-/// Inserts an event of a session, if it exists.
-fn session_event(lookup: LookupKey) -> EventSource {
-    events_of!(sessions, "lookup = $lookup", [lookup])
+    /// Ends a session of this account.
+    pub async fn end_session(
+        &self,
+        events: &Events,
+        account: i64,
+        lookup: LookupKey,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let event =
+            events_of!(sessions, "lookup = $lookup and account_id = $account", [lookup, account]);
+        let delete = sql!(
+            "delete from sessions where lookup = $lookup and account_id = $account \
+             returning lookup",
+            [lookup, account]
+        );
+        let change = Change::new(events, [], event).and(delete);
+        self.update(change).await
+    }
+
+    /// Ends the sessions of an account except one. Returns the number that had not expired.
+    pub async fn end_other_sessions(
+        &self,
+        events: &Events,
+        account: i64,
+        kept: LookupKey,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let event = event_source!(
+            "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
+             where account_id = $account and lookup <> $kept and expires_at > $now \
+             group by account_id",
+            [account, kept, now]
+        );
+        let delete = sql!(
+            "delete from sessions where account_id = $account and lookup <> $kept \
+             returning expires_at",
+            [account, kept]
+        );
+        let change = Change::new(events, [], event).and(delete);
+        let [ended] = self.write_rows(change).await?;
+        let ends: Vec<Timestamp> = read_rows(ended)?;
+        Ok(ends.into_iter().filter(|end| *end > now).count())
+    }
 }

@@ -4,9 +4,10 @@
 
 mod audit;
 mod next_release;
+mod observed;
 mod pooled;
 mod proxy;
-mod read_hook;
+mod recording;
 mod tls;
 
 use std::fs::{self, File};
@@ -22,7 +23,9 @@ pub use self::audit::{any_events, recorded_events};
 pub use self::next_release::{next_options, open_next};
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
+pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{Authority, TlsPostgres};
+use crate::metrics::StoreMetrics;
 use crate::{Database, Options, Store};
 
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
@@ -63,10 +66,10 @@ impl TestDatabase {
     pub async fn open_with(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
         let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
-        if let Some(folder) = std::env::var_os("BELFRY_RECORD") {
-            store.record_statements(recording(folder.as_ref()));
+        match std::env::var_os("BELFRY_RECORD") {
+            Some(folder) => store.recording_statements(recording_file(folder.as_ref())),
+            None => store,
         }
-        store
     }
 
     /// The URL for `--database`; `None` for SQLite.
@@ -79,7 +82,7 @@ impl TestDatabase {
 }
 
 /// A new file for the statements of the current test, which the test `collect_recorded_statements` collects.
-fn recording(folder: &Path) -> File {
+fn recording_file(folder: &Path) -> File {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default().replace("::", ".");
     fs::create_dir_all(folder).unwrap();
@@ -96,6 +99,14 @@ pub async fn connect(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+impl Store {
+    /// Number of failed reads and writes.
+    pub fn failures(&self) -> u64 {
+        let StoreMetrics { reads, writes } = &self.engine.metrics;
+        [reads, writes].map(|metrics| metrics.unavailable.get() + metrics.failed.get()).iter().sum()
+    }
 }
 
 /// Runs SQL that is not one of the store's statements.

@@ -19,15 +19,6 @@ use super::invalidation::Invalidation;
 use super::last_use::LastUse;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
-/// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
-/// so without `limit` it reads the whole table of accounts until it has statistics.
-pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
-                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
-                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
-                                       join apps p on p.id = t.app_id left join accounts a \
-                                       on a.id = t.account_id where t.lookup = $lookup \
-                                       and (t.account_id is null or a.id is not null) limit 1";
-
 /// A token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
@@ -94,6 +85,15 @@ impl Deref for StoredToken {
         &self.token
     }
 }
+
+/// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
+/// so without `limit` it reads the whole table of accounts until it has statistics.
+pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
+                                       a.disabled_at, t.scopes, t.created_at, t.expires_at, \
+                                       t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
+                                       join apps p on p.id = t.app_id left join accounts a \
+                                       on a.id = t.account_id where t.lookup = $lookup \
+                                       and (t.account_id is null or a.id is not null) limit 1";
 
 impl FromRow for StoredToken {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
@@ -174,7 +174,21 @@ impl Store {
         ];
         let mut change = Change::new(events, statements, token_event(token.secret.lookup));
         if let Some(device) = &token.device {
-            change = and_replace_tokens_of_device(change, token, account_id, device);
+            let replace = sql!(
+                "update tokens set revoked_at = $created_at where account_id = $account_id \
+                 and app_id = $app_id and revoked_at is null and lookup <> $lookup and grant_id in \
+                 (select id from grants where account_id = $account_id and app_id = $app_id \
+                 and device_id = $device_id) and exists (select 1 from tokens \
+                 where lookup = $lookup)",
+                [
+                    lookup = token.secret.lookup,
+                    account_id,
+                    app_id = token.app_id,
+                    device_id = device.id(),
+                    created_at = token.created_at
+                ]
+            );
+            change = change.and(replace).invalidating(Invalidation::Account(account_id));
         }
         let added = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
         Ok(SignInOutcome::from_rows(&added))
@@ -233,31 +247,6 @@ impl Store {
             Change::new(events, [], event).and(update).invalidating(Invalidation::Token(lookup));
         self.update(change).await
     }
-}
-
-/// Adds a statement to a change that revokes the earlier tokens of a device, if the new one was
-/// inserted.
-fn and_replace_tokens_of_device<'a>(
-    change: Change<'a>,
-    token: &NewToken,
-    account_id: i64,
-    device: &Device,
-) -> Change<'a> {
-    change
-        .and(sql!(
-            "update tokens set revoked_at = $created_at where account_id = $account_id \
-             and app_id = $app_id and revoked_at is null and lookup <> $lookup and grant_id in \
-             (select id from grants where account_id = $account_id and app_id = $app_id \
-             and device_id = $device_id) and exists (select 1 from tokens where lookup = $lookup)",
-            [
-                lookup = token.secret.lookup,
-                account_id,
-                app_id = token.app_id,
-                device_id = device.id(),
-                created_at = token.created_at
-            ]
-        ))
-        .invalidating(Invalidation::Account(account_id))
 }
 
 /// Inserts a token of this grant, if its app exists and is not disabled, and these conditions hold.

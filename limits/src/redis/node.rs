@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::log_throttled;
 use belfry_runtime::supervisor::Task;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 use tokio::sync::{Notify, watch};
@@ -13,11 +13,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::connection::Connection;
 use super::slots::{ALL_SLOTS, tag_in};
-
-static REDIS_CONNECTED_LINES: LogThrottle =
-    LogThrottle::new("connected to Redis, using shared counters");
-static REDIS_UNAVAILABLE_LINES: LogThrottle =
-    LogThrottle::new("Redis unavailable, using local counters");
 
 /// The number of timeouts in a row after which a connection is discarded.
 const MAX_TIMEOUTS: u32 = 3;
@@ -205,9 +200,8 @@ impl ManagedConnection {
     }
 
     fn log_connected(&self) {
-        if REDIS_CONNECTED_LINES.admits() {
-            tracing::info!(redis = %self.info.addr(), "connected to Redis, using shared counters");
-        }
+        let redis = self.address();
+        log_throttled!(info, "connected to Redis, using shared counters", redis);
     }
 }
 
@@ -223,9 +217,7 @@ fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) 
 
 /// Logs that a server is not used.
 pub(super) fn log_unavailable(redis: &str, reason: &str) {
-    if REDIS_UNAVAILABLE_LINES.admits() {
-        tracing::warn!(redis, reason, "Redis unavailable, using local counters");
-    }
+    log_throttled!(warn, "Redis unavailable, using local counters", redis, reason);
 }
 
 /// Connects, and replaces the connection whenever it is lost.

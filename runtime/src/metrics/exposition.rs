@@ -1,51 +1,20 @@
-//! The text formats of `/metrics`: Prometheus text 0.0.4 and `OpenMetrics` 1.0.
+//! The text format of `/metrics`: Prometheus text 0.0.4.
 
 use std::fmt::{Display, Write};
 
-use super::family::{Family, Kind};
+use super::family::Family;
 use super::value::Histogram;
 
-/// A text format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Prometheus text format 0.0.4.
-    Prometheus,
-    /// `OpenMetrics` 1.0.
-    OpenMetrics,
-}
-
-impl Format {
-    /// Chooses the format by an `Accept` header: `OpenMetrics` only for clients that name it.
-    pub fn negotiate(accept: &str) -> Self {
-        if accept.contains("application/openmetrics-text") {
-            Self::OpenMetrics
-        } else {
-            Self::Prometheus
-        }
-    }
-
-    /// The value of the `Content-Type` header.
-    pub const fn content_type(self) -> &'static str {
-        match self {
-            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        }
-    }
-}
+/// The value of the `Content-Type` header.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The text of all metrics, written family by family.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Exposition {
-    format: Format,
     text: String,
 }
 
 impl Exposition {
-    /// An empty text.
-    pub fn new(format: Format) -> Self {
-        Self { format, text: String::new() }
-    }
-
     /// Begins a family. It is written with its first sample; without samples it is omitted.
     pub fn family(&mut self, family: &'static Family) -> Samples<'_> {
         Samples { exposition: self, family, is_described: false }
@@ -62,10 +31,7 @@ impl Exposition {
     }
 
     /// The whole text.
-    pub fn finish(mut self) -> String {
-        if self.format == Format::OpenMetrics {
-            self.text.push_str("# EOF\n");
-        }
+    pub fn finish(self) -> String {
         self.text
     }
 }
@@ -90,12 +56,7 @@ impl Samples<'_> {
         self.begin();
         let (buckets, count, sum) = histogram.snapshot();
         for (bound, observations) in buckets {
-            // OpenMetrics requires a decimal point.
-            let bound = match self.exposition.format {
-                Format::Prometheus => format!("{bound}"),
-                Format::OpenMetrics => format!("{bound:?}"),
-            };
-            self.line("_bucket", labels, Some(&bound), observations);
+            self.line("_bucket", labels, Some(&bound.to_string()), observations);
         }
         self.line("_bucket", labels, Some("+Inf"), count);
         self.line("_sum", labels, None, sum);
@@ -108,10 +69,6 @@ impl Samples<'_> {
             return;
         }
         let Family { name, kind, help, .. } = self.family;
-        let name = match (self.exposition.format, kind) {
-            (Format::OpenMetrics, Kind::Counter) => name.trim_end_matches("_total"),
-            _ => name,
-        };
         let text = &mut self.exposition.text;
         // Writing to a string never fails.
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.as_str());

@@ -1,16 +1,16 @@
-//! Tests of the values and of the text formats.
+//! Tests of the values and of the text format.
 
 use std::time::Duration;
 
-use super::exposition::{Exposition, Format};
+use super::exposition::Exposition;
 use super::*;
 
 const NUMBERS: Family =
     Family { name: "a_total", kind: Kind::Counter, labels: &["x", "y"], help: "Numbers" };
 const SIZES: Family = Family { name: "b", kind: Kind::Histogram, labels: &["x"], help: "Sizes" };
 
-fn text(format: Format, write: impl FnOnce(&mut Exposition)) -> String {
-    let mut out = Exposition::new(format);
+fn text(write: impl FnOnce(&mut Exposition)) -> String {
+    let mut out = Exposition::default();
     write(&mut out);
     out.finish()
 }
@@ -23,14 +23,7 @@ fn a_family_is_described_once_before_its_samples() {
         numbers.value(&["two", ""], 2.5);
     };
     let samples = "a_total{x=\"one\",y=\"a\\\"b\\\\c\\nd\"} 1\na_total{x=\"two\",y=\"\"} 2.5\n";
-    assert_eq!(
-        text(Format::Prometheus, write),
-        format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}")
-    );
-    assert_eq!(
-        text(Format::OpenMetrics, write),
-        format!("# HELP a Numbers\n# TYPE a counter\n{samples}# EOF\n")
-    );
+    assert_eq!(text(write), format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}"));
 }
 
 #[test]
@@ -38,7 +31,7 @@ fn a_family_without_samples_is_omitted() {
     let begin = |out: &mut Exposition| {
         out.family(&NUMBERS);
     };
-    assert_eq!(text(Format::Prometheus, begin), "");
+    assert_eq!(text(begin), "");
 }
 
 #[test]
@@ -47,7 +40,7 @@ fn the_buckets_of_a_histogram_are_cumulative() {
     for number in [1, 2, 2, 3, 1024, 1025] {
         numbers.observe(number);
     }
-    let text = text(Format::Prometheus, |out| out.family(&SIZES).histogram(&["y"], &numbers));
+    let text = text(|out| out.family(&SIZES).histogram(&["y"], &numbers));
     for line in [
         "b_bucket{x=\"y\",le=\"1\"} 1",
         "b_bucket{x=\"y\",le=\"2\"} 3",
@@ -79,19 +72,6 @@ fn durations_are_shown_in_seconds() {
     );
     assert_eq!((buckets[0].1, buckets[1].1, buckets[14].1, count), (2, 3, 4, 5));
     assert!((sum - 10.000_301).abs() < 1e-9, "{sum}");
-}
-
-#[test]
-fn openmetrics_is_used_only_if_the_client_names_it() {
-    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4";
-    for (accept, format) in [
-        ("", Format::Prometheus),
-        ("*/*", Format::Prometheus),
-        ("text/plain", Format::Prometheus),
-        (prometheus, Format::OpenMetrics),
-    ] {
-        assert_eq!(Format::negotiate(accept), format, "{accept}");
-    }
 }
 
 #[test]

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use belfry_core::rules::RuleExpiry;
 use belfry_core::rules::index::IndexedRules;
 use belfry_store::metrics::{CacheCounters, CacheStatus};
-use belfry_store::{RulesetsSnapshot, SnapshotEpoch, Store};
+use belfry_store::{ReadEpoch, RulesetsSnapshot, Store};
 use jiff::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// A bounded cache that is filled on demand.
 pub struct RuleIndexCache {
-    entries: Cache<i64, (SnapshotEpoch, CachedRules), ByteWeighter>,
+    entries: Cache<i64, (ReadEpoch, CachedRules), ByteWeighter>,
     lookups: CacheCounters,
 }
 
@@ -36,14 +36,14 @@ pub struct CachedRules {
 #[derive(Clone)]
 struct ByteWeighter;
 
-impl Weighter<i64, (SnapshotEpoch, CachedRules)> for ByteWeighter {
-    fn weight(&self, _: &i64, (_, rules): &(SnapshotEpoch, CachedRules)) -> u64 {
+impl Weighter<i64, (ReadEpoch, CachedRules)> for ByteWeighter {
+    fn weight(&self, _: &i64, (_, rules): &(ReadEpoch, CachedRules)) -> u64 {
         rules.bytes as u64
     }
 }
 
 /// The approximate size of an entry without rules.
-const ENTRY_BYTES: usize = 32 + size_of::<(i64, SnapshotEpoch, CachedRules)>();
+const ENTRY_BYTES: usize = 32 + size_of::<(i64, ReadEpoch, CachedRules)>();
 
 /// The size of a large entry. The cache is divided into parts that have space for at least 32 of
 /// them, so that the rules of every user fit into a part.

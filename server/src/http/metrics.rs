@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use belfry_runtime::metrics::exposition::{Exposition, Format};
+use belfry_runtime::metrics::exposition::{CONTENT_TYPE, Exposition};
 use belfry_store::metrics::write_caches;
 
 use crate::app::AppState;
@@ -23,24 +23,17 @@ pub(super) async fn metrics_for_operators(
     parts: Parts,
 ) -> Result<Response, CommonError> {
     let is_operator = is_operator(&state, &parts);
-    if is_operator { Ok(respond(&state, &parts.headers)) } else { Err(CommonError::NotFound) }
+    if is_operator { Ok(metrics(State(state)).await) } else { Err(CommonError::NotFound) }
 }
 
 /// `GET /metrics` on the address for metrics.
-pub(super) async fn metrics(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
-    respond(&state, &headers)
-}
-
-/// All metrics, in the format that the client prefers.
-fn respond(state: &AppState, headers: &HeaderMap) -> Response {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    let format = Format::negotiate(accept.unwrap_or_default());
-    ([(header::CONTENT_TYPE, format.content_type())], collect(state, format)).into_response()
+pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], collect(&state)).into_response()
 }
 
 /// The text of all metrics.
-fn collect(state: &AppState, format: Format) -> String {
-    let mut out = Exposition::new(format);
+fn collect(state: &AppState) -> String {
+    let mut out = Exposition::default();
     state.metrics.write(&mut out);
     out.value(&families::HTTP_MAX_CONNECTIONS, state.config.http.max_connections);
     let mut restarts = out.family(&families::TASK_RESTARTS);

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use belfry_runtime::metrics::exposition::Format;
 
 use super::*;
 
-fn text(format: Format, write: impl FnOnce(&mut Exposition)) -> String {
-    let mut out = Exposition::new(format);
+fn text(write: impl FnOnce(&mut Exposition)) -> String {
+    let mut out = Exposition::default();
     write(&mut out);
     out.finish()
 }
@@ -26,7 +25,7 @@ fn requests_are_counted_by_route_method_and_status() {
     ] {
         route.record(method, StatusCode::from_u16(status).unwrap(), Duration::from_millis(3));
     }
-    let text = text(Format::Prometheus, |out| metrics.write(out));
+    let text = text(|out| metrics.write(out));
     let samples = |name: &str| -> Vec<&str> {
         text.lines().filter_map(|line| line.strip_prefix(name)).collect()
     };
@@ -65,7 +64,7 @@ fn concurrent_responses_are_all_counted() {
             });
         }
     });
-    let text = text(Format::Prometheus, |out| metrics.write(out));
+    let text = text(|out| metrics.write(out));
     for status in 400..408 {
         let line = format!(
             "belfry_http_requests_total{{route=\"/a\",method=\"GET\",status=\"{status}\"}} {}",

@@ -1,7 +1,5 @@
 //! Checksums of tables that do not depend on the order of their rows.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 use crate::engine::Value;
@@ -30,12 +28,8 @@ impl TableChecksum {
 
     /// The sum as 64 hexadecimal digits.
     pub(super) fn to_text(&self) -> String {
-        let mut text = String::with_capacity(64);
-        for limb in self.sum.iter().rev() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{limb:016x}");
-        }
-        text
+        let [a, b, c, d] = self.sum;
+        format!("{d:016x}{c:016x}{b:016x}{a:016x}")
     }
 }
 

@@ -1,7 +1,5 @@
 //! The manifest of a backup: versions, time, and the checksum of each table.
 
-use std::fmt::Write;
-
 use jiff::Timestamp;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -92,11 +90,6 @@ impl Manifest {
             self.created_at.as_second(),
             tables.concat()
         );
-        let mut checksum = String::with_capacity(64);
-        for byte in Sha256::digest(text) {
-            // Writing to a string does not fail.
-            let _ = write!(checksum, "{byte:02x}");
-        }
-        checksum
+        Sha256::digest(text).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
     }
 }

@@ -6,20 +6,30 @@ use std::iter::successors;
 use std::path::PathBuf;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{self, SslMode, TargetSessionAttrs};
 use url::{Url, form_urlencoded};
 
-use super::with_hosts;
+use super::split_by_host;
 
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
-    /// The parameters of the driver.
-    pub(crate) config: Config,
-    /// `target_session_attrs`, which is also set in `config`: whether the server must accept writes.
+    /// The hosts. The driver would wait for the first one as long as it accepts connections, even if
+    /// it does not respond, so each has parameters of its own.
+    pub(crate) hosts: Vec<Host>,
+    /// `target_session_attrs`: whether the server must accept writes.
     pub(crate) target: Option<TargetSessionAttrs>,
     /// `None`: the connection is not encrypted.
     pub(crate) tls: Option<TlsParameters>,
+}
+
+/// One of the hosts.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Host and port, as in the URL; empty if there is only one.
+    pub(crate) name: String,
+    /// The parameters of the driver.
+    pub(crate) config: Config,
 }
 
 /// How connections are encrypted.
@@ -99,17 +109,27 @@ impl PostgresUrl {
 
         let mut url = url.clone();
         url.set_query((!others.is_empty()).then(|| others.join("&")).as_deref());
-        let url = with_hosts(&url, further_hosts);
-        let mut config: Config = url.parse().map_err(|error| describe(&error))?;
-        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        config.target_session_attrs(target.unwrap_or(TargetSessionAttrs::Any));
-        Ok(Self { config, target, tls })
+        let ssl_mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
+        let hosts = split_by_host(&url, further_hosts).map(|(name, url)| {
+            let mut config: Config = url.parse().map_err(|error| describe(&error))?;
+            config.ssl_mode(ssl_mode);
+            if config.get_hosts().len().max(config.get_hostaddrs().len()) > 1 {
+                return Err("several hosts must be written before the path, separated by commas: \
+                            postgres://USER:PASSWORD@HOST,HOST/DATABASE"
+                    .to_owned());
+            }
+            let name = if further_hosts.is_empty() { "" } else { name };
+            Ok(Host { name: name.to_owned(), config })
+        });
+        Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })
     }
 
     /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
     pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
-        let leaves = |host: &Host| matches!(host, Host::Tcp(name) if !is_local(name));
-        self.tls.is_none() && self.config.get_hosts().iter().any(leaves)
+        let leaves =
+            |host: &config::Host| matches!(host, config::Host::Tcp(name) if !is_local(name));
+        let mut hosts = self.hosts.iter().flat_map(|host| host.config.get_hosts());
+        self.tls.is_none() && hosts.any(leaves)
     }
 }
 
@@ -150,11 +170,11 @@ mod tests {
             let url = parse(query).unwrap();
             assert_eq!(url.tls.map(|tls| tls.verification), verification, "{query}");
             let mode = if verification.is_some() { SslMode::Require } else { SslMode::Disable };
-            assert_eq!(url.config.get_ssl_mode(), mode, "{query}");
+            assert_eq!(url.hosts[0].config.get_ssl_mode(), mode, "{query}");
         }
         let others = parse("?application_name=a%26b&sslmode=verify-ca&options=-c%20a%3D1").unwrap();
-        assert_eq!(others.config.get_application_name(), Some("a&b"));
-        assert_eq!(others.config.get_options(), Some("-c a=1"));
+        assert_eq!(others.hosts[0].config.get_application_name(), Some("a&b"));
+        assert_eq!(others.hosts[0].config.get_options(), Some("-c a=1"));
     }
 
     #[test]
@@ -170,14 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn several_hosts_and_their_ports_are_parsed() {
-        let query = "?target_session_attrs=read-write&sslmode=verify-full";
+    fn each_host_has_its_port_and_all_other_parameters() {
+        let query = "?target_session_attrs=read-write&sslmode=verify-full&keepalives_idle=7";
         let url = Url::parse(&format!("postgres://me:x@a:1/belfry{query}")).unwrap();
         let url = PostgresUrl::parse(&url, ",b,[::1]:3").unwrap();
-        let hosts = ["a", "b", "::1"].map(|name| Host::Tcp(name.to_owned()));
-        assert_eq!(url.config.get_hosts(), hosts);
-        assert_eq!(url.config.get_ports(), [1, 5432, 3]);
-        assert_eq!(url.config.get_dbname(), Some("belfry"));
+        let names: Vec<_> = url.hosts.iter().map(|host| &*host.name).collect();
+        assert_eq!(names, ["a:1", "b", "[::1]:3"]);
+        for (host, (name, port)) in url.hosts.iter().zip([("a", 1), ("b", 5432), ("::1", 3)]) {
+            let mut expected: Config = "postgres:///belfry?keepalives_idle=7".parse().unwrap();
+            expected.user("me").password("x").ssl_mode(SslMode::Require).host(name).port(port);
+            assert_eq!(host.config, expected);
+        }
         assert_eq!(url.target, Some(TargetSessionAttrs::ReadWrite));
         assert_eq!(url.tls.unwrap().verification, Verification::IssuerAndName);
         assert_eq!(parse("").unwrap().target, None);
@@ -193,6 +216,7 @@ mod tests {
             ("?sslmode=require&sslkey=hunter2", "sslcert and sslkey must be given together"),
             ("?port=hunter2", "invalid value for option `port`"),
             ("?target_session_attrs=hunter2", "target_session_attrs must be read-write or any"),
+            ("?host=hunter2", "several hosts must be written before the path"),
         ] {
             let error = parse(query).unwrap_err();
             assert!(error.contains(problem) && !error.contains("hunter2"), "{query}: {error}");

@@ -84,17 +84,46 @@ pub(crate) trait FromRow: Sized {
     fn from_row(row: Row) -> Result<Self, StoreError>;
 }
 
-/// Implements [`FromRow`] for a struct whose fields are the columns, in this order.
+/// Reads all rows.
+pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
+    rows.into_iter().map(T::from_row).collect()
+}
+
+/// The only column of a row.
+impl<T: FromValue> FromRow for T {
+    fn from_row(mut row: Row) -> Result<Self, StoreError> {
+        row.take()
+    }
+}
+
+/// Implements [`FromRow`] for a struct, and defines a macro with its columns for the statements that
+/// read it: `from_row!(Owner, owner_columns { kind, id = "o.id" })`. A column has the name of its
+/// field, or is an expression.
 macro_rules! from_row {
-    ($type:ty { $($field:ident),* }) => {
+    ($type:ty, $columns:ident { $($field:ident $(= $column:expr)?),* $(,)? }) => {
         impl $crate::engine::FromRow for $type {
-            fn from_row(mut row: $crate::engine::Row) -> Result<Self, StoreError> {
+            fn from_row(mut row: $crate::engine::Row) -> Result<Self, $crate::StoreError> {
                 Ok(Self { $($field: row.take()?),* })
             }
         }
+        macro_rules! $columns {
+            () => { $crate::engine::columns!($($field $(= $column)?),*) };
+        }
     };
 }
-pub(crate) use from_row;
+
+/// The list of columns of a struct.
+macro_rules! columns {
+    (@one $field:ident) => { stringify!($field) };
+    (@one $field:ident = $column:expr) => { $column };
+    ($first:ident $(= $first_column:expr)? $(, $field:ident $(= $column:expr)?)*) => {
+        concat!(
+            $crate::engine::columns!(@one $first $(= $first_column)?)
+            $(, ", ", $crate::engine::columns!(@one $field $(= $column)?))*
+        )
+    };
+}
+pub(crate) use {columns, from_row};
 
 /// A type that can be read from a column.
 pub(crate) trait FromValue: Sized {

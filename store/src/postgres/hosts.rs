@@ -5,22 +5,20 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::log_throttled;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_postgres::config::{Host as HostName, TargetSessionAttrs};
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, Connection, Socket};
+use tokio_postgres::{Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::connect_error::{connect_error, reason};
 use super::tls;
-use crate::database::PostgresUrl;
+use crate::database::{Host, PostgresUrl};
 use crate::{SecretUrl, StoreError};
-
-static POSTGRES_CHANGED_LINES: LogThrottle = LogThrottle::new("using another PostgreSQL server");
 
 /// Time after which the next host is tried as well, if the one before has not responded: it may drop
 /// packets or be suspended.
@@ -37,18 +35,10 @@ pub(crate) struct Hosts(Arc<Shared>);
 struct Shared {
     hosts: Vec<Host>,
     tls: MakeRustlsConnect,
-    /// The `options` of the URL.
-    options: String,
     must_accept_writes: bool,
     primary: watch::Sender<Primary>,
     /// Why the hosts could not be used at the last attempt.
     error: Mutex<Option<String>>,
-}
-
-struct Host {
-    /// `host:port`; empty if there is only one.
-    name: String,
-    config: Config,
 }
 
 /// The server to which connections are opened. Connections to an earlier one are not used.
@@ -65,23 +55,22 @@ impl Hosts {
     /// server must accept writes if Belfry writes to it, or if there are several: others may be
     /// stale.
     pub(crate) fn new(url: &SecretUrl, writes: bool) -> Result<Self, StoreError> {
+        use TargetSessionAttrs::{Any, ReadOnly, ReadWrite};
         let failed = |reason| StoreError::Open { database: url.without_password(), reason };
-        let PostgresUrl { mut config, target, tls } = url.to_postgres().map_err(failed)?;
-        let tls = tls::connector(tls.as_ref()).map_err(failed)?;
-        let has_several = config.get_hosts().len().max(config.get_hostaddrs().len()) > 1;
-        if target.is_none() && (writes || has_several) {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        }
-        if writes && target == Some(TargetSessionAttrs::ReadOnly) {
+        let PostgresUrl { mut hosts, target, tls } = url.to_postgres().map_err(failed)?;
+        let default = if writes || hosts.len() > 1 { ReadWrite } else { Any };
+        let target = target.unwrap_or(default);
+        if writes && target == ReadOnly {
             let reason = "target_session_attrs must be read-write or any, because Belfry writes";
             return Err(failed(reason.to_owned()));
         }
-        config.application_name("belfry");
+        for Host { config, .. } in &mut hosts {
+            config.target_session_attrs(target).application_name("belfry");
+        }
         Ok(Self(Arc::new(Shared {
-            hosts: split(&config),
-            tls,
-            options: config.get_options().unwrap_or_default().to_owned(),
-            must_accept_writes: config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite,
+            hosts,
+            tls: tls::connector(tls.as_ref()).map_err(failed)?,
+            must_accept_writes: target == ReadWrite,
             primary: watch::Sender::new(Primary { host: 0, generation: 0 }),
             error: Mutex::new(None),
         })))
@@ -93,7 +82,7 @@ impl Hosts {
 
     /// The `options` of the URL.
     pub(super) fn options(&self) -> &str {
-        &self.0.options
+        self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }
 
     /// Whether a server that does not accept writes is not used.
@@ -159,7 +148,11 @@ impl Hosts {
                 let attempt = timeout_at(deadline, config.connect(self.tls())).await;
                 let outcome = match attempt {
                     Ok(outcome) => outcome.map_err(|error| connect_error(&error)),
-                    Err(_) => Err(no_connection(within)),
+                    Err(_) => Err(StoreError::Unavailable(format!(
+                        "no connection within {} s; check host and port in the URL, and the \
+                         firewall between",
+                        within.as_secs_f32()
+                    ))),
                 };
                 outcome.map(|connected| (host, connected)).map_err(|error| (name, error))
             }));
@@ -190,24 +183,14 @@ impl Hosts {
             let is_other = primary.host != host;
             if is_other {
                 *primary = Primary { host, generation: primary.generation + 1 };
-                if POSTGRES_CHANGED_LINES.admits() {
-                    let host = &self.0.hosts[host].name;
-                    tracing::info!(host, "using another PostgreSQL server");
-                }
+                let host = &self.0.hosts[host].name;
+                log_throttled!(info, "using another PostgreSQL server", host);
             }
             is_other
         });
         // Another host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
     }
-}
-
-/// The error of a host that has not responded in time.
-fn no_connection(within: Duration) -> StoreError {
-    StoreError::Unavailable(format!(
-        "no connection within {} s; check host and port in the URL, and the firewall between",
-        within.as_secs_f32()
-    ))
 }
 
 /// The errors of all hosts as one. It is temporary if one of them is: that host may be the primary.
@@ -220,84 +203,6 @@ fn combine(failures: &[(&String, StoreError)]) -> StoreError {
     });
     let reason = reasons.collect::<Vec<_>>().join("; ");
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
-}
-
-/// The parameters of each host. The driver would wait for the first host as long as it accepts
-/// connections, even if it does not respond.
-fn split(config: &Config) -> Vec<Host> {
-    let (names, addresses) = (config.get_hosts(), config.get_hostaddrs());
-    let ports = config.get_ports();
-    let count = names.len().max(addresses.len());
-    // The driver reports what is wrong.
-    let is_consistent =
-        (names.is_empty() || addresses.is_empty() || names.len() == addresses.len())
-            && (ports.len() <= 1 || ports.len() == count);
-    if count <= 1 || !is_consistent {
-        return vec![Host { name: String::new(), config: config.clone() }];
-    }
-    let host = |index: usize| {
-        let mut one = without_hosts(config);
-        let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-        one.port(port);
-        let mut host = String::new();
-        if let Some(&address) = addresses.get(index) {
-            one.hostaddr(address);
-            host = address.to_string();
-        }
-        match names.get(index) {
-            Some(HostName::Tcp(name)) => {
-                one.host(name);
-                host.clone_from(name);
-            }
-            Some(HostName::Unix(path)) => {
-                one.host_path(path);
-                host = path.display().to_string();
-            }
-            None => {}
-        }
-        Host { name: format!("{host}:{port}"), config: one }
-    };
-    (0..count).map(host).collect()
-}
-
-/// A copy of the parameters that do not depend on the host.
-fn without_hosts(config: &Config) -> Config {
-    let mut copy = Config::new();
-    if let Some(user) = config.get_user() {
-        copy.user(user);
-    }
-    if let Some(password) = config.get_password() {
-        copy.password(password);
-    }
-    if let Some(name) = config.get_dbname() {
-        copy.dbname(name);
-    }
-    if let Some(options) = config.get_options() {
-        copy.options(options);
-    }
-    if let Some(name) = config.get_application_name() {
-        copy.application_name(name);
-    }
-    if let Some(&timeout) = config.get_connect_timeout() {
-        copy.connect_timeout(timeout);
-    }
-    if let Some(&timeout) = config.get_tcp_user_timeout() {
-        copy.tcp_user_timeout(timeout);
-    }
-    if let Some(interval) = config.get_keepalives_interval() {
-        copy.keepalives_interval(interval);
-    }
-    if let Some(retries) = config.get_keepalives_retries() {
-        copy.keepalives_retries(retries);
-    }
-    copy.ssl_mode(config.get_ssl_mode())
-        .ssl_negotiation(config.get_ssl_negotiation())
-        .keepalives(config.get_keepalives())
-        .keepalives_idle(config.get_keepalives_idle())
-        .target_session_attrs(config.get_target_session_attrs())
-        .channel_binding(config.get_channel_binding())
-        .load_balance_hosts(config.get_load_balance_hosts());
-    copy
 }
 
 #[cfg(test)]
@@ -323,25 +228,6 @@ mod tests {
         let read_only = "postgres://me@a,b/x?target_session_attrs=read-only".parse().unwrap();
         assert!(Hosts::new(&read_only, false).is_ok());
         assert!(Hosts::new(&read_only, true).is_err());
-    }
-
-    #[test]
-    fn each_host_has_its_port_and_all_other_parameters() {
-        let url = "postgres://me:pw@a:1,[::1]:2/x?sslmode=verify-full&options=-c%20a%3D1";
-        let hosts = hosts(&format!("{url}&keepalives_idle=7&connect_timeout=3"), true);
-        let expected: Config =
-            "postgres://me:pw@h/x?options=-c%20a%3D1&keepalives_idle=7&connect_timeout=3"
-                .parse()
-                .unwrap();
-        let names: Vec<_> = hosts.0.hosts.iter().map(|host| &*host.name).collect();
-        assert_eq!(names, ["a:1", "::1:2"]);
-        for (host, port) in hosts.0.hosts.iter().zip([1, 2]) {
-            let mut expected = without_hosts(&expected);
-            expected.application_name("belfry").ssl_mode(host.config.get_ssl_mode());
-            expected.target_session_attrs(TargetSessionAttrs::ReadWrite);
-            assert_eq!(without_hosts(&host.config), expected);
-            assert_eq!((host.config.get_hosts().len(), host.config.get_ports()), (1, &[port][..]));
-        }
     }
 
     #[test]

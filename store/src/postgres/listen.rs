@@ -14,9 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
-use belfry_runtime::random;
 use belfry_runtime::supervisor::Task;
+use belfry_runtime::{log_throttled, random};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -29,11 +28,6 @@ use super::hosts::Hosts;
 use crate::cache::Cache;
 use crate::engine::{Statement, sql};
 use crate::invalidation::Invalidation;
-
-static CACHE_ENABLED_LINES: LogThrottle =
-    LogThrottle::new("cache enabled, receiving notifications of other nodes");
-static CACHE_DISABLED_LINES: LogThrottle =
-    LogThrottle::new("cache disabled, notifications cannot be received");
 
 /// Interval of the probes, and the time within which they must return. Together they are below the
 /// second within which a revoked token must be rejected by all nodes.
@@ -66,20 +60,18 @@ impl NodeId {
         self.0.store(random_id(), Ordering::SeqCst);
     }
 
-    /// The statement that notifies other nodes.
-    pub(super) fn notify(&self, invalidation: Invalidation) -> Statement {
-        sql!("select pg_notify('belfry', $payload)", [payload = self.payload(invalidation)])
-    }
-
-    /// The statement that notifies other nodes of several writes.
-    pub(super) fn notify_all(&self, invalidations: &[Invalidation]) -> Statement {
-        let payloads = invalidations.iter().map(|&invalidation| self.payload(invalidation));
-        let payloads = payloads.collect::<Vec<_>>().join(",");
-        sql!(
+    /// The statement that notifies other nodes; `None` if there is nothing to invalidate.
+    pub(super) fn notify<'a>(
+        &self,
+        invalidations: impl Iterator<Item = &'a Invalidation>,
+    ) -> Option<Statement> {
+        let payloads: Vec<String> = invalidations.map(|&one| self.payload(one)).collect();
+        let notify = sql!(
             "select count(pg_notify('belfry', payload)) from unnest(string_to_array($payloads, \
              ',')) as payload",
-            [payloads]
-        )
+            [payloads = payloads.join(",")]
+        );
+        (!payloads.is_empty()).then_some(notify)
     }
 
     fn payload(&self, invalidation: Invalidation) -> String {
@@ -247,9 +239,7 @@ impl Listener {
 
     fn enable_cache(&self) {
         if !self.cache.is_enabled() {
-            if CACHE_ENABLED_LINES.admits() {
-                tracing::info!("cache enabled, receiving notifications of other nodes");
-            }
+            log_throttled!(info, "cache enabled, receiving notifications of other nodes");
             self.cache.set_enabled(true);
             self.is_reported.store(false, Ordering::Relaxed);
         }
@@ -258,9 +248,8 @@ impl Listener {
     fn disable_cache(&self, reason: &str) {
         self.connections.metrics.probe_failures.inc();
         self.cache.set_enabled(false);
-        let was_reported = self.is_reported.swap(true, Ordering::Relaxed);
-        if !was_reported && CACHE_DISABLED_LINES.admits() {
-            tracing::warn!(reason, "cache disabled, notifications cannot be received");
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
+            log_throttled!(warn, "cache disabled, notifications cannot be received", reason);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use belfry_runtime::log_throttle::LogThrottle;
+use belfry_runtime::log_throttled;
 use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
 use deadpool_postgres::ClientWrapper;
 use futures_util::{StreamExt, stream};
@@ -16,8 +16,6 @@ use super::describe;
 use super::hosts::{Hosts, Primary, Receiver};
 use super::server_state::is_unreplicated_commit;
 use crate::StoreError;
-
-static POSTGRES_LOST_LINES: LogThrottle = LogThrottle::new("connection to PostgreSQL lost");
 
 /// A connection of the pool.
 pub(super) struct Session {
@@ -84,9 +82,7 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
             }
             Ok(_) => {}
             Err(error) => {
-                if POSTGRES_LOST_LINES.admits() {
-                    tracing::warn!(error = describe(&error), "connection to PostgreSQL lost");
-                }
+                log_throttled!(warn, "connection to PostgreSQL lost", error = describe(&error));
                 return;
             }
         }

@@ -27,13 +27,12 @@ pub(super) async fn write(
     if let ([statement], []) = (&*batch.statements, &*batch.invalidations) {
         return Ok(vec![read(client, statement).await?]);
     }
-    let notifications: Vec<Statement> =
-        batch.invalidations.iter().map(|&invalidation| node_id.notify(invalidation)).collect();
+    let notification = node_id.notify(batch.invalidations.iter());
     // A single statement without rows has changed nothing.
     if batch.on_missing_rows == OnMissingRows::RollBack && batch.statements.len() > 1 {
-        return write_in_two_steps(client, batch, &notifications).await;
+        return write_in_two_steps(client, batch, notification.as_ref()).await;
     }
-    let statements: Vec<&Statement> = batch.statements.iter().chain(&notifications).collect();
+    let statements: Vec<&Statement> = batch.statements.iter().chain(&notification).collect();
     match run(client, "begin", &statements).await? {
         End::Committed(mut rows) => {
             rows.truncate(batch.statements.len());
@@ -69,12 +68,12 @@ pub(super) async fn run(
 async fn write_in_two_steps(
     client: &Object,
     batch: &Batch,
-    notifications: &[Statement],
+    notification: Option<&Statement>,
 ) -> Result<Vec<Rows>, Error> {
     let statements: Vec<&Statement> = batch.statements.iter().collect();
-    let notifications: Vec<&Statement> = notifications.iter().collect();
+    let notification: Vec<&Statement> = notification.into_iter().collect();
     let prepared = prepare(client, &statements).await?;
-    let prepared_notifications = prepare(client, &notifications).await?;
+    let prepared_notification = prepare(client, &notification).await?;
     let begun = send(client.batch_execute("begin")).await;
     let queries = send_all(client, &statements, &prepared).await;
     let begun = begun.await;
@@ -84,7 +83,7 @@ async fn write_in_two_steps(
         let rolled_back = client.batch_execute("rollback").await;
         return rows.and_then(|rows| rolled_back.map(|()| rows));
     }
-    let queries = send_all(client, &notifications, &prepared_notifications).await;
+    let queries = send_all(client, &notification, &prepared_notification).await;
     let committed = send(client.batch_execute("commit")).await;
     let notified = receive_all(queries).await;
     let committed = committed.await;
@@ -97,14 +96,9 @@ async fn prepare(
     client: &Object,
     statements: &[&Statement],
 ) -> Result<Vec<tokio_postgres::Statement>, Error> {
-    let mut prepared: Vec<tokio_postgres::Statement> = Vec::with_capacity(statements.len());
-    for (index, statement) in statements.iter().enumerate() {
-        // Neighbours are often the same statement, which is compared faster than it is hashed.
-        let same = index.checked_sub(1).filter(|&last| statements[last].sql == statement.sql);
-        prepared.push(match same {
-            Some(last) => prepared[last].clone(),
-            None => client.prepare_cached(statement.sql).await?,
-        });
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in statements {
+        prepared.push(client.prepare_cached(statement.sql).await?);
     }
     Ok(prepared)
 }
@@ -173,8 +167,6 @@ async fn query(
 
 fn read_row(row: &tokio_postgres::Row) -> Result<Row, Error> {
     let value = |(index, column): (usize, &Column)| match *column.type_() {
-        // The result of `pg_notify`.
-        Type::VOID => Ok(Value::Null),
         Type::INT8 => row.try_get::<_, Option<i64>>(index).map(Value::from),
         Type::INT4 => row.try_get::<_, Option<i32>>(index).map(|i| i.map(i64::from).into()),
         _ => row.try_get::<_, Option<String>>(index).map(Value::from),

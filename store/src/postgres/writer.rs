@@ -76,14 +76,11 @@ impl Writer {
     ) -> Result<Option<Vec<Vec<Rows>>>, StoreError> {
         self.metrics().commit_writes.observe(batches.len() as u64);
         let begin = format!("begin; set local lock_timeout = {}", lock_timeout.as_millis().max(1));
-        let invalidations: Vec<_> =
-            batches.iter().flat_map(|batch| &batch.invalidations).copied().collect();
-        let notification = (!invalidations.is_empty()).then(|| {
-            // Commits with notifications wait for each other, which takes long if the disk is slow.
-            // The group holds no lock that such a commit waits for.
-            let wait = sql!("set local lock_timeout to default");
-            [self.node_id.notify_all(&invalidations), wait]
-        });
+        let invalidations = batches.iter().flat_map(|batch| &batch.invalidations);
+        // Commits with notifications wait for each other, which takes long if the disk is slow. The
+        // group holds no lock that such a commit waits for.
+        let wait = |notify| [notify, sql!("set local lock_timeout to default")];
+        let notification = self.node_id.notify(invalidations).map(wait);
         let notification = notification.iter().flatten();
         let statements: Vec<&Statement> =
             batches.iter().flat_map(|batch| &batch.statements).chain(notification).collect();

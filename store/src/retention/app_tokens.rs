@@ -3,7 +3,7 @@
 use belfry_core::secret::LookupKey;
 
 use super::BATCH;
-use crate::engine::{Statement, sql};
+use crate::engine::sql;
 use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::{Change, Store, StoreError};
@@ -41,7 +41,7 @@ impl Store {
                 ),
                 [app_id, max]
             );
-            let excess = self.read_lookup_keys(select).await?;
+            let excess: Vec<LookupKey> = self.read_all(select).await?;
             if excess.is_empty() {
                 return Ok(deleted);
             }
@@ -50,14 +50,6 @@ impl Store {
             }
             deleted += excess.len();
         }
-    }
-
-    /// Reads the lookup keys of tokens.
-    pub(super) async fn read_lookup_keys(
-        &self,
-        select: Statement,
-    ) -> Result<Vec<LookupKey>, StoreError> {
-        self.engine.read(select).await?.into_iter().map(|mut row| row.take()).collect()
     }
 }
 

@@ -22,7 +22,7 @@ struct Candidate {
     last_use: Timestamp,
 }
 
-from_row!(Candidate { id, last_use });
+from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
     /// The time of the last use before which apps are deleted: because of it, or of their number.
@@ -41,10 +41,10 @@ impl Store {
             ),
             [max = i64::from(settings.max_unauthorized_apps)]
         );
-        let mut rows = self.engine.read(newest_beyond).await?.into_iter();
         let by_age = before(now, settings.unused_apps);
         // Apps of the same second stay, so that the maximum may be exceeded a little.
-        rows.next().map_or(Ok(by_age), |mut row| Ok(by_age.max(row.take()?)))
+        let by_number: Option<Timestamp> = self.read_one(newest_beyond).await?;
+        Ok(by_number.map_or(by_age, |by_number| by_number.max(by_age)))
     }
 
     /// Deletes apps that no user authorized and that were last used before the cutoff, with their
@@ -57,8 +57,8 @@ impl Store {
         for _ in 0..MAX_BATCHES {
             let select = sql!(
                 concat!(
-                    "select id, ",
-                    last_use!(),
+                    "select ",
+                    candidate_columns!(),
                     " from apps where used_at is null and ",
                     last_use!(),
                     " < $cutoff order by ",
@@ -71,7 +71,12 @@ impl Store {
             let Some(last) = candidates.last() else { break };
             let (mut change, mut statements) = (Change::unaudited([]), 0);
             for candidate in &candidates {
-                let issued = self.tokens_of_app_itself(candidate.id).await?;
+                let select = sql!(
+                    "select lookup from tokens where app_id = $id and account_id is null \
+                     limit 1000",
+                    [id = candidate.id]
+                );
+                let issued: Vec<LookupKey> = self.read_all(select).await?;
                 tokens += issued.len();
                 statements += issued.len();
                 change = delete_tokens(change, &issued);
@@ -85,15 +90,6 @@ impl Store {
             apps += deleted.iter().map(Vec::len).sum::<usize>();
         }
         Ok([("tokens", tokens), ("apps", apps)])
-    }
-
-    /// Tokens of an app that were issued without a user.
-    async fn tokens_of_app_itself(&self, id: i64) -> Result<Vec<LookupKey>, StoreError> {
-        self.read_lookup_keys(sql!(
-            "select lookup from tokens where app_id = $id and account_id is null limit 1000",
-            [id]
-        ))
-        .await
     }
 }
 

@@ -26,7 +26,7 @@ struct DeletedOwner {
     id: i64,
 }
 
-from_row!(DeletedOwner { kind, id });
+from_row!(DeletedOwner, owner_columns { kind, id });
 
 impl Store {
     /// Deletes the rows of owners that were deleted some time ago, and returns their number by table.
@@ -39,7 +39,11 @@ impl Store {
         let mut deleted = Vec::new();
         for _ in 0..MAX_BATCHES {
             let select = sql!(
-                "select kind, id from deleted_owners where found_at <= $until limit 100",
+                concat!(
+                    "select ",
+                    owner_columns!(),
+                    " from deleted_owners where found_at <= $until limit 100"
+                ),
                 [until = add(now, -WAIT)]
             );
             let owners: Vec<DeletedOwner> = self.read_all(select).await?;

@@ -4,10 +4,19 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{RulesetsSnapshot, SnapshotEpoch, StoredRulesets, Versioned};
+use super::{StoredRulesets, Versioned};
 use crate::engine::{FromRow, Statement, Value};
 use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
+
+/// The rulesets of an account, and the state of the cache when they were read.
+#[derive(Debug, Clone)]
+pub struct RulesetsSnapshot {
+    /// The rulesets.
+    pub rulesets: StoredRulesets,
+    /// The state of the cache when they were read.
+    pub epoch: ReadEpoch,
+}
 
 /// Number of names or ids in one statement: the parameters of `in_list`.
 const CHUNK: usize = 50;
@@ -72,9 +81,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
         let mut all = HashMap::with_capacity(accounts.len());
-        let mut uncached: Vec<(i64, SnapshotEpoch)> = Vec::new();
+        let mut uncached: Vec<(i64, ReadEpoch)> = Vec::new();
         for &account in accounts {
-            let epoch = self.snapshot_epoch(account);
+            let epoch = self.cache.rules.epoch(&account);
             match self.cached_rulesets(account, now) {
                 Some(rulesets) => drop(all.insert(account, RulesetsSnapshot { rulesets, epoch })),
                 None => uncached.push((account, epoch)),
@@ -101,9 +110,15 @@ impl Store {
                     let rulesets = StoredRulesets::new(documents).without_expired(now);
                     RulesetsSnapshot { rulesets, epoch }
                 });
-                self.cache.rules.insert(account, read.rulesets.clone(), epoch.epoch);
+                self.cache.rules.insert(account, read.rulesets.clone(), epoch);
             }
         }
         Ok(accounts.iter().filter_map(|account| all.get(account).cloned()).collect())
+    }
+
+    /// Whether an account's rulesets were not invalidated since they were read. Writes of this node
+    /// invalidate them before they are acknowledged, writes of other nodes by their notification.
+    pub fn is_current(&self, account: i64, epoch: ReadEpoch) -> bool {
+        epoch.is_same(self.cache.rules.epoch(&account))
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::open::{create_private, create_private_directory, open_reader};
+use super::open::{create_private_directory, open_reader, open_writer};
 use super::{describe, open_error, wal};
 use crate::StoreError;
 
@@ -26,14 +26,9 @@ pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
         create_private_directory(directory).map_err(|error| open_error(path, &error))?;
     }
     wal::check(path).map_err(|reason| open_error(path, &reason))?;
-    create_private(path);
     let open = || -> rusqlite::Result<Connection> {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(wal::BUSY_TIMEOUT)?;
-        // Takes effect before the first table is created.
-        connection.pragma_update(None, "auto_vacuum", "incremental")?;
+        let connection = open_writer(path)?;
         connection.pragma_update(None, "journal_mode", "delete")?;
-        connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "cache_size", -RESTORE_CACHE_KIB)?;
         Ok(connection)
     };

@@ -21,7 +21,7 @@ pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
 }
 
 /// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
-pub(super) fn create_private(path: &Path) {
+fn create_private(path: &Path) {
     // Errors are ignored: the file may exist, and SQLite reports all other problems better.
     drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
 }

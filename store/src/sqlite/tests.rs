@@ -19,7 +19,7 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     let write = sql!("insert into locks (name) values ('test')");
     assert_eq!(engine.write(write.into()).await.unwrap_err(), stopped);
     assert_eq!(engine.check().await, Err(stopped));
-    assert_eq!(engine.metrics.failures(), 2);
+    assert_eq!(engine.metrics.writes.unavailable.get(), 2);
     assert_eq!(engine.read(sql!("select 1")).await.unwrap().len(), 1, "reads continue");
 }
 

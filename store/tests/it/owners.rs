@@ -1,10 +1,8 @@
 //! Rows whose account or app is deleted while they are being inserted.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use belfry_core::rules::{NewRule, NewRuleLimits, Position, RuleKind, RuleLimits, RuleScope};
-use belfry_runtime::clock::FakeClock;
 use belfry_store::test_support::{TestDatabase, any_events, execute};
 use belfry_store::{
     Database, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest, SweepOutcome,
@@ -20,8 +18,8 @@ const MINUTE: i64 = 60;
 /// Adds the first rule of alice.
 async fn add_rule(store: Store) {
     let limits = RuleLimits { rules: 1000, bytes: 1 << 20 };
-    let writer = RuleWriter::new(store, limits, Arc::new(FakeClock::at(5)));
-    let change = writer.change(7, RuleScope::Global, |document| {
+    let writer = RuleWriter::new(store, limits);
+    let change = writer.change(7, RuleScope::Global, at(5), |document| {
         let limits = NewRuleLimits { bytes: 1 << 16, conditions: 64 };
         let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#, limits, at(5)).unwrap();
         document.put(RuleKind::Room, "rule".parse().unwrap(), new, Position::default())

@@ -2,8 +2,7 @@
 
 use super::cases::{hashed, token, with_alice};
 use super::nodes::connect;
-use belfry_store::RecordedBatch;
-use belfry_store::test_support::{TestDatabase, any_events};
+use belfry_store::test_support::{RecordedBatch, TestDatabase, any_events};
 use std::fs;
 use tokio_postgres::types::ToSql;
 
@@ -47,7 +46,7 @@ async fn tokens_are_inserted_without_planning_each_time() {
     with_alice(&store).await;
     let client = connect(&database).await;
     let recording = tempfile::NamedTempFile::new().unwrap();
-    store.record_statements(recording.reopen().unwrap());
+    let store = store.recording_statements(recording.reopen().unwrap());
     store.add_app_token(&token("token None", None)).await.unwrap();
     store.add_token(&any_events(), &token("token Some(7)", Some(7))).await.unwrap();
     let recorded = fs::read_to_string(recording.path()).unwrap();

@@ -11,8 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belfry_store::{
-    Access, Diagnosis, Migrations, Options, RecordedBatch, RecordedStatement, SchemaPolicy,
-    SchemaState, Store, StoreError,
+    Access, Diagnosis, Migrations, Options, SchemaPolicy, SchemaState, Store, StoreError,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,8 @@ use tokio::sync::oneshot;
 
 use super::cases::{account_security, audit, codes, deletion, requests, retention, timed_rules};
 use belfry_store::test_support::{
-    TestDatabase, connect, execute, next_options, open_next, options,
+    RecordedBatch, RecordedStatement, TestDatabase, connect, execute, next_options, open_next,
+    options,
 };
 
 /// The tables that recorded cases write to.
@@ -76,8 +76,7 @@ async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> 
     let database = TestDatabase::sqlite();
     let store = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
-    store.record_statements(file.reopen().unwrap());
-    case(store).await;
+    case(store.recording_statements(file.reopen().unwrap())).await;
     let text = fs::read_to_string(file.path()).unwrap();
     let batches = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     RecordedCase { case: name.to_owned(), batches }

@@ -127,7 +127,8 @@ pub(super) async fn write(
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<(), WriteError> {
     let account = session.account().ok_or(CommonError::Internal)?.id;
-    let written = session.state.rule_writer.change(account, scope.clone(), change).await;
+    let (writer, now) = (&session.state.rule_writer, session.state.clock.now());
+    let written = writer.change(account, scope.clone(), now, change).await;
     written.map_err(|error| match error {
         RuleWriteError::Rejected(error) => WriteError::Rejected(RejectionReason::Rules(error)),
         error => error.into(),

@@ -183,9 +183,10 @@ impl BrowserSession {
 
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
-        if self.signed_in.take().is_some() {
+        if let Some(SignedIn { account, .. }) = self.signed_in.take() {
             let events = self.audit.success(AuditKind::SignOut).into();
-            self.state.store.end_session(&events, self.cookie.hashed().lookup).await?;
+            let lookup = self.cookie.hashed().lookup;
+            self.state.store.end_session(&events, account.id, lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
         self.has_cookie = false;

@@ -82,7 +82,7 @@ async fn change<T: Send + Sync + 'static>(
         let slot = state.evaluation_pool.enter_for_account(account)?;
         slot.run(move || parse(&body)).await??
     };
-    let changed = state.rule_writer.change_all(account, move |documents| apply(&parsed, documents));
-    changed.await?;
+    let (writer, now) = (&state.rule_writer, state.clock.now());
+    writer.change_all(account, now, move |documents| apply(&parsed, documents)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")))
 }

@@ -79,6 +79,7 @@ async fn change(
     change: RuleChange,
 ) -> Result<Response, MatrixError> {
     let (account, scope) = (requester.account, change.scope().clone());
-    state.rule_writer.change(account, scope, move |document| change.apply(document)).await?;
+    let (writer, now) = (&state.rule_writer, state.clock.now());
+    writer.change(account, scope, now, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

@@ -126,7 +126,7 @@ impl Load {
             let start = Instant::now();
             let write = async {
                 let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed();
-                store.end_session(&any_events(), session.lookup).await?;
+                store.end_session(&any_events(), 7, session.lookup).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };
             match write.await {

@@ -131,8 +131,7 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     }
     add_session(&store, hashed("expired"), &session(7, 40)).await;
     let ending = event(AuditKind::SignOut);
-    let end =
-        async |name: &str| store.end_session_of(&ending, 7, hashed(name).lookup).await.unwrap();
+    let end = async |name: &str| store.end_session(&ending, 7, hashed(name).lookup).await.unwrap();
     assert_eq!(end("bob").await, UpdateOutcome::NotFound);
     assert_eq!(end("nobody").await, UpdateOutcome::NotFound);
     assert_eq!(events(&store, 7).await, []);

@@ -80,7 +80,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let denied =
         store.consume_request(Some(&denial.into()), hashed("r"), hashed("cookie"), now).await;
     assert!(denied.unwrap().is_some());
-    store.end_session(&entry(AuditKind::SignOut).into(), hashed("s").lookup).await.unwrap();
+    store.end_session(&entry(AuditKind::SignOut).into(), 7, hashed("s").lookup).await.unwrap();
     store
         .set_password(&entry(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
         .await
@@ -164,7 +164,7 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     store.revoke_token(&audited, hashed("first").lookup, now).await.unwrap();
     store.revoke_token(&audited, hashed("unknown").lookup, now).await.unwrap();
     assert_eq!(store.revoke_access(&audited, 7, 1, now).await.unwrap(), 0);
-    store.end_session(&audited, hashed("none").lookup).await.unwrap();
+    store.end_session(&audited, 7, hashed("none").lookup).await.unwrap();
     store.set_password(&audited, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&audited, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&audited, 9, Some(now)).await.unwrap();

@@ -2,10 +2,8 @@
 
 use belfry_core::matrix::{Device, LoginRequest};
 use belfry_core::oauth::grant::{Binding, Grant};
-use belfry_store::test_support::any_events;
-use belfry_store::{
-    NewToken, RecordedBatch, RecordedStatement, RetentionSettings, Store, SweepOutcome,
-};
+use belfry_store::test_support::{RecordedBatch, RecordedStatement, any_events};
+use belfry_store::{NewToken, RetentionSettings, Store, SweepOutcome};
 use serde_json::json;
 
 use super::retention::settle;

@@ -19,21 +19,22 @@ struct ReadPause {
 }
 
 impl ReadPause {
-    async fn new(store: &Store) -> Self {
+    /// A pause, and the store whose reads it pauses.
+    async fn new(store: Store) -> (Self, Store) {
         while !store.is_cache_enabled() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         let statement = Arc::new(Mutex::new(None::<&str>));
         let ((reached_sender, reached), (resume, resumed)) = (channel(), channel());
         let (expected, resumed) = (Arc::clone(&statement), Mutex::new(resumed));
-        store.set_read_hook(move |sql| {
+        let store = store.with_read_hook(move |sql| {
             let is_expected = |text: &mut &str| sql.contains(*text);
             if expected.lock().unwrap().take_if(is_expected).is_some() {
                 reached_sender.send(()).unwrap();
                 block_in_place(|| resumed.lock().unwrap().recv()).unwrap();
             }
         });
-        Self { statement, reached, resume }
+        (Self { statement, reached, resume }, store)
     }
 
     /// Runs a read, and a change between its statement with this text and the use of the rows.
@@ -53,7 +54,7 @@ impl ReadPause {
 }
 
 pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_cached(store: Store) {
-    let pause = ReadPause::new(&store).await;
+    let (pause, store) = ReadPause::new(store).await;
     let (store, events) = (&store, &any_events());
     let changes =
         ["disable", "role", "revoke access", "delete", "disable app", "delete app", "revoke"];
@@ -89,7 +90,7 @@ pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_ca
 }
 
 pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
-    let pause = ReadPause::new(&store).await;
+    let (pause, store) = ReadPause::new(store).await;
     with_alice(&store).await;
     for (number, by_id) in [true, false].into_iter().enumerate() {
         let read = |store: Store| async move {
@@ -111,7 +112,7 @@ pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
 }
 
 pub(crate) async fn an_account_read_while_it_is_disabled_is_not_cached(store: Store) {
-    let pause = ReadPause::new(&store).await;
+    let (pause, store) = ReadPause::new(store).await;
     with_alice(&store).await;
     let read = async |store: Store| store.token_account("alice").await.unwrap().unwrap();
     let disable = async {

@@ -7,7 +7,6 @@ use belfry_core::rules::{
     Document, Documents, NewRule, NewRuleLimits, Position, RuleError, RuleKind, RuleLimits,
     RuleScope,
 };
-use belfry_runtime::clock::FakeClock;
 use belfry_store::test_support::any_events;
 use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
 use jiff::Timestamp;
@@ -136,7 +135,7 @@ pub(crate) async fn no_concurrent_change_of_several_documents_is_lost_or_partial
 const LIMITS: RuleLimits = RuleLimits { rules: 1000, bytes: 1 << 20 };
 
 fn writer(store: &Store) -> RuleWriter {
-    RuleWriter::new(store.clone(), LIMITS, Arc::new(FakeClock::at(5)))
+    RuleWriter::new(store.clone(), LIMITS)
 }
 
 fn add(document: &mut Document, id: &str) -> Result<(), RuleError> {
@@ -176,11 +175,13 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
         assert!(save(&store, scope, Some("old")).await);
     }
     let (one, other) = (writer(&store), writer(&store));
-    let put = async move { other.change(7, scope("device/b"), |it| add(it, "put")).await.unwrap() };
+    let put = async move {
+        other.change(7, scope("device/b"), at(5), |it| add(it, "put")).await.unwrap();
+    };
     let (applied, change) = interleaved(put, |documents| {
         SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), "bulk"))
     });
-    one.change_all(7, change).await.unwrap();
+    one.change_all(7, at(5), change).await.unwrap();
     assert_eq!(applied.load(Ordering::SeqCst), 2);
     assert_eq!(
         rules(&store).await,
@@ -193,13 +194,14 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
 
     // A reset deletes what was written before its save.
     let other = writer(&store);
-    let put =
-        async move { other.change(7, scope("device/b"), |it| add(it, "late")).await.unwrap() };
+    let put = async move {
+        other.change(7, scope("device/b"), at(5), |it| add(it, "late")).await.unwrap();
+    };
     let (applied, reset) = interleaved(put, |documents| {
         documents.reset_all();
         Ok(())
     });
-    one.change_all(7, reset).await.unwrap();
+    one.change_all(7, at(5), reset).await.unwrap();
     assert_eq!(applied.load(Ordering::SeqCst), 2);
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }
@@ -213,9 +215,12 @@ pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
         changes.spawn(async move {
             let id = format!("r{number}");
             if number % 2 == 0 {
-                return writer.change(7, RuleScope::Global, move |it| add(it, &id)).await.unwrap();
+                return writer
+                    .change(7, RuleScope::Global, at(5), move |it| add(it, &id))
+                    .await
+                    .unwrap();
             }
-            let result = writer.change_all(7, move |documents| {
+            let result = writer.change_all(7, at(5), move |documents| {
                 SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))?;
                 documents.get_mut(&scope("device/b")).remove(RuleKind::Room, "none")
             });
@@ -242,9 +247,9 @@ pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
             let id = format!("r{number}");
             if number % 4 < 2 {
                 let scope = scope(SCOPES[usize::try_from(number).unwrap() % 3]);
-                return writer.change(7, scope, move |it| add(it, &id)).await.unwrap();
+                return writer.change(7, scope, at(5), move |it| add(it, &id)).await.unwrap();
             }
-            let change = writer.change_all(7, move |documents| {
+            let change = writer.change_all(7, at(5), move |documents| {
                 SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))
             });
             change.await.unwrap();
@@ -267,7 +272,7 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
         ensure_account(&store, account).await;
         let writer = writer(&store);
         if let Some(old) = old {
-            writer.change(account, RuleScope::Global, |it| add(it, old)).await.unwrap();
+            writer.change(account, RuleScope::Global, at(5), |it| add(it, old)).await.unwrap();
         }
         let deleter = store.clone();
         let delete = async move {
@@ -275,7 +280,7 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
         };
         let (applied, change) =
             interleaved(delete, |documents| add(documents.get_mut(&RuleScope::Global), "new"));
-        let error = writer.change_all(account, change).await.unwrap_err();
+        let error = writer.change_all(account, at(5), change).await.unwrap_err();
         assert!(matches!(error, RuleWriteError::NoAccount), "{error}");
         assert_eq!(applied.load(Ordering::SeqCst), 1);
         let stored = store.reload_rulesets_for_update(account, at(5)).await.unwrap();
@@ -286,7 +291,7 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
 pub(crate) async fn no_first_rule_is_saved_for_a_disabled_account(store: Store) {
     ensure_account(&store, 7).await;
     store.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
-    let saved = writer(&store).change(7, RuleScope::Global, |it| add(it, "new")).await;
+    let saved = writer(&store).change(7, RuleScope::Global, at(5), |it| add(it, "new")).await;
     assert!(matches!(saved, Err(RuleWriteError::NoAccount)));
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }

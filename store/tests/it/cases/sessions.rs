@@ -42,7 +42,7 @@ pub(crate) async fn using_a_session_extends_it(store: Store) {
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
     with_people(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.end_session(&any_events(), hashed("s").lookup).await.unwrap();
+    store.end_session(&any_events(), 7, hashed("s").lookup).await.unwrap();
     assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
 }
 

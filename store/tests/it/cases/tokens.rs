@@ -4,7 +4,7 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::HashedSecret;
-use belfry_runtime::metrics::exposition::{Exposition, Format};
+use belfry_runtime::metrics::exposition::Exposition;
 use belfry_store::test_support::any_events;
 use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 
@@ -229,7 +229,7 @@ pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: St
     let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
     let new = NewToken { scopes: scopes.clone(), ..token("t", Some(7)) };
     let counted = || {
-        let mut out = Exposition::new(Format::Prometheus);
+        let mut out = Exposition::default();
         store.write_metrics(&mut out);
         let text = out.finish();
         let value = text.lines().find_map(|line| line.strip_prefix("belfry_unknown_scopes_total "));

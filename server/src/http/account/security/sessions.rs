@@ -26,7 +26,7 @@ pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) 
                 return redirect(&session, &with_language(SIGN_OUT, session.lang));
             }
             let store = &session.state.store;
-            store.end_session_of(&events(&session), account.id, lookup).await?;
+            store.end_session(&events(&session), account.id, lookup).await?;
         }
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
     };

@@ -8,8 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::engine::{Batch, Observer, Rows, Statement, Value};
-use super::{Store, StoreError};
+use super::observed::Observer;
+use crate::engine::{Batch, Rows, Statement, Value};
+use crate::{Store, StoreError};
 
 /// One statement, its parameters and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +70,8 @@ fn to_rows(rows: &Rows) -> Vec<Vec<Json>> {
 
 impl Store {
     /// Writes all further statements to a file, one batch in JSON on each line.
-    pub fn record_statements(&self, file: File) {
-        drop(self.engine.observer.set(Box::new(Recorder(Mutex::new(file)))));
+    pub fn recording_statements(self, file: File) -> Self {
+        self.observed(Recorder(Mutex::new(file)))
     }
 
     /// Runs a recorded batch and returns it with the rows of this run.

@@ -1,0 +1,34 @@
+//! For tests: a clock that they advance by hand.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::Timestamp;
+
+use crate::clock::Clock;
+
+/// A clock that tests advance by hand.
+#[derive(Debug)]
+pub struct FakeClock(AtomicI64);
+
+impl FakeClock {
+    /// A clock at this second since the Unix epoch.
+    pub fn at(second: i64) -> Self {
+        Self(AtomicI64::new(second * 1000))
+    }
+
+    /// Advances the clock; a negative number moves it back.
+    pub fn advance(&self, seconds: i64) {
+        self.advance_millis(seconds * 1000);
+    }
+
+    /// Advances the clock by milliseconds.
+    pub fn advance_millis(&self, millis: i64) {
+        self.0.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap_or(Timestamp::MAX)
+    }
+}

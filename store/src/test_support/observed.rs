@@ -1,0 +1,90 @@
+//! An engine whose statements a test observes.
+
+use std::sync::Arc;
+
+use belfry_runtime::metrics::exposition::Exposition;
+use belfry_runtime::supervisor::TaskStatus;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::engine::{Batch, CheckedEngine, Engine, Rows, Statement};
+use crate::{Store, StoreError};
+
+/// Receives the statements that succeeded, with their rows.
+pub(super) trait Observer: Send + Sync + 'static {
+    fn read(&self, statement: &Statement, rows: &Rows);
+    fn write(&self, statements: &[Statement], rows: &[Rows]);
+}
+
+struct Observed<O> {
+    engine: Box<dyn Engine>,
+    observer: O,
+}
+
+impl<O: Observer> Engine for Observed<O> {
+    fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
+        let read = self.engine.read(statement.clone());
+        read.inspect(move |outcome| {
+            if let Ok(rows) = outcome {
+                self.observer.read(&statement, rows);
+            }
+        })
+        .boxed()
+    }
+
+    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+        let (statements, on_missing_rows) = (batch.statements.clone(), batch.on_missing_rows);
+        let written = Batch { statements, on_missing_rows, ..Batch::default() };
+        let write = self.engine.write(batch);
+        write
+            .inspect(move |outcome| {
+                if let Ok(rows) = outcome
+                    && !written.is_rolled_back(rows)
+                {
+                    self.observer.write(&written.statements, rows);
+                }
+            })
+            .boxed()
+    }
+
+    fn connection_error(&self) -> Option<String> {
+        self.engine.connection_error()
+    }
+
+    fn task_status(&self) -> Option<Arc<TaskStatus>> {
+        self.engine.task_status()
+    }
+
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn write_metrics(&self, out: &mut Exposition) {
+        self.engine.write_metrics(out);
+    }
+}
+
+struct ReadHook<F>(F);
+
+impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
+    fn read(&self, statement: &Statement, _: &Rows) {
+        self.0(statement.sql);
+    }
+
+    fn write(&self, _: &[Statement], _: &[Rows]) {}
+}
+
+impl Store {
+    /// A store, of which there are no clones yet, whose further statements are observed.
+    pub(super) fn observed(self, observer: impl Observer) -> Self {
+        let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
+        let engine = CheckedEngine::new(Box::new(Observed { engine, observer }));
+        Self { engine: Arc::new(engine), ..self }
+    }
+
+    /// Calls a function with the text of each further read before its rows are used, so that a test
+    /// can pause reads.
+    pub fn with_read_hook(self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.observed(ReadHook(hook))
+    }
+}
