@@ -3,8 +3,9 @@
 
 mod aggregate;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
+use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -100,12 +101,10 @@ wire_enum! {
 /// An event to be stored in the transaction of the change that it records, which determines the
 /// account and the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the types describe them")]
 pub struct AuditEntry {
-    /// The time of the event.
     pub at: Timestamp,
-    /// The kind.
     pub kind: AuditKind,
-    /// The outcome.
     pub outcome: AuditOutcome,
     /// The client or operator that caused the event.
     pub origin: AuditOrigin,
@@ -190,11 +189,9 @@ impl AddressPolicy {
         match (self, address.to_canonical()) {
             (Self::None, _) => None,
             (Self::Full, address) => Some(address.to_string()),
-            (Self::Truncated, IpAddr::V4(v4)) => {
-                Some(format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() >> 8 << 8)))
-            }
-            (Self::Truncated, IpAddr::V6(v6)) => {
-                Some(format!("{}/48", Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80)))
+            (Self::Truncated, address) => {
+                let prefix = if address.is_ipv4() { 24 } else { 48 };
+                Some(IpNet::new_assert(address, prefix).trunc().to_string())
             }
         }
     }

@@ -1,16 +1,15 @@
 //! Matrix client-server API besides push rules: versions, login and registration.
 
 mod device;
-mod error_code;
-mod ids;
 mod login;
 mod register;
 
 pub use device::{Device, RequestedDevice};
-pub use error_code::MatrixErrorCode;
-pub use ids::{localpart, user_id};
 pub use login::{LoginError, LoginRequest};
 pub use register::{RegisterRequest, RegistrationStage, RegistrationType};
+
+use crate::json::JsonError;
+use crate::wire_enum::wire_enum;
 
 /// The only supported login type.
 pub const LOGIN_PASSWORD: &str = "m.login.password";
@@ -27,3 +26,57 @@ pub const VERSIONS: &[&str] = &[
     "v1.3", "v1.4", "v1.5", "v1.6", "v1.7", "v1.8", "v1.9", "v1.10", "v1.11", "v1.12", "v1.13",
     "v1.14", "v1.15", "v1.16", "v1.17", "v1.18", "v1.19",
 ];
+
+wire_enum! {
+    /// Error code of a rejected Matrix request body or push rule.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MatrixErrorCode {
+        NotJson = "M_NOT_JSON",
+        BadJson = "M_BAD_JSON",
+        MissingParam = "M_MISSING_PARAM",
+        InvalidParam = "M_INVALID_PARAM",
+        Unknown = "M_UNKNOWN",
+        NotFound = "M_NOT_FOUND",
+        TooLarge = "M_TOO_LARGE",
+    }
+}
+
+impl From<&JsonError> for MatrixErrorCode {
+    fn from(error: &JsonError) -> Self {
+        match error {
+            JsonError::MissingField(_) => Self::MissingParam,
+            error if error.is_not_json() => Self::NotJson,
+            _ => Self::BadJson,
+        }
+    }
+}
+
+/// Formats the user id of an account: `@localpart:server`.
+pub fn user_id(name: &str, server_name: &str) -> String {
+    ["@", name, ":", server_name].concat()
+}
+
+/// Returns the localpart of a user id, or `None` if the id belongs to another server.
+pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
+    let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
+    (server == server_name && !localpart.is_empty()).then_some(localpart)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localpart_is_returned_for_ids_of_this_server_only() {
+        for (id, name) in [
+            (user_id("alice", "x.org:8448").as_str(), Some("alice")),
+            ("@alice:x.org", None),
+            ("@alice", None),
+            ("alice:x.org:8448", None),
+            ("@:x.org:8448", None),
+            ("", None),
+        ] {
+            assert_eq!(localpart(id, "x.org:8448"), name, "{id}");
+        }
+    }
+}

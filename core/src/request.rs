@@ -66,33 +66,23 @@ impl Serialize for RequestId {
 
 /// The id of a trace, which the requests of several services can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TraceId([u8; 16]);
+pub struct TraceId(u128);
 
 impl TraceId {
     /// The trace of a `traceparent` header (W3C Trace Context). `None` if the header is invalid.
     pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
+        let mut fields = str::from_utf8(header).ok()?.splitn(5, '-');
+        let mut next = |digits| from_hex(fields.next()?, digits);
+        let (version, trace, parent, _flags) = (next(2)?, next(32)?, next(16)?, next(2)?);
         // Version 0 has four fields. Later ones may add fields at the end.
-        let (fields, further) = header.split_at_checked(55)?;
-        let (version, fields) = fields.split_at(2);
-        let (trace, fields) = fields.strip_prefix(b"-")?.split_at(32);
-        let (parent, flags) = fields.strip_prefix(b"-")?.split_at(16);
-        let [version] = from_hex(version)?;
-        let trace: [u8; 16] = from_hex(trace)?;
-        let parent: [u8; 8] = from_hex(parent)?;
-        let [_flags] = from_hex(flags.strip_prefix(b"-")?)?;
-        let is_version_valid = match version {
-            0 => further.is_empty(),
-            0xff => false,
-            _ => further.is_empty() || further.starts_with(b"-"),
-        };
-        let is_valid = is_version_valid && trace != [0; 16] && parent != [0; 8];
-        is_valid.then_some(Self(trace))
+        let has_valid_version = version != 0xff && (version != 0 || fields.next().is_none());
+        (has_valid_version && trace != 0 && parent != 0).then_some(Self(trace))
     }
 }
 
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+        write!(f, "{:032x}", self.0)
     }
 }
 
@@ -112,21 +102,11 @@ fn to_hex(bytes: [u8; 16]) -> [u8; 32] {
     digits
 }
 
-/// The value of this many pairs of lower-case hexadecimal digits.
-fn from_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
-    let value = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    if digits.len() != 2 * N {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = value(pair[0])? << 4 | value(pair[1])?;
-    }
-    Some(bytes)
+/// The value of this many lower-case hexadecimal digits.
+fn from_hex(text: &str, digits: usize) -> Option<u128> {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_valid = text.len() == digits && text.bytes().all(is_digit);
+    u128::from_str_radix(text, 16).ok().filter(|_| is_valid)
 }
 
 #[cfg(test)]

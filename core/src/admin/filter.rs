@@ -47,9 +47,6 @@ impl AccountFilter {
     }
 
     /// Parses the parameters of version 2; `None` if no account can match.
-    ///
-    /// # Errors
-    /// An unknown `origin` or `status`.
     pub fn from_v2(pairs: &Pairs) -> Result<Option<Self>, FilterError> {
         let is_local = match last_value(pairs, "origin") {
             "" | "local" => true,
@@ -67,10 +64,10 @@ impl AccountFilter {
         let (Some(only_disabled), true, false) = (only_disabled, is_local, has_inviter) else {
             return Ok(None);
         };
-        let role = match RoleFilter::parse(pairs) {
-            RoleFilter::Any => None,
-            RoleFilter::Only(role) => Some(role),
-            RoleFilter::Unknown => return Ok(None),
+        let role = match *selected_roles(pairs) {
+            [] => return Ok(None),
+            [role] => Some(role),
+            _ => None,
         };
         Ok(Self::from_texts(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
@@ -94,29 +91,15 @@ impl AccountFilter {
     }
 }
 
-/// The roles that `permissions` and `role_ids[]` select.
-enum RoleFilter {
-    Any,
-    Only(Role),
-    /// A role that does not exist here.
-    Unknown,
-}
-
-impl RoleFilter {
-    fn parse(pairs: &Pairs) -> Self {
-        if last_value(pairs, "permissions") == "staff" {
-            return Self::Only(Role::Admin);
-        }
-        let mut ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
-        let selects = |role| ids.clone().any(|(_, id)| id.trim().parse() == Ok(role_id(role)));
-        match (selects(Role::Admin), selects(Role::User)) {
-            (true, true) => Self::Any,
-            (true, false) => Self::Only(Role::Admin),
-            (false, true) => Self::Only(Role::User),
-            (false, false) if ids.next().is_none() => Self::Any,
-            (false, false) => Self::Unknown,
-        }
+/// The roles that `permissions` or `role_ids[]` select; all of them if neither is given.
+fn selected_roles(pairs: &Pairs) -> Vec<Role> {
+    if last_value(pairs, "permissions") == "staff" {
+        return vec![Role::Admin];
     }
+    let ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
+    let ids: Vec<&str> = ids.map(|(_, id)| id.trim()).collect();
+    let is_selected = |role: &Role| ids.iter().any(|id| id.parse() == Ok(role_id(*role)));
+    Role::ALL.iter().copied().filter(|role| ids.is_empty() || is_selected(role)).collect()
 }
 
 #[cfg(test)]

@@ -11,29 +11,9 @@ const DEFAULT_LIMIT: i64 = 100;
 const MAX_LIMIT: i64 = 200;
 
 /// The parameters that a link to another page repeats.
-const REPEATED: [&str; 21] = [
-    "limit",
-    "local",
-    "remote",
-    "active",
-    "pending",
-    "disabled",
-    "silenced",
-    "suspended",
-    "sensitized",
-    "username",
-    "display_name",
-    "by_domain",
-    "email",
-    "ip",
-    "staff",
-    "origin",
-    "status",
-    "permissions",
-    "role_ids",
-    "role_ids[]",
-    "invited_by",
-];
+const REPEATED: &str = "limit local remote active pending disabled silenced suspended sensitized \
+    username display_name by_domain email ip staff origin status permissions role_ids role_ids[] \
+    invited_by";
 
 /// A page of a list, the items with the highest ids first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +67,8 @@ impl Page {
     /// The links of this page, given the parameters of the request and the ids of the page.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
         let query = |name: &str, id: &i64| {
-            let repeated = pairs.iter().filter(|(name, _)| REPEATED.contains(&name.as_str()));
+            let is_repeated = |name: &str| REPEATED.split_ascii_whitespace().any(|it| it == name);
+            let repeated = pairs.iter().filter(|(name, _)| is_repeated(name));
             let repeated = repeated.map(|(name, value)| (name.as_str(), value.clone()));
             let all = repeated.chain([(name, id.to_string())]);
             let all = all.map(|(name, value)| format!("{}={}", encode(name), encode(&value)));

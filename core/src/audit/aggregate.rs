@@ -16,14 +16,11 @@ const OTHERS: &str = "others";
 
 /// The common properties of events that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the types describe them")]
 pub struct Subject {
-    /// The kind of event.
     pub kind: AuditKind,
-    /// The outcome.
     pub outcome: AuditOutcome,
-    /// The id of the account.
     pub account: Option<i64>,
-    /// The id of the app.
     pub app: Option<i64>,
     /// The address of the client, as far as the settings allow.
     pub address: Option<String>,

@@ -12,6 +12,8 @@ use super::{JsonError, parse};
 pub(crate) enum Location {
     /// The body itself.
     Body,
+    /// A part of a body that is read on its own, such as `the rule`.
+    Part(&'static str),
     /// A field of the body.
     Field(&'static str),
     /// An item of an array of the body.
@@ -28,7 +30,7 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body => f.write_str("the body"),
-            Self::Field(name) => f.write_str(name),
+            Self::Part(name) | Self::Field(name) => f.write_str(name),
             Self::Item(array, index) => write!(f, "{array}[{index}]"),
         }
     }
@@ -112,7 +114,7 @@ impl Fields {
     /// The path of a field, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
-            Location::Body => name.to_owned(),
+            Location::Body | Location::Part(_) => name.to_owned(),
             Location::Field(_) | Location::Item(..) => format!("{}.{name}", self.location),
         }
     }

@@ -104,11 +104,9 @@ impl AbuseLimits {
     /// from all addresses together: with a stolen session, passwords could be tried from many. Its
     /// owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
-        self.buckets([
-            (SIGN_IN_ADDRESS, LimitKey::Network(from)),
-            (SIGN_IN_NAME, LimitKey::name_from(from, name)),
-            (SIGN_IN_NAME, LimitKey::Account(account)),
-        ])
+        let mut buckets = self.sign_in(from, name);
+        buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));
+        buckets
     }
 
     /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)

@@ -1,8 +1,9 @@
 //! Keys under which requests are counted: an account, a network, or a name used from a network.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use crate::secret::Sha256Digest;
@@ -94,40 +95,31 @@ impl fmt::Display for LimitKey {
 /// address, within which a customer chooses addresses freely. Larger customers get a /48, which is
 /// counted as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u8,
-}
+pub struct Network(IpNet);
 
 impl Network {
     /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn from_address(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V6(v6) => Self::ipv6(v6, 64),
-            address @ IpAddr::V4(_) => Self { address, prefix: 32 },
-        }
+        let address = address.to_canonical();
+        Self(IpNet::new_assert(address, if address.is_ipv4() { 32 } else { 64 }).trunc())
     }
 
     /// The /48 around an IPv6 network.
     pub fn site(self) -> Option<Self> {
-        match self.address {
-            IpAddr::V6(v6) if self.prefix > 48 => Some(Self::ipv6(v6, 48)),
+        match self.0 {
+            IpNet::V6(v6) if v6.prefix_len() > 48 => {
+                Some(Self(IpNet::new_assert(v6.addr().into(), 48).trunc()))
+            }
             _ => None,
         }
-    }
-
-    fn ipv6(address: Ipv6Addr, prefix: u8) -> Self {
-        let host_bits = 128 - u32::from(prefix);
-        let bits = address.to_bits() >> host_bits << host_bits;
-        Self { address: Ipv6Addr::from_bits(bits).into(), prefix }
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.address {
-            IpAddr::V4(v4) => v4.fmt(f),
-            IpAddr::V6(v6) => write!(f, "{v6}/{}", self.prefix),
+        match self.0 {
+            IpNet::V4(v4) => v4.addr().fmt(f),
+            IpNet::V6(v6) => v6.fmt(f),
         }
     }
 }

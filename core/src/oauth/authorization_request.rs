@@ -77,10 +77,8 @@ impl AuthorizationRequest {
     ];
 
     /// The pairs of a request that [`AuthorizationRequest::parse`] reads, to be stored until the
-    /// user has decided. Others are omitted, because anybody can send them.
-    ///
-    /// # Errors
-    /// If they are longer than any valid request.
+    /// user has decided. Others are omitted, because anybody can send them. Pairs longer than those
+    /// of any valid request are rejected.
     pub fn relevant_pairs(pairs: &Pairs) -> Result<Pairs, OAuthError> {
         let is_read = |name: &str| {
             let is_named = |parameter: &Parameter| {
@@ -94,11 +92,8 @@ impl AuthorizationRequest {
         if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant) }
     }
 
-    /// Parses a request, given the app with its client id.
-    ///
-    /// # Errors
-    /// An unknown client, or a redirect URI that is missing, repeated or not registered. These
-    /// errors are shown on a page and never redirected, because the redirect URI is not verified.
+    /// Parses a request, given the app with its client id. An error is shown on a page and never
+    /// redirected, because the redirect URI is not verified.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app.filter(|app| app.properties.issuer == Issuer::OAuth);
         let app = app.ok_or(OAuthError::InvalidClient)?;

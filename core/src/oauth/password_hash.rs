@@ -56,14 +56,11 @@ pub struct Bcrypt {
 
 /// A PBKDF2 hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names describe them")]
 pub struct Pbkdf2 {
-    /// The hash function of its HMAC.
     pub function: HashFunction,
-    /// The number of iterations.
     pub iterations: u32,
-    /// The salt.
     pub salt: Vec<u8>,
-    /// The derived key.
     pub digest: Vec<u8>,
 }
 
@@ -78,24 +75,17 @@ pub enum HashFunction {
 /// Why a hash is not accepted. In messages the text comes after the name of the field. It does not
 /// repeat the hash, which is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum PasswordHashError {
-    /// Another algorithm.
     #[error(
         "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
          $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
     )]
     Unknown,
-    /// A known algorithm in another form.
     #[error("is damaged or has another form; write {0}")]
     Malformed(&'static str),
-    /// A parameter is out of bounds.
     #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
-    TooExpensive {
-        /// The parameter.
-        parameter: &'static str,
-        /// Its maximum.
-        max: u32,
-    },
+    TooExpensive { parameter: &'static str, max: u32 },
 }
 
 const ARGON2: PasswordHashError =
@@ -110,31 +100,25 @@ const DJANGO: PasswordHashError =
 
 impl PasswordHash {
     /// Parses a hash and checks its parameters.
-    ///
-    /// # Errors
-    /// If the algorithm is unknown, the form is not valid, or a parameter is out of bounds.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
         let unknown = PasswordHashError::Unknown;
         if text.len() > MAX_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unknown);
         }
-        let Some(text) = text.strip_prefix('$') else {
-            let (name, rest) = text.split_once('$').ok_or(unknown)?;
-            let function = match name {
-                "pbkdf2_sha256" => HashFunction::Sha256,
-                "pbkdf2_sha512" => HashFunction::Sha512,
-                _ => return Err(unknown),
-            };
-            return Pbkdf2::parse_django(function, rest).map(Self::Pbkdf2);
+        let phc = text.strip_prefix('$');
+        let (name, rest) = phc.unwrap_or(text).split_once('$').ok_or(unknown)?;
+        let pbkdf2 = match (phc.is_some(), name) {
+            (true, "argon2id" | "argon2i" | "argon2d") => {
+                return check_argon2(rest).map(|()| Self::Argon2);
+            }
+            (true, "2a" | "2b" | "2y") => return Bcrypt::parse(rest).map(Self::Bcrypt),
+            (true, "pbkdf2-sha256") => Pbkdf2::parse(HashFunction::Sha256, rest),
+            (true, "pbkdf2-sha512") => Pbkdf2::parse(HashFunction::Sha512, rest),
+            (false, "pbkdf2_sha256") => Pbkdf2::parse_django(HashFunction::Sha256, rest),
+            (false, "pbkdf2_sha512") => Pbkdf2::parse_django(HashFunction::Sha512, rest),
+            _ => return Err(unknown),
         };
-        let (name, rest) = text.split_once('$').ok_or(unknown)?;
-        match name {
-            "argon2id" | "argon2i" | "argon2d" => check_argon2(rest).map(|()| Self::Argon2),
-            "2a" | "2b" | "2y" => Bcrypt::parse(rest).map(Self::Bcrypt),
-            "pbkdf2-sha256" => Pbkdf2::parse(HashFunction::Sha256, rest).map(Self::Pbkdf2),
-            "pbkdf2-sha512" => Pbkdf2::parse(HashFunction::Sha512, rest).map(Self::Pbkdf2),
-            _ => Err(unknown),
-        }
+        pbkdf2.map(Self::Pbkdf2)
     }
 
     /// Whether the hash distinguishes this password from all others. If not, a successful

@@ -29,14 +29,11 @@ pub struct Token {
 
 /// The account of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names describe them")]
 pub struct TokenAccount {
-    /// The id of the account.
     pub id: i64,
-    /// The name of the account.
     pub name: String,
-    /// The role of the account.
     pub role: Role,
-    /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
 }
 
@@ -54,10 +51,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Checks that the token is valid at this time.
-    ///
-    /// # Errors
-    /// The reason why it is not valid. Revocation is reported before expiry.
+    /// Checks that the token is valid at this time. Revocation is reported before expiry.
     pub fn check(&self, now: Timestamp) -> Result<(), TokenError> {
         if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
             Err(TokenError::Revoked)

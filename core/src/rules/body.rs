@@ -25,11 +25,7 @@ impl NewRule {
     /// Parses the body of `PUT` of a rule.
     ///
     /// `rule_id`, `default` and `enabled` are accepted and ignored, so that a client can send back
-    /// a rule as it received it.
-    ///
-    /// # Errors
-    /// If the body is not a JSON object, lacks a field required by the kind, has an invalid field,
-    /// exceeds a limit, or ends before `now`.
+    /// a rule as it received it. A rule that ends before `now` is rejected.
     pub fn read(
         kind: RuleKind,
         body: &[u8],
@@ -40,31 +36,24 @@ impl NewRule {
     }
 
     /// Reads the same from a parsed body.
-    ///
-    /// # Errors
-    /// As [`NewRule::read`].
     pub fn from_json(
         kind: RuleKind,
         body: Value,
         limits: NewRuleLimits,
         now: Timestamp,
     ) -> Result<Self, RuleError> {
-        let new = Self::from_existing(kind, body, limits)?;
+        let new = Self::from_existing(kind, Fields::new(body, Location::Body)?, limits)?;
         new.0.until.map_or(Ok(()), |until| until.check(now))?;
         Ok(new)
     }
 
     /// Reads a rule that may have ended, because it exists already: here, or where it is imported
     /// from.
-    ///
-    /// # Errors
-    /// As [`NewRule::read`].
     pub(super) fn from_existing(
         kind: RuleKind,
-        body: Value,
+        mut fields: Fields,
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let mut fields = Fields::new(body, Location::Body)?;
         let actions = need_actions(&mut fields)?;
         let conditions = match fields.take("conditions") {
             Some(value) => Some(read_array("conditions", value, Condition::from_json)?),
@@ -80,6 +69,11 @@ impl NewRule {
         }
         let (rule_id, enabled, extra) = (String::new(), true, fields.rest());
         let rule = Rule { rule_id, enabled, actions, conditions, pattern, until, extra };
+        Self::from_rule(rule, limits)
+    }
+
+    /// Checks the limits of a rule, without its id.
+    pub(super) fn from_rule(rule: Rule, limits: NewRuleLimits) -> Result<Self, RuleError> {
         limits.check(&rule)?;
         Ok(Self(rule))
     }
@@ -92,9 +86,6 @@ impl NewRule {
 impl EnabledChange {
     /// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`, for a built-in rule
     /// also with `until`.
-    ///
-    /// # Errors
-    /// If the body is neither, or `until` is not a time after `now`.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
@@ -106,9 +97,6 @@ impl EnabledChange {
     }
 
     /// Reads the fields `enabled` and `until`.
-    ///
-    /// # Errors
-    /// As [`EnabledChange::read`].
     pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
         let change = Self { enabled: fields.need_bool("enabled")?, until: read_until(fields)? };
         change.until.map_or(Ok(()), |until| until.check(now))?;
@@ -128,16 +116,19 @@ pub(super) fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, Rule
     fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
 }
 
+/// Reads the optional field `actions`.
+pub(super) fn take_actions(fields: &mut Fields) -> Result<Option<Vec<Action>>, RuleError> {
+    let actions = fields.take("actions");
+    actions.map(|actions| read_array("actions", actions, Action::from_json)).transpose()
+}
+
 /// Reads the required field `actions`.
 pub(super) fn need_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
     read_array("actions", fields.need("actions")?, Action::from_json)
 }
 
 /// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a
-/// body, all scopes are reset.
-///
-/// # Errors
-/// If the body has another form. Unknown fields are rejected, because all rules would be deleted if
+/// body, all scopes are reset. Unknown fields are rejected, because all rules would be deleted if
 /// `scope` is misspelt.
 pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     if body.is_empty() {

@@ -14,11 +14,8 @@ pub const MAX_CHANGES: usize = 1000;
 pub struct RuleChanges(Vec<RuleChange>);
 
 impl RuleChanges {
-    /// Parses a body `{"changes":[…]}`, in which each rule has the limits of a body of its own.
-    ///
-    /// # Errors
-    /// If the body has another form or too many changes, or a change is not valid. The error names
-    /// the index of the change.
+    /// Parses a body `{"changes":[…]}`, in which each rule has the limits of a body of its own. An
+    /// error names the index of its change.
     pub fn read(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
         let max_depth = json::MAX_DEPTH_WITH_RULES;
@@ -40,9 +37,6 @@ impl RuleChanges {
 
     /// Makes the changes. After an error the documents are in an intermediate state, and the caller
     /// has to discard them.
-    ///
-    /// # Errors
-    /// If a change cannot be made. The error names its index.
     pub fn apply(&self, documents: &mut Documents<'_>) -> Result<(), RuleError> {
         for (index, change) in self.0.iter().enumerate() {
             let applied = change.apply(documents.get_mut(change.scope()));

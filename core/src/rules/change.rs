@@ -8,7 +8,7 @@ use super::{
     Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
     RuleScope,
 };
-use crate::json::{Fields, JsonError, Location};
+use crate::json::{Fields, Location};
 
 /// A valid change. Whether it can be made depends on the rules of the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +37,6 @@ pub struct PutTarget {
 
 impl PutTarget {
     /// Checks the path and the pairs of the query string of `PUT` of a rule.
-    ///
-    /// # Errors
-    /// If the id is reserved for built-in rules, or `before` or `after` is repeated.
     pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
         let mut target = Self::without_position(rule)?;
         for (name, id) in query {
@@ -62,9 +59,6 @@ impl PutTarget {
 
 impl RuleChange {
     /// `PUT` of a rule.
-    ///
-    /// # Errors
-    /// As [`NewRule::read`].
     pub fn put(
         target: PutTarget,
         body: &[u8],
@@ -81,17 +75,11 @@ impl RuleChange {
     }
 
     /// `PUT` of `enabled`.
-    ///
-    /// # Errors
-    /// As [`EnabledChange::read`].
     pub fn set_enabled(rule: RuleRef, body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         Ok(Self { rule, operation: Operation::SetEnabled(EnabledChange::read(body, now)?) })
     }
 
     /// `PUT` of `actions`: `{"actions":[…]}`.
-    ///
-    /// # Errors
-    /// If the body has another form, or an action is invalid.
     pub fn set_actions(
         rule: RuleRef,
         body: &[u8],
@@ -102,19 +90,12 @@ impl RuleChange {
     }
 
     /// Reads one of several changes: `{"op":"put","kind":"room","rule_id":"!a:b","rule":{…}}`.
-    ///
-    /// # Errors
-    /// If the change has another form, or is rejected as a request of its own.
     pub(super) fn from_json(
         change: Value,
         limits: NewRuleLimits,
         now: Timestamp,
     ) -> Result<Self, RuleError> {
-        if !change.is_object() {
-            let (field, expected) = ("the change".to_owned(), "a JSON object");
-            return Err(JsonError::WrongType { field, expected }.into());
-        }
-        let mut fields = Fields::new(change, Location::Body)?;
+        let mut fields = Fields::new(change, Location::Part("the change"))?;
         let operation = fields.need_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
@@ -165,10 +146,7 @@ impl RuleChange {
         &self.rule.scope
     }
 
-    /// Makes the change in the document of its scope.
-    ///
-    /// # Errors
-    /// If it cannot be made. The document is unchanged then.
+    /// Makes the change in the document of its scope. After an error the document is unchanged.
     pub fn apply(&self, document: &mut Document) -> Result<(), RuleError> {
         let RuleRef { kind, id, .. } = &self.rule;
         match &self.operation {
@@ -179,7 +157,7 @@ impl RuleChange {
                 document.put(*kind, target.id.clone(), new.clone(), position)
             }
             Operation::Delete => document.remove(*kind, id),
-            Operation::SetEnabled(change) => document.change_enabled(*kind, id, *change),
+            Operation::SetEnabled(change) => document.set_enabled(*kind, id, *change),
             Operation::SetActions(actions, limits) => {
                 document.set_actions(*kind, id, actions.clone(), *limits)
             }

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Action, EnabledChange, NewRule, NewRuleLimits, Position, Rule, RuleError, RuleId, RuleKind,
-    RulePatch, RuleScope, Ruleset,
+    Action, EnabledChange, NewRule, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId, RuleKind,
+    RuleScope, Ruleset,
 };
 
-mod expiry;
 mod view;
 
 /// A user's own rules of one scope, and the changes to built-in rules.
@@ -52,6 +52,31 @@ enum FormatVersion {
     V1,
 }
 
+/// The attributes of a built-in rule that a user has changed. The others follow the definition of
+/// the rule, also when a later version changes it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RulePatch {
+    /// Whether the rule is evaluated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Actions of the rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Vec<Action>>,
+    /// When `enabled` returns to its default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<RuleExpiry>,
+}
+
+/// The `before` and `after` parameters of `PUT` of a rule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position<'a> {
+    /// The id of the rule directly above which the rule is placed.
+    pub before: Option<&'a str>,
+    /// The id of the rule directly below which the rule is placed. If `before` is given too,
+    /// `before` decides the position, and the rule named by `after` only has to exist.
+    pub after: Option<&'a str>,
+}
+
 impl Document {
     /// Creates the document of a user without rules.
     pub fn new(scope: RuleScope) -> Self {
@@ -71,9 +96,6 @@ impl Document {
     }
 
     /// Parses the output of [`Document::to_text`] of this or an earlier version.
-    ///
-    /// # Errors
-    /// If the text has another format.
     pub fn from_text(scope: RuleScope, text: &str) -> serde_json::Result<Self> {
         Ok(Self { scope, stored: serde_json::from_str(text)? })
     }
@@ -117,9 +139,6 @@ impl Document {
     ///
     /// Without a position, a new rule is placed above the user's other rules of its kind, and a
     /// replaced rule keeps its position. A new rule is enabled, a replaced rule keeps `enabled`.
-    ///
-    /// # Errors
-    /// If the position names a rule that the user does not have in this scope and kind.
     pub fn put(
         &mut self,
         kind: RuleKind,
@@ -143,55 +162,35 @@ impl Document {
         Ok(())
     }
 
-    /// Removes a rule of the user.
-    ///
-    /// # Errors
-    /// If the user has no such rule. Built-in rules cannot be removed.
+    /// Removes a rule of the user. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
         let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
         self.stored.rules[kind].remove(index);
         Ok(())
     }
 
-    /// Enables or disables a user's or built-in rule. A user's timed rule keeps its end; a timed
-    /// change of a built-in rule is replaced by one without an end.
-    ///
-    /// # Errors
-    /// If the rule does not exist.
+    /// Enables or disables a user's or built-in rule. The change of a built-in rule may have an end,
+    /// at which `enabled` returns to its default. A user's timed rule keeps its end.
     pub fn set_enabled(
         &mut self,
         kind: RuleKind,
         id: &str,
-        enabled: bool,
+        change: impl Into<EnabledChange>,
     ) -> Result<(), RuleError> {
-        self.change_enabled(kind, id, enabled.into())
-    }
-
-    /// Like [`Document::set_enabled`]; the change of a built-in rule may have an end, at which
-    /// `enabled` returns to its default.
-    ///
-    /// # Errors
-    /// If the rule does not exist, or if it is a user's rule and the change has an end.
-    pub fn change_enabled(
-        &mut self,
-        kind: RuleKind,
-        id: &str,
-        change: EnabledChange,
-    ) -> Result<(), RuleError> {
+        let change = change.into();
         match self.rule_mut(kind, id)? {
             RuleMut::User(_) if change.until.is_some() => {
                 return Err(RuleError::ExpiryOfUserRule(id.to_owned()));
             }
             RuleMut::User(rule) => rule.enabled = change.enabled,
-            RuleMut::Builtin(patch) => patch.set_enabled(change),
+            RuleMut::Builtin(patch) => {
+                (patch.enabled, patch.until) = (Some(change.enabled), change.until);
+            }
         }
         Ok(())
     }
 
     /// Replaces the actions of a user's or built-in rule.
-    ///
-    /// # Errors
-    /// If the rule does not exist, or would exceed its size.
     pub fn set_actions(
         &mut self,
         kind: RuleKind,
@@ -212,16 +211,44 @@ impl Document {
 
     /// Adds a change to a built-in rule, which this version need not have.
     pub(super) fn merge_patch(&mut self, id: String, change: RulePatch) {
-        if change.is_empty() {
+        if change.enabled.is_none() && change.actions.is_none() {
             return;
         }
         let patch = self.stored.patches.entry(id).or_default();
-        if let Some(enabled) = change.enabled {
-            patch.set_enabled(EnabledChange { enabled, until: change.until });
+        if change.enabled.is_some() {
+            (patch.enabled, patch.until) = (change.enabled, change.until);
         }
         if change.actions.is_some() {
             patch.actions = change.actions;
         }
+    }
+
+    /// Removes the rules that have ended, and returns built-in rules whose change has ended to
+    /// their default. Returns whether there were any. All other operations ignore the end of timed
+    /// rules: a document is changed and evaluated after this.
+    pub fn remove_expired(&mut self, now: Timestamp) -> bool {
+        let has_expired =
+            |until: Option<RuleExpiry>| until.is_some_and(|until| until.is_reached(now));
+        if !has_expired(self.next_expiry()) {
+            return false;
+        }
+        for kind in RuleKind::ALL {
+            self.stored.rules[kind].retain(|rule| !has_expired(rule.until));
+        }
+        self.stored.patches.retain(|_, patch| {
+            if !has_expired(patch.until) {
+                return true;
+            }
+            (patch.enabled, patch.until) = (None, None);
+            patch.actions.is_some()
+        });
+        true
+    }
+
+    /// The next time at which a rule, or the change of a built-in rule, ends.
+    pub fn next_expiry(&self) -> Option<RuleExpiry> {
+        let rules = self.user_rules().iter().filter_map(|(_, rule)| rule.until);
+        rules.chain(self.stored.patches.values().filter_map(|patch| patch.until)).min()
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {

@@ -24,11 +24,9 @@ impl<'a> Documents<'a> {
         self.0[index].to_mut()
     }
 
-    /// Makes a change, unless it is rejected or would exceed the number of rules.
-    ///
-    /// # Errors
-    /// If the change is not made. It is undone then. To avoid a copy, that is left to the change
-    /// itself if `is_atomic`.
+    /// Makes a change, unless it is rejected or would exceed the number of rules. After an error
+    /// the documents are as before. If `is_atomic`, the change itself ensures that, which avoids a
+    /// copy.
     pub fn apply(
         &mut self,
         change: impl FnOnce(&mut Self) -> Result<(), RuleError>,

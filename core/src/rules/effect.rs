@@ -1,7 +1,7 @@
-//! The effect of a rule on its user, for the account pages.
+//! The effect of a rule on its user, for the account pages, and actions with another effect.
 
 use super::evaluate::tweaks;
-use super::{Action, TweakValue};
+use super::{Action, Extra, TweakValue};
 
 /// How the user is notified when a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,35 @@ impl Effect {
         };
         Self::Notify { sound: is_set("sound"), highlight: is_set("highlight") }
     }
+}
+
+/// Returns these actions with another effect: none for silence; otherwise other tweaks and the name
+/// of the sound are preserved.
+pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
+    let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
+    let (has_sound, has_highlight) = match Effect::of(actions) {
+        Effect::Notify { sound, highlight } => (sound, highlight),
+        Effect::Silent => (false, false),
+    };
+    let is_changed = |action: &Action| match action {
+        Action::Notify | Action::DontNotify => true,
+        Action::SetTweak { name, .. } if name == "sound" => has_sound != sound,
+        Action::SetTweak { name, .. } if name == "highlight" => has_highlight != highlight,
+        Action::SetTweak { .. } | Action::Coalesce | Action::BareSetTweak => false,
+    };
+    let mut changed = vec![Action::Notify];
+    changed.extend(actions.iter().filter(|action| !is_changed(action)).cloned());
+    if sound && !has_sound {
+        changed.push(tweak("sound", Some(TweakValue::String("default".to_owned()))));
+    }
+    if highlight && !has_highlight {
+        changed.push(tweak("highlight", None));
+    }
+    changed
+}
+
+fn tweak(name: &str, value: Option<TweakValue>) -> Action {
+    Action::SetTweak { name: name.to_owned(), value, extra: Extra::new() }
 }
 
 #[cfg(test)]
@@ -65,6 +94,44 @@ mod tests {
             let rule = json!({"rule_id": "a", "enabled": true, "actions": actions});
             let rule: Rule = serde_json::from_value(rule).unwrap();
             assert_eq!(Effect::of(&rule.actions), effect, "{actions}");
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_changed() {
+        let sound = json!({"set_tweak": "sound", "value": "default"});
+        let bell = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
+        let highlight = json!({"set_tweak": "highlight"});
+        let color = json!({"set_tweak": "color", "value": "red"});
+        for (actions, (with_sound, with_highlight), expected) in [
+            (json!([]), (false, false), json!(["notify"])),
+            (json!(["dont_notify"]), (true, true), json!(["notify", sound, highlight])),
+            (json!(["notify", bell]), (true, true), json!(["notify", bell, highlight])),
+            (json!([bell, "notify", color]), (false, false), json!(["notify", color])),
+            (
+                json!(["notify", {"set_tweak": "sound", "value": ""}]),
+                (true, false),
+                json!(["notify", sound]),
+            ),
+            (
+                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+                (true, false),
+                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+            ),
+            (
+                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+                (false, true),
+                json!(["notify", highlight]),
+            ),
+            // Tweaks without `notify` have no effect, so they do not count as set.
+            (json!([highlight]), (false, true), json!(["notify", highlight])),
+        ] {
+            let read: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
+            let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
+            let changed = with_effect(&read, effect);
+            assert_eq!(json!(changed), expected, "{actions}");
+            assert_eq!(Effect::of(&changed), effect, "{actions}");
+            assert_eq!(with_effect(&read, Effect::Silent), [], "{actions}");
         }
     }
 }

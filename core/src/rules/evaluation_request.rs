@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::evaluate::{Member, PowerLevels, Room};
+use super::evaluate::{Member, Room};
 use super::event::Event;
 use super::{ProfileTag, RuleError};
 use crate::json::{self, Fields, Location};
@@ -51,9 +51,6 @@ pub struct RequestedMember {
 
 impl ExplainRoom {
     /// Parses the JSON of a `room`.
-    ///
-    /// # Errors
-    /// When it is not a JSON object, or has a field of the wrong type.
     pub fn read(json: &[u8]) -> Result<Self, RuleError> {
         Self::from_fields(Fields::new(json::parse(json)?, ROOM)?)
     }
@@ -66,24 +63,11 @@ impl ExplainRoom {
 
 impl ExplainRequest {
     /// Parses the body of a `POST` to `explain`.
-    ///
-    /// # Errors
-    /// When it is not a JSON object, has no event, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::read(body)?;
         let event = take_event(&mut fields)?;
         let ExplainRoom { room, display_name } = ExplainRoom::from_fields(take_room(&mut fields)?)?;
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
-    }
-
-    /// A request with these values.
-    pub(super) fn new(
-        event: Event,
-        room: Room,
-        display_name: Option<String>,
-        profile_tag: Option<ProfileTag>,
-    ) -> Self {
-        Self { event, room, display_name, profile_tag }
     }
 
     /// The user as a member of the room.
@@ -98,9 +82,6 @@ impl ExplainRequest {
 impl EvaluateRequest {
     /// Parses the body of a `POST` to `evaluate`. Members are parsed one by one, because the JSON
     /// values of 100,000 of them would take several times the memory.
-    ///
-    /// # Errors
-    /// When it is not a JSON object, has no event or members, or a field of the wrong type.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
         let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |number, value| {
@@ -151,29 +132,16 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 }
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
-    let member_count = fields.take("member_count").map(|count| {
-        count.as_u64().ok_or_else(|| fields.wrong_type("member_count", "a whole number"))
+    const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
+    let member_count = fields.take_as("member_count", "a whole number")?;
+    let power_levels = fields.take("power_levels").map(|levels| {
+        // serde would accept an array with the fields in order.
+        let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
+        levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
     });
-    let power_levels = fields.take("power_levels").map(|levels| read_power_levels(fields, levels));
-    let creators = fields.take("creators").map(|creators| {
-        let error = |_| fields.wrong_type("creators", "an array of user ids");
-        serde_json::from_value(creators).map_err(error)
-    });
-    Ok(Room {
-        member_count: member_count.transpose()?,
-        power_levels: power_levels.transpose()?,
-        creators: creators.transpose()?.unwrap_or_default(),
-    })
-}
-
-fn read_power_levels(fields: &Fields, levels: Value) -> Result<PowerLevels, RuleError> {
-    const EXPECTED: &str = "the content of an m.room.power_levels event, with integers for levels";
-    let error = || RuleError::from(fields.wrong_type("power_levels", EXPECTED));
-    // serde would accept an array with the fields in order.
-    if !levels.is_object() {
-        return Err(error());
-    }
-    serde_json::from_value(levels).map_err(|_| error())
+    let power_levels = power_levels.transpose()?;
+    let creators = fields.take_as("creators", "an array of user ids")?.unwrap_or_default();
+    Ok(Room { member_count, power_levels, creators })
 }
 
 fn take_profile_tag(fields: &mut Fields) -> Result<Option<ProfileTag>, RuleError> {

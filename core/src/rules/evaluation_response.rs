@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::evaluate::{PushEvaluation, tweaks};
+use super::evaluate::{MatchedRule, PushEvaluation, tweaks};
 use super::index::RoomEvaluation;
-use super::{Action, RuleKind, TweakValue};
+use super::{Action, RuleRef, TweakValue};
 use crate::json;
 
 /// The response, to which the results of one batch of members after the other are added.
@@ -31,16 +31,9 @@ struct ResponseGroup<'a> {
 #[derive(Debug, Serialize)]
 struct GroupResult {
     notify: bool,
-    rule: Option<ResponseRule>,
+    rule: Option<RuleRef>,
     actions: Vec<Action>,
     tweaks: BTreeMap<String, TweakValue>,
-}
-
-#[derive(Debug, Serialize)]
-struct ResponseRule {
-    scope: String,
-    kind: RuleKind,
-    rule_id: String,
 }
 
 impl GroupResult {
@@ -49,11 +42,7 @@ impl GroupResult {
         let tweaks = tweaks(actions.iter().copied());
         Self {
             notify: evaluation.notify(),
-            rule: evaluation.rule.map(|rule| ResponseRule {
-                scope: rule.scope.to_string(),
-                kind: rule.kind,
-                rule_id: rule.rule_id.to_owned(),
-            }),
+            rule: evaluation.rule.map(MatchedRule::to_ref),
             tweaks: tweaks.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             actions: actions.into_iter().cloned().collect(),
         }
@@ -104,7 +93,7 @@ mod tests {
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
     use crate::rules::work::WorkBudget;
-    use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleScope};
+    use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 
     /// The group of a user that has a rule with these actions.
     fn evaluate_actions(actions: &Value) -> Value {

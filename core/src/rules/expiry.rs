@@ -39,9 +39,6 @@ impl RuleExpiry {
     }
 
     /// Rejects a time that is not in the future.
-    ///
-    /// # Errors
-    /// If the rule would be absent at once.
     pub fn check(self, now: Timestamp) -> Result<(), RuleError> {
         if !self.is_reached(now) {
             return Ok(());

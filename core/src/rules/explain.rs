@@ -30,15 +30,15 @@ pub struct Explanation<'a> {
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
     /// evaluated.
-    pub walk: Vec<Step<'a>>,
+    pub walk: Vec<Step<MatchedRule<'a>>>,
 }
 
 /// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step<'a> {
-    /// The rule.
+pub struct Step<R> {
+    /// The rule: a [`MatchedRule`], or an owned [`RuleRef`](super::RuleRef).
     #[serde(flatten)]
-    pub rule: MatchedRule<'a>,
+    pub rule: R,
     /// Its result.
     pub outcome: Outcome,
     /// The first condition that is not met. Absent for a failed legacy mention rule, which is
@@ -152,7 +152,7 @@ impl<'a> UserRules<'a> {
     }
 }
 
-impl<'a> Step<'a> {
+impl<'a> Step<MatchedRule<'a>> {
     fn new(
         rule: MatchedRule<'a>,
         enabled: bool,

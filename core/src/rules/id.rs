@@ -9,17 +9,15 @@ pub const MAX_ID_BYTES: usize = 255;
 
 /// Reason why a rule id or a profile tag is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum IdError {
-    /// It is empty.
     #[error("a rule id or profile tag must not be empty")]
     Empty,
-    /// It is longer than [`MAX_ID_BYTES`].
     #[error("a rule id or profile tag may have {MAX_ID_BYTES} bytes; this one has {0}")]
     TooLong(usize),
     /// It contains a path separator or NUL, which PostgreSQL cannot store.
     #[error("a rule id or profile tag must not contain {0:?}")]
     Character(char),
-    /// It begins with a dot.
     #[error("rule ids that begin with a dot are reserved for built-in rules")]
     Reserved,
 }

@@ -6,20 +6,17 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::body::{read_until, reject_unknown};
+use super::body::{read_until, reject_unknown, take_actions};
 use super::error::shorten;
 use super::export::VERSION;
 use super::{
-    Action, Document, NewRule, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId, RuleKind,
-    RulePatch, RuleScope, Ruleset, id,
+    Document, NewRule, NewRuleLimits, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope,
+    Ruleset, id,
 };
-use crate::json::{self, Fields, JsonError, Location, read_array};
+use crate::json::{self, Fields, JsonError, Location};
 
 /// Parses the body of `POST /pushrules/import`. Returns the documents that are not empty, without
-/// timed rules that have ended.
-///
-/// # Errors
-/// If the body has another form, or a rule is not valid. The error names the path of the rule.
+/// timed rules that have ended. An error names the path of the rule.
 pub fn read_import(
     body: &[u8],
     limits: NewRuleLimits,
@@ -40,9 +37,6 @@ pub fn read_import(
 
 /// Reads rulesets from the value at a path: those of all scopes, or the global ruleset alone.
 /// Returns the documents that are not empty.
-///
-/// # Errors
-/// As [`read_import`].
 pub(crate) fn read_rulesets(
     path: &str,
     value: Value,
@@ -111,19 +105,11 @@ fn read_ruleset(
         let mut ids = HashSet::new();
         for (index, value) in values.into_iter().enumerate() {
             let rejected = |error: RuleError| error.at(&format!("{path}[{index}]"));
-            let (id, enabled) = read_head(&value).map_err(rejected)?;
-            if RuleId::is_reserved(&id) {
-                let actions = read_actions(value.get("actions").cloned()).map_err(rejected)?;
-                let until = value.get("until").map(RuleExpiry::from_json).transpose();
-                let until = until.map_err(rejected)?;
-                builtin.push((kind, id, RulePatch { enabled, actions, until }));
-                continue;
+            match read_item(kind, value, limits).map_err(rejected)? {
+                Item::Builtin(id, rule) => builtin.push((kind, id, rule)),
+                Item::Rule(rule) if ids.insert(rule.rule_id.clone()) => rules[kind].push(rule),
+                Item::Rule(_) => return Err(rejected(RuleError::DuplicateRule)),
             }
-            let rule = read_rule(kind, &id, enabled, value, limits).map_err(rejected)?;
-            if !ids.insert(id) {
-                return Err(rejected(RuleError::DuplicateRule));
-            }
-            rules[kind].push(rule);
         }
     }
     check_unknown(path, &kinds, "override, content, room, sender and underride")?;
@@ -134,33 +120,27 @@ fn read_ruleset(
     Ok(document)
 }
 
-/// The id of a rule, and whether it is enabled, if that is given.
-fn read_head(rule: &Value) -> Result<(String, Option<bool>), RuleError> {
-    let rule = rule.as_object().ok_or_else(|| wrong_type("the rule", "a JSON object"))?;
-    let id = rule.get("rule_id").ok_or_else(|| JsonError::MissingField("rule_id".to_owned()))?;
-    let id = id.as_str().ok_or_else(|| wrong_type("rule_id", "a string"))?;
-    let enabled = match rule.get("enabled") {
-        None => None,
-        Some(Value::Bool(enabled)) => Some(*enabled),
-        Some(_) => return Err(wrong_type("enabled", "a boolean")),
-    };
-    Ok((id.to_owned(), enabled))
+enum Item {
+    Rule(Rule),
+    /// The id and the attributes of a built-in rule.
+    Builtin(String, RulePatch),
 }
 
-fn read_rule(
-    kind: RuleKind,
-    id: &str,
-    enabled: Option<bool>,
-    rule: Value,
-    limits: NewRuleLimits,
-) -> Result<Rule, RuleError> {
-    let id: RuleId = id.parse()?;
-    let new = NewRule::from_existing(kind, rule, limits)?;
-    Ok(new.into_rule(id, enabled.unwrap_or(true)))
+fn read_item(kind: RuleKind, rule: Value, limits: NewRuleLimits) -> Result<Item, RuleError> {
+    let mut fields = Fields::new(rule, Location::Part("the rule"))?;
+    let id = fields.need_string("rule_id")?;
+    if RuleId::is_reserved(&id) {
+        return Ok(Item::Builtin(id, take_patch(&mut fields)?));
+    }
+    let enabled = fields.take_bool("enabled")?.unwrap_or(true);
+    let id = id.parse()?;
+    let new = NewRule::from_existing(kind, fields, limits)?;
+    Ok(Item::Rule(new.into_rule(id, enabled)))
 }
 
-fn read_actions(actions: Option<Value>) -> Result<Option<Vec<Action>>, RuleError> {
-    actions.map(|actions| read_array("actions", actions, Action::from_json)).transpose()
+fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
+    let (enabled, actions) = (fields.take_bool("enabled")?, take_actions(fields)?);
+    Ok(RulePatch { enabled, actions, until: read_until(fields)? })
 }
 
 /// Stores what differs from the definition of a built-in rule. A built-in rule that only the other
@@ -181,18 +161,13 @@ fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
         return Err(RuleError::Value { field: "the id", expected });
     }
     id::check(id)?;
-    if !change.is_object() {
-        return Err(wrong_type("the change", "a JSON object"));
-    }
-    let mut fields = Fields::new(change, Location::Body)?;
-    let enabled = fields.take_bool("enabled")?;
-    let actions = read_actions(fields.take("actions"))?;
-    let until = read_until(&mut fields)?;
+    let mut fields = Fields::new(change, Location::Part("the change"))?;
+    let patch = take_patch(&mut fields)?;
     reject_unknown(fields, "enabled, actions and until")?;
-    if until.is_some() && enabled.is_none() {
+    if patch.until.is_some() && patch.enabled.is_none() {
         return Err(JsonError::MissingField("enabled".to_owned()).into());
     }
-    Ok(RulePatch { enabled, actions, until })
+    Ok(patch)
 }
 
 fn object(path: &str, value: Value) -> Result<Map<String, Value>, RuleError> {

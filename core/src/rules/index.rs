@@ -6,7 +6,6 @@
 mod evaluate;
 pub(super) mod key;
 mod members;
-mod position_index;
 mod result;
 #[cfg(test)]
 mod tests;

@@ -55,9 +55,6 @@ impl NewRuleLimits {
 impl RuleLimits {
     /// Checks the number of rules after a change. An account that is above the limit, because the
     /// limit was lowered, may not add rules, but other changes are accepted.
-    ///
-    /// # Errors
-    /// If the change exceeds the limit.
     pub fn check_rules(self, before: usize, after: usize) -> Result<(), RuleError> {
         if after <= self.rules.max(before) {
             return Ok(());
@@ -66,9 +63,6 @@ impl RuleLimits {
     }
 
     /// Checks the stored size after a change. An account that is above the limit may not grow.
-    ///
-    /// # Errors
-    /// If the change exceeds the limit.
     pub fn check_bytes(self, before: usize, after: usize) -> Result<(), RuleError> {
         if after <= self.bytes.max(before) {
             return Ok(());

@@ -29,29 +29,19 @@ impl<'a> RuleListing<'a> {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());
         devices.sort_by_key(|document| document.scope());
-        let global = global.unwrap_or(Document::without_rules());
-        let mut overrides = global.rules(RuleKind::Override, user);
-        let master = overrides.remove(0);
-        let scopes = devices.into_iter().chain([global]);
-        let scopes = scopes.map(|document| ScopeListing::new(document, user));
-        Self { master, scopes: scopes.collect() }
+        let list = |document: &'a Document| ScopeListing {
+            scope: document.scope(),
+            rules: document.ruleset(user),
+        };
+        let mut global = list(global.unwrap_or(Document::without_rules()));
+        let master = global.rules[RuleKind::Override].remove(0);
+        Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
     }
 
     /// The index of a rule among those of its scope and kind.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let scope = self.scopes.iter().find(|scope| *scope.scope == rule.scope)?;
         scope.rules[rule.kind].iter().position(|listed| listed.rule_id == rule.id)
-    }
-}
-
-impl<'a> ScopeListing<'a> {
-    fn new(document: &'a Document, user: User<'_>) -> Self {
-        let rules = Ruleset::of(|kind| {
-            let mut rules = document.rules(kind, user);
-            rules.retain(|rule| rule.rule_id != super::builtin::MASTER);
-            rules
-        });
-        Self { scope: document.scope(), rules }
     }
 }
 

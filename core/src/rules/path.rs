@@ -1,6 +1,7 @@
 //! Paths of the push rules API. The encoded path is split into segments before decoding, so that an
 //! escaped slash is not a separator.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use super::id::{self, IdError};
@@ -27,38 +28,33 @@ pub enum RulePath {
 }
 
 /// Scope, kind and id of a user's or built-in rule. The rule need not exist.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
     /// The scope.
     pub scope: RuleScope,
     /// The kind.
     pub kind: RuleKind,
     /// The id, possibly one that is reserved for built-in rules.
+    #[serde(rename = "rule_id")]
     pub id: String,
 }
 
 /// Reason why a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum PathError {
-    /// The first segment is not a scope.
     #[error(transparent)]
     Scope(UnknownScope),
-    /// The segment after the scope is not a kind.
     #[error(transparent)]
     Kind(#[from] UnknownKind),
-    /// A scope or a kind without its trailing slash.
     #[error("there is nothing at this path; add a slash at its end")]
     NoSlash,
-    /// A path that cannot be written, because it does not name a rule.
     #[error("only a rule can be written: {{scope}}/{{kind}}/{{rule_id}}")]
     NoRule,
-    /// A sub-resource of a rule other than `enabled` and `actions`.
     #[error("a rule has only the sub-resources /enabled and /actions")]
     Attribute,
-    /// A rule id or a profile tag is not valid.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A segment cannot be decoded.
     #[error(transparent)]
     Percent(#[from] PercentError),
 }
@@ -84,9 +80,6 @@ impl From<UnknownScope> for PathError {
 
 impl RulePath {
     /// Parses the encoded part of a path after `/pushrules/`.
-    ///
-    /// # Errors
-    /// If the path does not name a resource.
     pub fn read(path: &str) -> Result<Self, PathError> {
         if path.is_empty() {
             return Ok(Self::All);
@@ -134,9 +127,6 @@ impl RuleRef {
     }
 
     /// Parses [`RuleRef::path`].
-    ///
-    /// # Errors
-    /// If the path does not name a rule.
     pub fn from_path(path: &str) -> Result<Self, PathError> {
         match RulePath::read(path)? {
             RulePath::Rule(rule) => Ok(rule),

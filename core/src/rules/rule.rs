@@ -11,7 +11,7 @@ use crate::text::escape_invisible_in_json;
 
 /// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
 /// serialisation does not depend on the kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
     /// Id, unique in its scope and kind.
     pub rule_id: String,

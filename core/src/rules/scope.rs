@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 use super::id::{self, IdError};
@@ -63,6 +64,12 @@ impl fmt::Display for RuleScope {
             Self::Global => f.write_str("global"),
             Self::Device(tag) => write!(f, "device/{}", tag.as_str()),
         }
+    }
+}
+
+impl Serialize for RuleScope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -1,14 +1,11 @@
 //! Trial of the rules of one user with a message that nobody sent, for the account pages.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::evaluate::{MatchedRule, Room};
-use super::evaluation_request::ExplainRequest;
+use super::evaluate::{MatchedRule, Member, Room};
 use super::event::Event;
-use super::explain::{Explanation, FailureReason, Outcome, Step, UserRules};
-use super::{
-    Condition, ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleScope, builtin,
-};
+use super::explain::{Explanation, FailureReason, Step, UserRules};
+use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
 /// A message to try the rules with. Empty texts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +34,7 @@ pub struct TrialResult {
     /// When the rule that decides ends.
     pub until: Option<RuleExpiry>,
     /// The result of every rule that was evaluated.
-    pub trace: Vec<TraceStep>,
+    pub trace: Vec<Step<RuleRef>>,
 }
 
 /// Why a user would be notified or not, in terms of the user's settings.
@@ -73,28 +70,8 @@ pub enum TrialReason {
     Builtin(String),
 }
 
-/// The result of one rule, with the first condition that is not met.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TraceStep {
-    /// The scope of the rule.
-    pub scope: RuleScope,
-    /// The kind of the rule.
-    pub kind: RuleKind,
-    /// The id of the rule.
-    pub rule_id: String,
-    /// The result.
-    pub outcome: Outcome,
-    /// The condition that is not met.
-    pub condition: Option<Condition>,
-    /// Why the rule failed, if not because of a condition.
-    pub reason: Option<FailureReason>,
-    /// The value that the condition tested, truncated.
-    pub found: Option<Value>,
-}
-
 impl TrialMessage {
-    /// The request to explain this message.
-    fn request(&self) -> ExplainRequest {
+    fn event(&self) -> Event {
         let mut event = json!({
             "type": "m.room.message",
             "content": { "msgtype": "m.text", "body": self.text },
@@ -104,18 +81,19 @@ impl TrialMessage {
                 event[key] = value.as_str().into();
             }
         }
-        let event = Event::from_value(event).expect("it is an object");
-        let room = Room { member_count: self.member_count, ..Room::default() };
-        let display_name = Some(self.display_name.clone()).filter(|name| !name.is_empty());
-        ExplainRequest::new(event, room, display_name, self.profile_tag.clone())
+        Event::from_value(event).expect("it is an object")
     }
 }
 
 impl UserRules<'_> {
     /// Evaluates the rules against a message, within the work that evaluation is limited to.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
-        let request = message.request();
-        let explanation = self.explain(&request.event, &request.room, request.member());
+        let room = Room { member_count: message.member_count, ..Room::default() };
+        let member = Member {
+            display_name: Some(&*message.display_name).filter(|name| !name.is_empty()),
+            profile_tag: message.profile_tag.as_ref().map(ProfileTag::as_str),
+        };
+        let explanation = self.explain(&message.event(), &room, member);
         let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
         let effect = matched.map_or(Effect::Silent, |(_, rule)| Effect::of(&rule.actions));
         let reason = TrialReason::new(&explanation, matched, effect);
@@ -123,7 +101,7 @@ impl UserRules<'_> {
             effect,
             reason,
             until: matched.and_then(|(_, rule)| rule.until),
-            trace: explanation.walk.into_iter().map(TraceStep::from).collect(),
+            trace: explanation.walk.into_iter().map(Step::into_owned).collect(),
         }
     }
 }
@@ -184,18 +162,17 @@ fn is_about_room(rule: &Rule) -> bool {
     }
 }
 
-impl From<Step<'_>> for TraceStep {
-    fn from(step: Step<'_>) -> Self {
-        let Step { rule, outcome, condition, reason, found } = step;
-        let MatchedRule { scope, kind, rule_id } = rule;
-        let (scope, rule_id) = (scope.clone(), rule_id.to_owned());
-        Self { scope, kind, rule_id, outcome, condition, reason, found }
+impl Step<MatchedRule<'_>> {
+    fn into_owned(self) -> Step<RuleRef> {
+        let Self { rule, outcome, condition, reason, found } = self;
+        Step { rule: rule.to_ref(), outcome, condition, reason, found }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::explain::Outcome;
     use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
     use jiff::Timestamp;
 
@@ -309,7 +286,7 @@ mod tests {
         let rooms = document("global", &[(RuleKind::Room, "!r:x", timed)]);
         let mut paused = document("global", &[]);
         let change = EnabledChange { enabled: true, until };
-        paused.change_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
+        paused.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
         for (document, reason, expected) in [
             (rooms, TrialReason::MutedRoom, until),
             (paused, TrialReason::Paused, until),
@@ -325,13 +302,13 @@ mod tests {
         let quiet = r#"{"actions":[]}"#;
         let documents = [document("global", &[(RuleKind::Room, "!s:x", quiet)])];
         let result = result_of(&documents, &message("Hello"));
-        let rooms: Vec<&TraceStep> =
-            result.trace.iter().filter(|step| step.kind == RuleKind::Room).collect();
+        let rooms: Vec<_> =
+            result.trace.iter().filter(|step| step.rule.kind == RuleKind::Room).collect();
         assert_eq!(rooms.len(), 1);
         assert_eq!((rooms[0].outcome, &rooms[0].found), (Outcome::Failed, &Some(json!("!r:x"))));
         let last = result.trace.last().unwrap();
-        assert_eq!((last.outcome, &*last.rule_id), (Outcome::Won, ".m.rule.message"));
-        assert_eq!(result.trace[0].rule_id, builtin::MASTER);
+        assert_eq!((last.outcome, &*last.rule.id), (Outcome::Won, ".m.rule.message"));
+        assert_eq!(result.trace[0].rule.id, builtin::MASTER);
         assert!(!result.exceeds_work_limit());
     }
 

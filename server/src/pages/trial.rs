@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::explain::{FailureReason, Outcome};
+use belfry_core::rules::explain::{FailureReason, Outcome, Step};
 use belfry_core::rules::preferences::PreferenceError;
-use belfry_core::rules::trial::{TraceStep, TrialReason, TrialResult};
-use belfry_core::rules::{ConditionKind, Effect};
+use belfry_core::rules::trial::{TrialReason, TrialResult};
+use belfry_core::rules::{ConditionKind, Effect, RuleRef};
 use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
@@ -163,11 +163,11 @@ impl TryPage<'_> {
         result.trace.iter().map(|step| self.trace_row(step)).collect()
     }
 
-    fn trace_row(&self, step: &TraceStep) -> TraceRow {
-        let kind = self.layout.text(&format!("rules-{}", step.kind));
+    fn trace_row(&self, step: &Step<RuleRef>) -> TraceRow {
+        let kind = self.layout.text(&format!("rules-{}", step.rule.kind));
         TraceRow {
-            name: escape_invisible(&step.rule_id).into_owned(),
-            place: format!("{kind} · {}", scope_title(&step.scope, &self.layout)),
+            name: escape_invisible(&step.rule.id).into_owned(),
+            place: format!("{kind} · {}", scope_title(&step.rule.scope, &self.layout)),
             outcome: match step.outcome {
                 Outcome::Disabled => "off",
                 Outcome::Failed => "failed",
@@ -177,7 +177,7 @@ impl TryPage<'_> {
         }
     }
 
-    fn describe(&self, step: &TraceStep) -> String {
+    fn describe(&self, step: &Step<RuleRef>) -> String {
         let key = match (step.outcome, &step.condition, step.reason) {
             (Outcome::Won, ..) => "try-trace-matched",
             (Outcome::Disabled, ..) => "try-trace-off",

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Document, no_such_rule};
+use super::{Document, RulePatch, no_such_rule};
 use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
 impl Document {
     /// Returns a user's or built-in rule.
-    ///
-    /// # Errors
-    /// If the rule does not exist.
     pub fn rule(
         &self,
         kind: RuleKind,
@@ -44,7 +41,7 @@ impl Document {
     pub fn patched_builtins(&self, kind: RuleKind) -> impl Iterator<Item = Rule> {
         self.builtin_rules(kind).filter_map(|builtin| {
             let mut rule = builtin.clone();
-            self.patch(&rule.rule_id)?.apply(&mut rule);
+            apply(self.patch(&rule.rule_id)?, &mut rule);
             (rule != *builtin).then_some(rule)
         })
     }
@@ -63,8 +60,18 @@ impl Document {
     fn patched(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
         let mut rule = builtin::for_user(rule, user);
         if let Some(patch) = self.patch(&rule.rule_id) {
-            patch.apply(rule.to_mut());
+            apply(patch, rule.to_mut());
         }
         rule
+    }
+}
+
+fn apply(patch: &RulePatch, rule: &mut Rule) {
+    if let Some(enabled) = patch.enabled {
+        rule.enabled = enabled;
+        rule.until = patch.until;
+    }
+    if let Some(actions) = &patch.actions {
+        rule.actions.clone_from(actions);
     }
 }

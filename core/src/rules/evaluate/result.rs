@@ -6,7 +6,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::json;
-use crate::rules::{Action, RuleKind, RuleScope, TweakValue};
+use crate::rules::{Action, RuleKind, RuleRef, RuleScope, TweakValue};
 
 /// The rule that matched an event, if any, and its actions.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +17,7 @@ pub struct PushEvaluation<'a> {
 }
 
 /// The scope, kind and id of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MatchedRule<'a> {
     /// The scope.
     pub scope: &'a RuleScope,
@@ -27,13 +27,9 @@ pub struct MatchedRule<'a> {
     pub rule_id: &'a str,
 }
 
-impl Serialize for MatchedRule<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("MatchedRule", 3)?;
-        object.serialize_field("scope", &format_args!("{}", self.scope))?;
-        object.serialize_field("kind", &self.kind)?;
-        object.serialize_field("rule_id", self.rule_id)?;
-        object.end()
+impl MatchedRule<'_> {
+    pub(crate) fn to_ref(self) -> RuleRef {
+        RuleRef { scope: self.scope.clone(), kind: self.kind, id: self.rule_id.to_owned() }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam};
 use crate::rules::bulk::tests::{any_change, documents_after};
-use crate::rules::{Documents, Position, RulesetsExport, RulesetsResponse, User, builtin};
+use crate::rules::{Action, Documents, Position, RulesetsExport, RulesetsResponse, User, builtin};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 const UNLIMITED: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };

@@ -1,14 +1,14 @@
 //! Changes of preferences, as operations on the document of a scope.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
+use super::super::effect::with_effect;
 use super::super::pattern::lower;
 use super::super::{
-    Action, Document, Effect, EnabledChange, Extra, NewRule, NewRuleLimits, Position, Rule,
-    RuleError, RuleExpiry, RuleId, RuleKind, RuleRef, builtin,
+    Document, Effect, EnabledChange, NewRule, NewRuleLimits, Position, Rule, RuleError, RuleExpiry,
+    RuleId, RuleKind, RuleRef, builtin,
 };
-use super::{Preferences, Setting, Subject, Switch, actions, subject};
+use super::{Preferences, Setting, Subject, Switch, subject};
 
 /// A change of one preference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +27,7 @@ pub enum PreferenceChange {
         /// How it notifies, or that it mutes.
         effect: Effect,
     },
-    /// Removes the keyword of this rule id. A keyword that does not exist is not an error, because
-    /// a form may be submitted twice.
+    /// Removes the keyword of this rule id, if there is one.
     RemoveKeyword(String),
     /// Decides about a person or a room.
     SetSubject {
@@ -99,30 +98,22 @@ impl PreferenceChange {
         Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
-    /// Changes a document. A rule that it stores has the limits of a rule of the API.
-    ///
-    /// # Errors
-    /// [`RuleError::ChangedMeanwhile`] if the setting is not the one that was shown, and not the
-    /// new one either; [`RuleError::NoSuchRule`] if it was removed; an error of [`NewRule`] if the
-    /// rule exceeds a limit. The document is unchanged then.
+    /// Changes a document. A rule that it stores has the limits of a rule of the API. A setting that
+    /// is neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one
+    /// that was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
             Self::Resume => document.set_enabled(RuleKind::Override, builtin::MASTER, false),
             Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
-            Self::RemoveKeyword(id) => match document.remove(RuleKind::Content, id) {
-                Err(RuleError::NoSuchRule { .. }) => Ok(()),
-                removed => removed,
-            },
+            // A form may be submitted twice, so it is not an error if there is no such rule.
+            Self::RemoveKeyword(id) => document.remove(RuleKind::Content, id).or(Ok(())),
             Self::SetSubject { subject, choice, seen } => {
                 set_subject(document, subject, *choice, seen.as_deref(), limits)
             }
             Self::RemoveSubject(subject) => {
                 remove_override_mutes(document, subject)?;
-                match document.remove(subject.kind(), subject.id()) {
-                    Err(RuleError::NoSuchRule { .. }) => Ok(()),
-                    removed => removed,
-                }
+                document.remove(subject.kind(), subject.id()).or(Ok(()))
             }
             Self::SetSwitch(switch, on) => switch.set(document, *on, limits),
         }
@@ -137,7 +128,7 @@ fn pause(
     let (kind, id) = (RuleKind::Override, builtin::MASTER);
     document.set_actions(kind, id, Vec::new(), limits)?;
     let until = until.map(RuleExpiry::at);
-    document.change_enabled(kind, id, EnabledChange { enabled: true, until })
+    document.set_enabled(kind, id, EnabledChange { enabled: true, until })
 }
 
 fn set_keyword(
@@ -165,13 +156,12 @@ fn set_keyword(
     };
     let new = match (existing, target) {
         (Some(rule), _) => {
-            let actions = actions::with_effect(&rule.actions, effect);
-            (rule.rule_id.parse()?, with_actions(Some(rule), &actions))
+            let actions = with_effect(&rule.actions, effect);
+            (rule.rule_id.parse()?, Rule { actions, ..rule.clone() })
         }
         (None, KeywordTarget::Word(word) | KeywordTarget::Rule { id: word, .. }) => {
-            let mut body = with_actions(None, &actions::with_effect(&[], effect));
-            body.insert("pattern".to_owned(), json!(word));
-            (keyword_id(document, word)?, body)
+            let (actions, pattern) = (with_effect(&[], effect), Some(word.clone()));
+            (keyword_id(document, word)?, Rule { actions, pattern, ..Rule::default() })
         }
     };
     put(document, RuleKind::Content, new, limits)
@@ -185,8 +175,7 @@ fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
 
 /// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
 fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
-    let valid: String =
-        word.chars().map(|c| if matches!(c, '/' | '\\') { '_' } else { c }).collect();
+    let valid = word.replace(['/', '\\'], "_");
     let valid = match valid.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
         None => valid,
@@ -216,7 +205,8 @@ fn set_subject(
         }
     }
     let existing = document.user_rules()[kind].iter().find(|rule| rule.rule_id == id);
-    let old = existing.map_or(&[][..], |rule| &rule.actions);
+    let existing = existing.cloned().unwrap_or_default();
+    let old = &existing.actions;
     let (effect, until) = match choice {
         SubjectChoice::Notify => {
             let highlight = matches!(Effect::of(old), Effect::Notify { highlight: true, .. });
@@ -225,54 +215,40 @@ fn set_subject(
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
         SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
-    let mut body = with_actions(existing, &actions::with_effect(old, effect));
-    body.remove("until");
-    body.extend(until.map(|until| ("until".to_owned(), json!(RuleExpiry::at(until)))));
-    put(document, kind, (id.parse()?, body), limits)?;
+    let (actions, until) = (with_effect(old, effect), until.map(RuleExpiry::at));
+    put(document, kind, (id.parse()?, Rule { actions, until, ..existing }), limits)?;
     // An override rule would still silence the room.
     remove_override_mutes(document, subject)
 }
 
 /// Whether a setting is the result of this choice.
 fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
-    let is_same_end = |chosen: Option<Timestamp>| match (setting.until, chosen) {
-        (None, None) => true,
+    let (has_effect, chosen_end) = match (setting.effect, choice) {
+        (Effect::Notify { sound, .. }, SubjectChoice::Notify) => (sound, None),
+        (Effect::Notify { sound, highlight }, SubjectChoice::Highlight) => {
+            (sound && highlight, None)
+        }
+        (Effect::Silent, SubjectChoice::Mute { until }) => (true, until),
+        _ => (false, None),
+    };
+    let has_end = match (setting.until, chosen_end) {
         (Some(until), Some(chosen)) => {
             (until.as_millisecond() - chosen.as_millisecond()).abs() <= SAME_CHOICE_MILLIS
         }
-        _ => false,
+        (until, chosen) => until == chosen,
     };
-    setting.enabled
-        && !setting.includes_mentions
-        && match (setting.effect, choice) {
-            (Effect::Notify { sound, .. }, SubjectChoice::Notify) => sound && is_same_end(None),
-            (Effect::Notify { sound, highlight }, SubjectChoice::Highlight) => {
-                sound && highlight && is_same_end(None)
-            }
-            (Effect::Silent, SubjectChoice::Mute { until }) => is_same_end(until),
-            _ => false,
-        }
-}
-
-/// The members of a rule with other actions. Those that are unknown here are preserved.
-fn with_actions(existing: Option<&Rule>, actions: &[Action]) -> Extra {
-    let mut body = match existing.map(|rule| json!(rule)) {
-        Some(Value::Object(members)) => members,
-        _ => Extra::new(),
-    };
-    body.insert("actions".to_owned(), json!(actions));
-    body
+    setting.enabled && !setting.includes_mentions && has_effect && has_end
 }
 
 /// Stores a rule and enables it.
 fn put(
     document: &mut Document,
     kind: RuleKind,
-    (id, body): (RuleId, Extra),
+    (id, rule): (RuleId, Rule),
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let rule = NewRule::from_existing(kind, Value::Object(body), limits)?;
-    document.put(kind, id.clone(), rule, Position::default())?;
+    let new = NewRule::from_rule(rule, limits)?;
+    document.put(kind, id.clone(), new, Position::default())?;
     document.set_enabled(kind, id.as_str(), true)
 }
 

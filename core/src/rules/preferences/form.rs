@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::error::{MAX_WORD_BYTES, PreferenceError};
-use super::{KeywordTarget, PreferenceChange, Subject, SubjectChoice, Switch};
+use super::{
+    KeywordTarget, MAX_WORD_BYTES, PreferenceChange, PreferenceError, Subject, SubjectChoice,
+    Switch,
+};
 use crate::oauth::form::{Pairs, last_value};
 use crate::percent;
 use crate::rules::Effect;
@@ -23,9 +25,6 @@ const SHORTEST_NIGHT: i64 = 4 * HOUR;
 
 impl PreferenceChange {
     /// Reads the form that was submitted at this time.
-    ///
-    /// # Errors
-    /// If a field is invalid.
     pub fn from_pairs(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let is_checked = |name: &str| !value(name).is_empty();
@@ -61,9 +60,6 @@ impl PreferenceChange {
     ///
     /// A muted word is a content rule without actions, not an override rule: like a muted person or
     /// room it stays silent unless the message mentions the user.
-    ///
-    /// # Errors
-    /// If a field is invalid.
     pub fn from_rule_form(pairs: &Pairs) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let (effect, choice) = match value("effect") {

@@ -1,6 +1,6 @@
 //! People and rooms, by the id that a user enters.
 
-use super::error::PreferenceError;
+use super::PreferenceError;
 use crate::percent;
 use crate::rules::{ConditionKind, Effect, MAX_ID_BYTES, Rule, RuleKind};
 
@@ -21,9 +21,6 @@ const HASH_CHARACTERS: usize = 43;
 
 impl Subject {
     /// Reads the id of a person or room that can have a rule, or a link to it.
-    ///
-    /// # Errors
-    /// If the text is neither.
     pub fn parse(text: &str) -> Result<Self, PreferenceError> {
         let subject = Self::read(text)?;
         // A rule id cannot contain these, although user ids can.
@@ -34,9 +31,6 @@ impl Subject {
     }
 
     /// Reads the user id of any person, or a link to it.
-    ///
-    /// # Errors
-    /// If the text is neither.
     pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Person(id) => Ok(id),
@@ -45,9 +39,6 @@ impl Subject {
     }
 
     /// Reads the id of any room, or a link to it.
-    ///
-    /// # Errors
-    /// If the text is neither.
     pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Room(id) => Ok(id),

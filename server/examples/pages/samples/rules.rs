@@ -1,9 +1,9 @@
 //! The pages about all rules, in every state.
 
 use askama::Template;
-use belfry_core::rules::explain::{FailureReason, Outcome, UserRules};
+use belfry_core::rules::explain::{FailureReason, Outcome, Step, UserRules};
 use belfry_core::rules::preferences::PreferenceError;
-use belfry_core::rules::trial::{TraceStep, TrialMessage, TrialReason, TrialResult};
+use belfry_core::rules::trial::{TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
     Document, Effect, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User,
 };
@@ -169,11 +169,10 @@ fn trials(
 }
 
 /// A rule that was skipped, or that takes too much work.
-fn failed_step(reason: Option<FailureReason>) -> TraceStep {
-    TraceStep {
-        scope: RuleScope::Global,
-        kind: RuleKind::Override,
-        rule_id: ".m.rule.roomnotif".to_owned(),
+fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
+    let (scope, kind) = (RuleScope::Global, RuleKind::Override);
+    Step {
+        rule: RuleRef { scope, kind, id: ".m.rule.roomnotif".to_owned() },
         outcome: Outcome::Failed,
         condition: None,
         reason,

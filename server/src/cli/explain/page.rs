@@ -67,7 +67,7 @@ fn name(rule: MatchedRule<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
-fn describe_result(step: &Step<'_>) -> String {
+fn describe_result(step: &Step<MatchedRule<'_>>) -> String {
     match (step.outcome, &step.condition) {
         (Outcome::Won, _) => "matches".to_owned(),
         (Outcome::Disabled, _) => "is disabled".to_owned(),

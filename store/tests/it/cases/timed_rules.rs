@@ -131,7 +131,7 @@ pub(crate) async fn a_sweep_deletes_rules_that_ended_minutes_ago(store: Store) {
     let until = RuleExpiry::at(at(START - 4 * MINUTE));
     let body = serde_json::json!({ "enabled": true, "until": until }).to_string();
     let change = EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap();
-    paused.change_enabled(RuleKind::Override, MASTER, change).unwrap();
+    paused.set_enabled(RuleKind::Override, MASTER, change).unwrap();
     save_document(&store, 6, paused.clone()).await;
 
     assert_eq!(sweep_at(&store, START).await, 3);

@@ -28,7 +28,7 @@ fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i6
 
 fn pause(document: &mut Document, enabled: bool, until: Option<i64>) {
     let change = EnabledChange { enabled, until: until.map(expiry) };
-    document.change_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
+    document.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
 }
 
 fn master(document: &Document) -> Rule {
@@ -160,14 +160,14 @@ fn the_end_of_a_user_rule_is_not_set_with_enabled() {
     let mut document = with_rooms(["a"]);
     let before_change = document.clone();
     let change = EnabledChange { enabled: false, until: Some(expiry(1_000)) };
-    let error = document.change_enabled(RuleKind::Room, "a", change).unwrap_err();
+    let error = document.set_enabled(RuleKind::Room, "a", change).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::InvalidParam);
     assert_eq!(
         error.to_string(),
         "until can be given with enabled for built-in rules only; for your own rule \"a\", put \
          the rule with until"
     );
-    let error = document.change_enabled(RuleKind::Room, "b", change).unwrap_err();
+    let error = document.set_enabled(RuleKind::Room, "b", change).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::NotFound);
     assert_eq!(document, before_change);
 }
