@@ -56,7 +56,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Duration;
 
-pub use self::account_import::AccountImport;
 pub use self::account_passwords::ExistingAccess;
 pub use self::account_tokens::AccountToken;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
