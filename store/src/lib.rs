@@ -73,7 +73,7 @@ pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
-pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
+pub use self::diagnosis::{Diagnosis, Durability};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value};
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
