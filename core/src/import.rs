@@ -13,21 +13,22 @@ use crate::oauth::account::{Role, check_email, check_name};
 use crate::oauth::password_hash::PasswordHash;
 use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets};
 
-/// An account of a file.
+/// A valid account of a file, which only [`AccountFile::read`] makes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ImportedAccount {
     /// The name.
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator gives it.
     pub email: Option<String>,
-    /// A hash that [`PasswordHash::parse`] accepts. Without one, nobody can sign in.
+    /// A hash that can be verified. Without one, nobody can sign in.
     pub password_hash: Option<String>,
     /// What the account may do.
     pub role: Role,
     /// Whether sign-ins and tokens are rejected.
     pub is_disabled: bool,
-    /// When the account was created; the time of the import if unknown.
-    pub created_at: Option<Timestamp>,
+    /// When the account was created; the time of the import if the file does not say it.
+    pub created_at: Timestamp,
     /// The push rules, for each scope that has some.
     pub rulesets: Vec<Document>,
 }
@@ -43,10 +44,7 @@ pub struct ImportLimits {
 
 impl ImportedAccount {
     /// Parses a line. A member that is null counts as absent.
-    ///
-    /// # Errors
-    /// If the line is not an object of this form, or a value is not valid.
-    pub fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
+    fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
         let Value::Object(mut object) = json::parse_with_rules(line)? else {
             return Err(ImportError::NotAnObject);
         };
@@ -68,8 +66,10 @@ impl ImportedAccount {
             None => Role::default(),
         };
         let is_disabled = fields.take_bool("disabled")?.unwrap_or(false);
-        let created_at = fields.take_string("created_at")?;
-        let created_at = created_at.map(|time| parse_past_time(&time, now)).transpose()?;
+        let created_at = match fields.take_string("created_at")? {
+            Some(time) => parse_past_time(&time, now)?,
+            None => now,
+        };
         let rulesets = match fields.take("push_rules") {
             Some(rules) => read_push_rules(rules, limits)?,
             None => Vec::new(),

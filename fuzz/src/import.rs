@@ -1,6 +1,8 @@
 //! Fuzz target: lines of a file of accounts. What is accepted is valid everywhere else: the name at
 //! sign-up, the hash at sign-in, the rules in the API and the database.
 
+use std::collections::HashMap;
+
 use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
 use belfry_core::json;
 use belfry_core::oauth::account::check_name;
@@ -17,7 +19,7 @@ const LIMITS: ImportLimits = ImportLimits {
 /// Checks one input.
 pub fn check(input: &[u8]) {
     let now = Timestamp::MAX;
-    let mut file = AccountFile::new(LIMITS, now);
+    let mut file = AccountFile::new(LIMITS, HashMap::new(), now);
     let mut names = Vec::new();
     for (index, line) in input.split(|byte| *byte == b'\n').enumerate() {
         match file.read(line) {
@@ -50,7 +52,8 @@ fn check_account(account: &ImportedAccount) {
     let line = json::to_bytes(&json!({"name": "alice", "push_rules": exported}));
     let rule = NewRuleLimits { bytes: usize::MAX, ..LIMITS.rule };
     let limits = ImportLimits { rule, ..LIMITS };
-    let again = ImportedAccount::parse(&line, &limits, Timestamp::MAX).expect("an export is valid");
+    let mut file = AccountFile::new(limits, HashMap::new(), Timestamp::MAX);
+    let again = file.read(&line).expect("an export is valid").expect("it is not blank");
     let by_scope = |rulesets: &[Document]| {
         let mut rulesets = rulesets.to_vec();
         rulesets.sort_by(|a, b| a.scope().cmp(b.scope()));

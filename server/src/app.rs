@@ -111,7 +111,7 @@ impl AppState {
             style: StyleSheet::new(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
-            settings: ArcSwap::from_pointee(SettingDigests::of(&config)),
+            settings: ArcSwap::from_pointee(SettingDigests::new(&config)),
             diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
             config,
             base_url,

@@ -128,7 +128,8 @@ pub fn run() -> ExitCode {
     let matches = parser().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let warnings = ineffective_variables(std::env::vars_os());
-    match run_command(cli, Overrides::from_matches(&matches), &warnings) {
+    let command = cli.command.unwrap_or(Command::Serve);
+    match run_command(command, Overrides::from_matches(&matches), &warnings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -140,80 +141,78 @@ pub fn run() -> ExitCode {
 
 /// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be JSON,
 /// and `doctor` reports them.
-fn run_command(cli: Cli, overrides: Overrides, warnings: &[String]) -> Result<(), CliError> {
-    let print_warnings = || {
-        for warning in warnings {
-            print_message(format_args!("belfry: warning: {warning}"));
-        }
+fn run_command(
+    command: Command,
+    overrides: Overrides,
+    warnings: &[String],
+) -> Result<(), CliError> {
+    if !matches!(command, Command::Serve | Command::Doctor(_)) {
+        print_warnings(warnings);
+    }
+    // Some commands need no settings, so an invalid file does not matter to them.
+    let load = || -> Result<Config, CliError> {
+        let config = Config::load(&overrides)?;
+        print_warnings(config.ignored_data_flag().as_slice());
+        Ok(config)
     };
-    let is_serving = matches!(cli.command, None | Some(Command::Serve));
-    if !is_serving && !matches!(cli.command, Some(Command::Doctor(_))) {
-        print_warnings();
-    }
-    // These need no settings, so an invalid file does not matter to them.
-    match cli.command {
-        Some(Command::Config(config::Command::Example)) => return config::print_example(),
-        Some(Command::Completions(command)) => return command.run(),
-        Some(Command::Man) => return man::run(),
-        Some(Command::Health(health::Command { url: Some(url), ready })) => {
-            return health::check(&url, ready, CertificateCheck::Authorities);
+    match command {
+        Command::Serve => {
+            // The log is not started yet.
+            let config = Config::load(&overrides).inspect_err(|_| print_warnings(warnings))?;
+            serve::run(config, overrides, warnings)
         }
-        Some(Command::Doctor(command)) => return command.run(Config::load(&overrides), warnings),
-        _ => {}
-    }
-    // The log is not started yet.
-    let config = Config::load(&overrides).inspect_err(|_| {
-        if is_serving {
-            print_warnings();
-        }
-    })?;
-    // These show all warnings themselves.
-    let shows_warnings = matches!(cli.command, None | Some(Command::Serve | Command::Config(_)));
-    if let (false, Some(warning)) = (shows_warnings, config.ignored_data_flag()) {
-        print_message(format_args!("belfry: warning: {warning}"));
-    }
-    match cli.command {
-        None | Some(Command::Serve) => serve::run(config, overrides, warnings),
-        Some(
-            Command::Completions(_)
-            | Command::Man
-            | Command::Doctor(_)
-            | Command::Config(config::Command::Example),
-        ) => Ok(()),
-        Some(Command::Account(AccountCommand::Import(command))) => command.run(&config),
-        Some(Command::Account(AccountCommand::Manage(command))) => {
+        Command::Account(AccountCommand::Import(command)) => command.run(&load()?),
+        Command::Account(AccountCommand::Manage(command)) => {
+            let config = load()?;
             command.check(&config)?;
-            let database_use = command.database_use();
-            with_store(&config, database_use, async |store, now| {
+            with_store(&config, command.database_use(), async |store, now| {
                 command.run(store, &config, now).await
             })
         }
-        Some(Command::Token(command)) => {
+        Command::Token(command) => {
+            let config = load()?;
             let lifetime = config.oauth.token_lifetime;
             with_store(&config, DatabaseUse::Write, async |store, now| {
                 command.run(&TokenIssuer { store, now, lifetime }, &config).await
             })
         }
-        Some(Command::App(command)) => {
+        Command::App(command) => {
             let database_use = command.database_use();
-            with_store(&config, database_use, async |store, now| command.run(store, now).await)
+            with_store(&load()?, database_use, async |store, now| command.run(store, now).await)
         }
-        Some(Command::Explain(command)) => {
+        Command::Explain(command) => {
+            let config = load()?;
             with_store(&config, DatabaseUse::Read, async |store, now| {
                 command.run(store, &config, now).await
             })
         }
-        Some(Command::Audit(command)) => {
+        Command::Audit(command) => {
+            let config = load()?;
             with_store(&config, DatabaseUse::Read, async |store, now| {
                 command.run(store, &config, now).await
             })
         }
-        Some(Command::Backup(command)) => {
+        Command::Backup(command) => {
+            let config = load()?;
             with_store(&config, DatabaseUse::Read, async |_, now| command.run(&config, now).await)
         }
-        Some(Command::Restore(command)) => command.run(&config),
-        Some(Command::Health(command)) => command.run(&config),
-        Some(Command::Config(config::Command::Check)) => config::check(&config),
+        Command::Restore(command) => command.run(&load()?),
+        Command::Health(health::Command { url: Some(url), ready }) => {
+            health::check(&url, ready, CertificateCheck::Authorities)
+        }
+        Command::Health(command) => command.run(&load()?),
+        Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
+        // It shows all warnings itself.
+        Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
+        Command::Config(config::Command::Example) => config::print_example(),
+        Command::Completions(command) => command.run(),
+        Command::Man => man::run(),
+    }
+}
+
+fn print_warnings(warnings: &[String]) {
+    for warning in warnings {
+        print_message(format_args!("belfry: warning: {warning}"));
     }
 }
 

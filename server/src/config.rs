@@ -35,8 +35,7 @@ pub use self::limits::LimitSettings;
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
-pub use self::running::{RunningSettings, SettingDigests, is_reloaded};
-pub use self::secret_file::UrlSource;
+pub use self::running::{SettingDigests, is_reloaded};
 pub use self::sections::{
     AuditSettings, Http, Instance, Log, OAuth, PasswordSettings, Rules, Security, Sessions,
 };
@@ -73,7 +72,7 @@ pub struct Config {
     pub trusted_proxies: TrustedProxies,
     /// The only header of trusted proxies that names the client; when unset `X-Forwarded-For` and
     /// `Forwarded`, if they agree. Reloaded on SIGHUP.
-    #[serde(with = "values::header_name")]
+    #[serde(with = "values::text")]
     pub trusted_proxy_header: Option<HeaderName>,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
@@ -116,15 +115,9 @@ pub struct Config {
     pub security: Security,
     /// The audit trail.
     pub audit: AuditSettings,
-    /// The absolute path of the file that these settings were read from, if there is one.
-    #[serde(skip)]
-    pub file: Option<PathBuf>,
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
-    /// Where the URLs of the engines come from.
-    #[serde(skip)]
-    pub sources: UrlSources,
     /// The file, variable or flag that gives each setting, by its dotted key; all others have their
     /// defaults.
     #[serde(skip)]
@@ -132,15 +125,6 @@ pub struct Config {
     /// The line of each setting that the file gives, by its dotted key.
     #[serde(skip)]
     pub lines: BTreeMap<String, usize>,
-}
-
-/// Where the URLs of the engines come from.
-#[derive(Debug, Clone, Default)]
-pub struct UrlSources {
-    /// `None` if there is no URL: SQLite.
-    pub database: Option<UrlSource>,
-    /// `None` if there is no URL: limits are counted in this process.
-    pub redis: Option<UrlSource>,
 }
 
 /// An invalid configuration. The message names the setting and its source.
@@ -153,11 +137,12 @@ impl Config {
     /// precedence over the defaults. Without a named file, `./belfry.toml` is read if it exists.
     /// URLs with passwords can be in files of their own.
     pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
-        let mut config = match overrides.file() {
+        let (mut config, table) = match overrides.file() {
             Some(path) => file::read(path)?,
             None => file::read_default()?,
         };
-        overrides.apply(&mut config)?;
+        overrides.apply(&mut config, table)?;
+        config.check_data_flag()?;
         let credentials = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
         config.read_secret_files(credentials.as_deref())?;
         config.check()?;

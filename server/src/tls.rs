@@ -19,7 +19,7 @@ use self::certificate::{Certificate, describe_pem_error};
 
 /// `[tls]`
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct TlsSettings {
     /// A PEM file with the certificate and its chain.
     pub certificate: PathBuf,

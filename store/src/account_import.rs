@@ -1,21 +1,39 @@
 //! Adding many accounts at once, with their push rules.
 
 use belfry_core::audit::Events;
+use belfry_core::import::ImportedAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::accounts::{added_event, check_added, insert_account, select_similar};
+use super::accounts::{NO_PASSWORD, added_event, check_added, insert_account, select_similar};
 use super::engine::{Rows, Statement, sql};
 use super::rulesets::first_version;
 use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreError};
 
 /// An account to add, and its push rules.
-#[derive(Debug, Clone)]
-pub struct AccountImport {
-    /// The account. Its id is replaced by a new one.
-    pub account: Account,
-    /// The rulesets of its scopes.
-    pub rulesets: Vec<SerializedDocument>,
+struct AccountImport {
+    account: Account,
+    rulesets: Vec<SerializedDocument>,
+}
+
+impl AccountImport {
+    fn new(id: i64, imported: ImportedAccount, now: Timestamp) -> Self {
+        let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
+        let account = Account {
+            id,
+            name: imported.name,
+            email: imported.email,
+            unverified_email: None,
+            password: imported.password_hash.unwrap_or_else(|| NO_PASSWORD.to_owned()),
+            role: imported.role,
+            created_at: imported.created_at,
+            signed_in_at: None,
+            disabled_at: imported.is_disabled.then_some(now),
+            delete_at: None,
+            credential_version: 0,
+        };
+        Self { account, rulesets }
+    }
 }
 
 impl Store {
@@ -25,12 +43,11 @@ impl Store {
         &self,
         events: &Events,
         now: Timestamp,
-        mut imports: Vec<AccountImport>,
+        accounts: Vec<ImportedAccount>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
-        let first = random::id(now);
-        for (import, id) in imports.iter_mut().zip(first..) {
-            import.account.id = id;
-        }
+        let ids = random::id(now)..;
+        let imports = ids.zip(accounts).map(|(id, account)| AccountImport::new(id, account, now));
+        let mut imports: Vec<_> = imports.collect();
         let mut outcomes = self.try_import(events, &imports).await?;
         for (import, outcome) in imports.iter_mut().zip(&mut outcomes) {
             while let Err(AddAccountError::IdTaken) = outcome {

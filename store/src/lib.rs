@@ -54,7 +54,6 @@ use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 use tokio::time::Duration;
 
-pub use self::account_import::AccountImport;
 pub use self::account_passwords::ExistingAccess;
 pub use self::account_tokens::AccountToken;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
@@ -72,7 +71,7 @@ pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
 pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
-pub use self::diagnosis::{Diagnosis, DurabilityRisk, SchemaState};
+pub use self::diagnosis::{Diagnosis, Durability};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
 pub use self::epochs::ReadEpoch;
 use self::last_use::UseRecorder;

@@ -52,6 +52,12 @@ pub enum ImportError {
     /// Push rules that the API would reject.
     #[error(transparent)]
     Rules(#[from] RuleError),
+    /// The name of the account of the application service with this id.
+    #[error(
+        "name is the sender_localpart of the application service {0:?}, and belfry serve creates \
+         its account; delete the line"
+    )]
+    Sender(String),
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first}; delete or change one of them")]
     Duplicate {

@@ -7,11 +7,14 @@ use jiff::Timestamp;
 
 use super::{ImportError, ImportLimits, ImportedAccount, LineError};
 
-/// Reads the accounts of a file line by line. Only names and e-mail addresses stay in memory.
+/// Reads and validates the accounts of a file line by line. Only names and e-mail addresses stay in
+/// memory.
 #[derive(Debug)]
 pub struct AccountFile {
     limits: ImportLimits,
     now: Timestamp,
+    /// The ids of the application services, by the names of their accounts.
+    senders: HashMap<String, String>,
     line: u64,
     /// The lines of the names and e-mail addresses so far.
     names: HashMap<String, u64>,
@@ -20,8 +23,9 @@ pub struct AccountFile {
 
 impl AccountFile {
     /// Before the first line.
-    pub fn new(limits: ImportLimits, now: Timestamp) -> Self {
-        Self { limits, now, line: 0, names: HashMap::new(), emails: HashMap::new() }
+    pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
+        let (names, emails) = (HashMap::new(), HashMap::new());
+        Self { limits, now, senders, line: 0, names, emails }
     }
 
     /// The number of the last line that was read.
@@ -32,18 +36,22 @@ impl AccountFile {
     /// Reads the next line; `None` for a blank one.
     ///
     /// # Errors
-    /// If the line is not valid, or repeats the name or e-mail address of an earlier one.
+    /// If the line is not valid, names the account of an application service, or repeats the name or
+    /// e-mail address of an earlier one.
     pub fn read(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
         self.line += 1;
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let account = ImportedAccount::parse(line, &self.limits, self.now)
-            .and_then(|account| self.check_unique(&account).map(|()| account));
+            .and_then(|account| self.check_free(&account).map(|()| account));
         account.map(Some).map_err(|error| LineError { line: self.line, error })
     }
 
-    fn check_unique(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
+    fn check_free(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
+        if let Some(service) = self.senders.get(&account.name) {
+            return Err(ImportError::Sender(service.clone()));
+        }
         insert(&mut self.names, "name", &account.name, self.line)?;
         match &account.email {
             Some(email) => insert(&mut self.emails, "email", email, self.line),

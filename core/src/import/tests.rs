@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -35,7 +37,7 @@ fn a_name_is_enough() {
         password_hash: None,
         role: Role::User,
         is_disabled: false,
-        created_at: None,
+        created_at: now(),
         rulesets: Vec::new(),
     };
     for line in [
@@ -62,7 +64,7 @@ fn every_field_is_read() {
     assert_eq!(alice.email.as_deref(), Some("alice@example.org"));
     assert_eq!(alice.password_hash.as_deref(), Some(hash));
     assert_eq!((alice.role, alice.is_disabled), (Role::Admin, true));
-    assert_eq!(alice.created_at, Some("2024-01-31T12:00:00Z".parse().unwrap()));
+    assert_eq!(alice.created_at, "2024-01-31T12:00:00Z".parse().unwrap());
     assert_eq!(alice.rulesets.len(), 1);
 }
 
@@ -276,7 +278,7 @@ fn an_invalid_rule_is_rejected_with_its_path() {
 
 #[test]
 fn lines_are_numbered_and_blank_ones_skipped() {
-    let mut file = AccountFile::new(LIMITS, now());
+    let mut file = AccountFile::new(LIMITS, HashMap::new(), now());
     assert_eq!(file.read(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
     assert_eq!(file.read(b" \r\n"), Ok(None));
     assert_eq!(file.read(b"").map(|account| account.is_none()), Ok(true));
@@ -289,7 +291,7 @@ fn lines_are_numbered_and_blank_ones_skipped() {
 
 #[test]
 fn a_name_or_address_occurs_once_in_a_file() {
-    let mut file = AccountFile::new(LIMITS, now());
+    let mut file = AccountFile::new(LIMITS, HashMap::new(), now());
     let mut read = |line: &str| {
         file.read(line.as_bytes())
             .map(|account| account.unwrap().name)
@@ -302,6 +304,15 @@ fn a_name_or_address_occurs_once_in_a_file() {
     assert_eq!(read(r#"{"name":"alice"}"#), Err(same_name.to_owned()));
     let same_address = "line 5: email is the same as on line 1; delete or change one of them";
     assert_eq!(read(r#"{"name":"dave","email":"A@X.org"}"#), Err(same_address.to_owned()));
+}
+
+#[test]
+fn the_account_of_an_application_service_is_rejected() {
+    let senders = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
+    let mut file = AccountFile::new(LIMITS, senders, now());
+    let error = file.read(br#"{"name":"bot"}"#).unwrap_err().to_string();
+    let expected = "line 1: name is the sender_localpart of the application service \"irc\", and ";
+    assert!(error.starts_with(expected), "{error}");
 }
 
 proptest! {

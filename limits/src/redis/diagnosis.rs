@@ -1,15 +1,15 @@
 //! What `belfry doctor` finds out about Redis.
 
+use std::io;
 use std::time::{Duration, Instant};
 
-use belfry_runtime::certificate::rejection;
 use belfry_runtime::clock::{Clock, SystemClock};
 use jiff::SignedDuration;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 
 use super::connection::{Connection, with_address};
 use super::refresh::{View, interpret};
-use super::slots::{ALL_SLOTS, tag_in};
+use super::slots::{ALL_SLOTS, SlotRange, tag_in};
 
 /// The state of a server that counts: the only one, or a primary of a cluster.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct RedisDiagnosis {
     /// Host and port.
     pub address: String,
     /// The measurement, or why the server cannot count.
-    pub result: Result<RedisMeasurement, String>,
+    pub result: Result<RedisMeasurement, RedisError>,
 }
 
 /// Measured properties of a server that counts.
@@ -27,50 +27,46 @@ pub struct RedisMeasurement {
     pub response_time: Duration,
     /// By how much its clock is ahead of ours; `None` if its user may not read it.
     pub ahead: Option<SignedDuration>,
-    /// Whether it rejects commands while another shard of its cluster has no primary; `None` if its
+    /// Whether it rejects commands while another shard of its cluster has no primary; `false` if its
     /// user may not read the setting.
-    pub requires_full_coverage: Option<bool>,
+    pub requires_full_coverage: bool,
 }
 
-/// Connects to every server that counts, and runs the script of the limits as a node does at start:
-/// with a key that expires after a second. `limit` is the time limit for each server.
-///
-/// # Errors
-/// When no server responds, or the addresses are not those of a cluster.
+/// Connects to every server that counts, and runs the rate-limit script as a node does at start: with
+/// a key that expires after a second. `limit` is the time limit for each server. If none responds,
+/// or the addresses are not those of a cluster, these are the errors of all addresses.
 pub async fn diagnose(
     servers: &[ConnectionInfo],
     prefix: &str,
     limit: Duration,
-) -> Result<Vec<RedisDiagnosis>, String> {
-    let mut reason = "no address".to_owned();
-    let mut view = None;
+) -> Vec<RedisDiagnosis> {
+    let mut diagnoses = Vec::new();
+    let mut nodes = Vec::new();
     for server in servers {
         match within(limit, ask(server, servers.len())).await {
-            Ok(answer) => {
-                view = Some(answer);
-                break;
+            Err(error) => {
+                let address = server.addr().to_string();
+                diagnoses.push(RedisDiagnosis { address, result: Err(error) });
+                continue;
             }
-            Err(error) => reason = format!("{}: {error}", server.addr()),
+            Ok(View::Single(info)) => nodes.push((info, tag_in(&ALL_SLOTS))),
+            Ok(View::Cluster(info, ranges)) => {
+                let node = |range: SlotRange| {
+                    Some((with_address(&info, &range.primary)?, tag_in(&range.slots)))
+                };
+                nodes.extend(ranges.into_iter().filter_map(node));
+                nodes.sort_by_key(|(info, _)| info.addr().to_string());
+                nodes.dedup_by_key(|(info, _)| info.addr().to_string());
+            }
         }
+        diagnoses.clear();
+        break;
     }
-    let nodes = match view.ok_or(reason)? {
-        View::Single(info) => vec![(info, tag_in(&ALL_SLOTS))],
-        View::Cluster(info, ranges) => {
-            let node = |range: super::slots::SlotRange| {
-                Some((with_address(&info, &range.primary)?, tag_in(&range.slots)))
-            };
-            let mut nodes: Vec<_> = ranges.into_iter().filter_map(node).collect();
-            nodes.sort_by_key(|(info, _)| info.addr().to_string());
-            nodes.dedup_by_key(|(info, _)| info.addr().to_string());
-            nodes
-        }
-    };
-    let mut diagnoses = Vec::with_capacity(nodes.len());
     for (info, tag) in nodes {
         let result = within(limit, measure(&info, prefix, &tag)).await;
         diagnoses.push(RedisDiagnosis { address: info.addr().to_string(), result });
     }
-    Ok(diagnoses)
+    diagnoses
 }
 
 async fn ask(server: &ConnectionInfo, addresses: usize) -> RedisResult<View> {
@@ -90,23 +86,16 @@ async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<
         let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
         theirs - now.as_duration() - middle
     });
-    let requires_full_coverage = connection.requires_full_coverage().await.ok();
+    let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
     Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
 }
 
 async fn within<T>(
     limit: Duration,
     attempt: impl Future<Output = RedisResult<T>>,
-) -> Result<T, String> {
-    match tokio::time::timeout(limit, attempt).await {
-        Ok(result) => result.map_err(|error| describe(&error)),
-        Err(_) => Err(format!("no response within {} s", limit.as_secs())),
-    }
-}
-
-fn describe(error: &RedisError) -> String {
-    match rejection::find(error) {
-        Some(reason) => format!("its certificate {}", rejection::describe(&reason)),
-        None => error.to_string(),
-    }
+) -> RedisResult<T> {
+    tokio::time::timeout(limit, attempt).await.unwrap_or_else(|_| {
+        let reason = format!("no response within {} s", limit.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())
+    })
 }

@@ -11,15 +11,14 @@ use std::io::{Write, stdout};
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
 use belfry_store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 pub(super) use self::find::{find, find_id};
 use self::password::{new_password, print_password};
-use super::output::counted;
+use super::output::{counted, one_of};
 use super::{CliError, DatabaseUse, events};
-use crate::config::{ApplicationService, Config, ConfigError};
+use crate::config::{ApplicationService, Config};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -35,7 +34,7 @@ pub(super) enum Command {
         #[arg(value_name = "ACCOUNT")]
         account: String,
         /// New role; admins may be granted admin scopes
-        #[arg(value_parser = role_parser())]
+        #[arg(value_parser = one_of(Role::ALL, Role::as_str))]
         role: Role,
     },
     /// Disable an account: reject its sign-ins and tokens
@@ -70,23 +69,24 @@ impl Command {
         match self {
             Self::Add(_) => DatabaseUse::Create,
             Self::List(_) | Self::Show(_) => DatabaseUse::Read,
-            Self::Role { .. }
-            | Self::Disable(_)
-            | Self::Enable(_)
-            | Self::Delete(_)
-            | Self::Password { .. } => DatabaseUse::Write,
+            _ => DatabaseUse::Write,
         }
     }
 
     /// Rejects the account of an application service, which `belfry serve` creates.
     pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add(add::Add { name, .. }) = self else { return Ok(()) };
-        let Some(ApplicationService { id, .. }) = service_of(config, name)? else { return Ok(()) };
-        Err(format!(
-            "{name} is the sender_localpart of the application service {id:?}, and belfry serve \
-             creates its account"
-        )
-        .into())
+        for source in &config.application_services {
+            let ApplicationService { id, sender, .. } = source.read()?;
+            if sender == *name {
+                return Err(format!(
+                    "{name} is the sender_localpart of the application service {id:?}, and belfry \
+                     serve creates its account"
+                )
+                .into());
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn run(
@@ -117,7 +117,7 @@ impl Command {
             }
             Self::Delete(Selector { account }) => {
                 let account = find(store, config, &account).await?;
-                delete(store, config, &account, now).await
+                delete(store, &account, now).await
             }
             Self::Password { account, keep_tokens, password_stdin } => {
                 let account = find(store, config, &account).await?;
@@ -150,14 +150,7 @@ async fn disable(
     Ok(writeln!(stdout(), "account {} {state}", account.name)?)
 }
 
-async fn delete(
-    store: &Store,
-    config: &Config,
-    account: &Account,
-    now: Timestamp,
-) -> Result<(), CliError> {
-    let name = &account.name;
-    let service = service_of(config, name)?;
+async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), CliError> {
     let events = events(now, AuditKind::AccountDelete);
     let deleted = match store.delete_account(&events, account.id, now).await? {
         AccountDeletion::Deleted(rows) => rows,
@@ -172,26 +165,7 @@ async fn delete(
         counted(rulesets, "rulesets"),
         counted(requests, "authorization requests"),
     ];
-    writeln!(stdout(), "account {name} deleted: {}", rows.join(", "))?;
-    if let Some(ApplicationService { id, .. }) = service {
-        writeln!(
-            stdout(),
-            "{name} is the sender_localpart of the application service {id:?}: belfry serve \
-             creates an empty account for it at its next start"
-        )?;
-    }
-    Ok(())
-}
-
-/// The application service whose sender has this name.
-fn service_of(config: &Config, name: &str) -> Result<Option<ApplicationService>, ConfigError> {
-    for source in &config.application_services {
-        let service = source.read()?;
-        if service.sender == *name {
-            return Ok(Some(service));
-        }
-    }
-    Ok(None)
+    Ok(writeln!(stdout(), "account {} deleted: {}", account.name, rows.join(", "))?)
 }
 
 /// Reports why an account was not changed.
@@ -214,10 +188,4 @@ fn last_admin(account: &Account) -> CliError {
         account.name
     )
     .into()
-}
-
-/// Parses a role.
-fn role_parser() -> impl TypedValueParser<Value = Role> {
-    PossibleValuesParser::new(Role::ALL.iter().map(|role| role.as_str()))
-        .try_map(|name| Role::from_name(&name).ok_or("unknown role"))
 }

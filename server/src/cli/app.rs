@@ -65,11 +65,7 @@ impl Command {
     pub(super) fn database_use(&self) -> DatabaseUse {
         match self {
             Self::List(_) | Self::Show(_) => DatabaseUse::Read,
-            Self::Add(_)
-            | Self::Secret(_)
-            | Self::Disable(_)
-            | Self::Enable(_)
-            | Self::Delete(_) => DatabaseUse::Write,
+            _ => DatabaseUse::Write,
         }
     }
 
@@ -141,7 +137,7 @@ fn title(app: &App) -> String {
 }
 
 /// The maximum number of ids in an error.
-const MAX_IDS: u8 = 10;
+const MAX_IDS: i64 = 10;
 
 /// Finds an app by its id, its client id, or its name if no other app has it.
 async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
@@ -153,13 +149,12 @@ async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
     if let Some(app) = store.app_by_client_id(selector).await? {
         return Ok(Arc::unwrap_or_clone(app));
     }
-    let mut named = store.apps_named(selector, i64::from(MAX_IDS) + 1).await?;
+    let mut named = store.apps_named(selector, MAX_IDS).await?;
     if named.len() > 1 {
-        let ids = named.iter().take(usize::from(MAX_IDS)).map(|named| named.app.id.to_string());
-        let ids = ids.collect::<Vec<_>>().join(", ");
-        let more = if named.len() > usize::from(MAX_IDS) { " and more" } else { "" };
+        let ids: Vec<_> = named.iter().map(|named| named.app.id.to_string()).collect();
         let advice = "use one of these ids; belfry app show ID shows an app";
-        return Err(format!("several apps are named {selector:?}: {ids}{more}; {advice}").into());
+        let ids = ids.join(", ");
+        return Err(format!("several apps are named {selector:?}: {ids}; {advice}").into());
     }
     named.pop().ok_or_else(|| format!("there is no app {selector:?}; see belfry app list").into())
 }

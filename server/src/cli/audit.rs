@@ -7,12 +7,11 @@ use std::collections::HashMap;
 use belfry_core::audit::{AuditKind, AuditOutcome};
 use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use serde_json::json;
 
 use self::time::parse_time;
-use super::output::{Table, print, print_message};
+use super::output::{Table, one_of, print, print_message};
 use super::{CliError, account, or_dash};
 use crate::config::Config;
 
@@ -25,10 +24,10 @@ pub(super) struct Command {
     #[arg(long, value_name = "ID")]
     app: Option<i64>,
     /// Only events of this kind, such as sign_in or account_delete
-    #[arg(long, value_parser = kind_parser(), hide_possible_values = true)]
+    #[arg(long, value_parser = one_of(AuditKind::ALL, AuditKind::as_str), hide_possible_values = true)]
     kind: Option<AuditKind>,
     /// Only events with this outcome
-    #[arg(long, value_parser = outcome_parser())]
+    #[arg(long, value_parser = one_of(AuditOutcome::ALL, AuditOutcome::as_str))]
     outcome: Option<AuditOutcome>,
     /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
     /// 2030-01-31T12:00:00Z; days begin at midnight UTC
@@ -47,9 +46,6 @@ pub(super) struct Command {
 
 /// Number of events that are shown without `--limit`.
 const DEFAULT_LIMIT: i64 = 100;
-
-/// Number of events that are printed with one write.
-const PAGE: usize = 1000;
 
 const TITLES: [&str; 9] =
     ["time", "kind", "outcome", "count", "account", "app", "address", "request", "detail"];
@@ -86,14 +82,11 @@ impl Command {
         }
         let deleted = deleted_names(store, &events).await?;
         let mut table = Table::new(&TITLES, self.json);
-        // On a terminal, also an empty page has titles.
-        for page in events.chunks(PAGE).chain(events.is_empty().then_some(&events[..])) {
-            print(&table.page(
-                page,
-                |event| columns(event, &deleted),
-                |event| to_json(event, &deleted),
-            ))?;
-        }
+        print(&table.page(
+            &events,
+            |event| columns(event, &deleted),
+            |event| to_json(event, &deleted),
+        ))?;
         if has_more && self.limit.is_none() {
             print_message(format_args!(
                 "belfry: the newest {limit} events are shown; --limit N shows more"
@@ -113,16 +106,6 @@ async fn deleted_names(
     let Some(first) = events.iter().find(is_deleted) else { return Ok(HashMap::new()) };
     let deleted = store.deleted_accounts(first.at).await?.into_iter();
     Ok(deleted.map(|DeletedAccount { id, name }| (id, name)).collect())
-}
-
-fn kind_parser() -> impl TypedValueParser<Value = AuditKind> {
-    PossibleValuesParser::new(AuditKind::ALL.iter().map(|kind| kind.as_str()))
-        .try_map(|name| AuditKind::from_name(&name).ok_or("unknown kind"))
-}
-
-fn outcome_parser() -> impl TypedValueParser<Value = AuditOutcome> {
-    PossibleValuesParser::new(AuditOutcome::ALL.iter().map(|outcome| outcome.as_str()))
-        .try_map(|name| AuditOutcome::from_name(&name).ok_or("unknown outcome"))
 }
 
 /// The columns of the titles.

@@ -4,8 +4,8 @@ use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::Store;
 use clap::Subcommand;
 
-use super::CliError;
 use super::output::{print, print_message};
+use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, EXAMPLE};
 use crate::limits::redis_servers;
@@ -30,9 +30,7 @@ pub(super) fn print_example() -> Result<(), CliError> {
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
     print(&config.to_toml()?)?;
-    for warning in config.warnings(&config.base_url(), SystemClock.now()) {
-        print_message(format_args!("belfry: warning: {warning}"));
-    }
+    print_warnings(&config.warnings(&config.base_url(), SystemClock.now()));
     print_message("the settings are valid");
     Ok(())
 }

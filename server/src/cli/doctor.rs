@@ -5,19 +5,17 @@
 
 mod base_url;
 mod certificate;
-mod clock;
 mod engines;
 mod files;
 mod proxy;
 mod report;
-mod response;
-mod running;
 mod server;
 
 use belfry_runtime::clock::{Clock, SystemClock};
 use clap::Args;
 
 use self::report::Report;
+use super::output::counted;
 use super::{CliError, config as config_command};
 use crate::config::{Config, ConfigError};
 
@@ -51,8 +49,7 @@ impl Command {
         report.print(self.json)?;
         match report.failures() {
             0 => Ok(()),
-            1 => Err("1 check failed".into()),
-            failures => Err(format!("{failures} checks failed").into()),
+            failures => Err(format!("{} failed", counted(failures, "checks")).into()),
         }
     }
 }
@@ -61,8 +58,7 @@ async fn check(config: &Config, report: &mut Report) {
     check_settings(config, report);
     files::check_modes(config, report);
     files::check_disk_space(config, report);
-    let clocks = engines::check(config, report).await;
-    clock::check(&clocks, SystemClock.now(), report);
+    engines::check(config, report).await;
     certificate::check(config, report);
     let running = server::check(config, report).await;
     base_url::check(config, running.as_ref(), report).await;
@@ -74,9 +70,8 @@ fn check_settings(config: &Config, report: &mut Report) {
         report.fail("settings", error.to_string(), "correct the file or the setting that names it");
         return;
     }
-    let is_certificate = |warning: &String| warning.starts_with("the certificate");
-    let warnings = config.warnings(&config.base_url(), SystemClock.now());
-    let warnings: Vec<_> = warnings.into_iter().filter(|text| !is_certificate(text)).collect();
+    // Those about the certificate are a check of their own.
+    let warnings = config.setting_warnings(&config.base_url(), SystemClock.now());
     if warnings.is_empty() {
         report.ok("settings", "valid; belfry config check shows them");
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::iter::successors;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{Request, StatusCode, header};
 use bytes::Bytes;
@@ -15,12 +16,15 @@ use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
 use belfry_runtime::certificate::rejection;
 use belfry_runtime::certificate::verifier::{AnyNameVerifier, system_authorities};
 
+/// Maximum time of a request. A readiness check waits for the database for up to two seconds.
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
@@ -72,34 +76,29 @@ impl From<String> for GetError {
     }
 }
 
-impl From<&str> for GetError {
-    fn from(reason: &str) -> Self {
-        Self::Failed(reason.to_owned())
-    }
-}
-
-/// Sends a GET request without following redirects.
-pub(super) async fn get(url: &Url, check: CertificateCheck) -> Result<Response, GetError> {
-    get_with_headers(url, check, &[]).await
-}
-
-/// Like [`get`], with further headers.
-pub(super) async fn get_with_headers(
+/// Sends a GET request with these headers, without following redirects.
+pub(super) async fn get(
     url: &Url,
     check: CertificateCheck,
     headers: &[(&str, &str)],
 ) -> Result<Response, GetError> {
-    if !["http", "https"].contains(&url.scheme()) {
-        return Err("the URL must begin with http:// or https://".into());
-    }
-    let host = match url.host() {
-        Some(Host::Domain(name)) => name.to_owned(),
-        Some(Host::Ipv4(address)) => address.to_string(),
-        Some(Host::Ipv6(address)) => address.to_string(),
-        None => return Err("the URL has no host".into()),
+    let response = timeout(TIMEOUT, get_without_timeout(url, check, headers)).await;
+    response.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}").into()))
+}
+
+async fn get_without_timeout(
+    url: &Url,
+    check: CertificateCheck,
+    headers: &[(&str, &str)],
+) -> Result<Response, GetError> {
+    let (Some(host), Some(port), "http" | "https") =
+        (url.host_str(), url.port_or_known_default(), url.scheme())
+    else {
+        let reason = "the URL must begin with http:// or https://, and have a host";
+        return Err(GetError::Failed(reason.to_owned()));
     };
-    let port = url.port_or_known_default().ok_or("the URL has no port")?;
-    let stream = TcpStream::connect((host.as_str(), port)).await;
+    let host = host.trim_matches(['[', ']']);
+    let stream = TcpStream::connect((host, port)).await;
     let stream = stream.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => GetError::Refused(format!("{host} port {port}")),
         _ => GetError::Failed(causes(&error)),
@@ -108,7 +107,7 @@ pub(super) async fn get_with_headers(
     if url.scheme() == "http" {
         return exchange(url, headers, stream, local_address).await;
     }
-    let name = ServerName::try_from(host).map_err(|error| causes(&error))?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| causes(&error))?;
     let connector = TlsConnector::from(Arc::new(client_config(check)?));
     let stream = connector.connect(name, stream).await.map_err(|error| tls_error(&error))?;
     exchange(url, headers, stream, local_address).await

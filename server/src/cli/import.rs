@@ -5,16 +5,16 @@ mod source;
 
 use std::io::{Write, stdout};
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::import::ImportedAccount;
 use belfry_core::oauth::account::Role;
 use belfry_runtime::clock::{Clock, SystemClock};
-use belfry_store::{Account, AccountImport, NO_PASSWORD, SerializedDocument, Store, StoreError};
+use belfry_store::{Store, StoreError};
 use clap::Args;
 use jiff::Timestamp;
 
 use self::report::Report;
-use self::source::{Line, Source};
+use self::source::Source;
 use super::output::counted;
 use super::{CliError, DatabaseUse, with_store};
 use crate::config::Config;
@@ -62,71 +62,39 @@ async fn import(
 ) -> Result<(), CliError> {
     let mut lines = source.lines()?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    while let Some(line) = lines.next()? {
+    while let Some(account) = lines.next()? {
         // Invalid only if the file was changed since it was validated.
-        let line = line?;
-        bytes += line.bytes;
-        batch.push(line);
-        if batch.len() == BATCH || bytes >= BATCH_BYTES {
+        let account = account?;
+        // The accounts of a transaction have the same event, which names the role.
+        let has_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
+        if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_role) {
             add(store, now, std::mem::take(&mut batch), report).await?;
             bytes = 0;
         }
+        bytes += lines.line_bytes();
+        batch.push((lines.number(), account));
     }
     add(store, now, batch, report).await?;
     Ok(())
 }
 
-/// Adds accounts in one transaction, and admins in another, because their events differ.
+/// Adds accounts with the same role, given with their lines, in one transaction.
 async fn add(
     store: &Store,
     now: Timestamp,
-    lines: Vec<Line>,
+    batch: Vec<(u64, ImportedAccount)>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    let (admins, users): (Vec<Line>, Vec<Line>) =
-        lines.into_iter().partition(|line| line.account.role == Role::Admin);
-    for (lines, detail) in [(users, "import"), (admins, "import, role admin")] {
-        let event = AuditEntry {
-            detail: Some(detail.to_owned()),
-            ..AuditEntry::of_command(now, AuditKind::AccountAdd)
-        };
-        add_with(store, &event.into(), now, lines, report).await?;
-    }
-    report.show_progress();
-    Ok(())
-}
-
-async fn add_with(
-    store: &Store,
-    events: &Events,
-    now: Timestamp,
-    lines: Vec<Line>,
-    report: &mut Report,
-) -> Result<(), StoreError> {
-    let names: Vec<(u64, String)> =
-        lines.iter().map(|line| (line.number, line.account.name.clone())).collect();
-    let imports = lines.into_iter().map(|line| to_import(line.account, now)).collect();
-    let outcomes = store.import_accounts(events, now, imports).await?;
+    let is_admin = batch.first().is_some_and(|(_, account)| account.role == Role::Admin);
+    let detail = if is_admin { "import, role admin" } else { "import" };
+    let event = AuditEntry::of_command(now, AuditKind::AccountAdd);
+    let events = AuditEntry { detail: Some(detail.to_owned()), ..event }.into();
+    let names: Vec<_> = batch.iter().map(|(line, account)| (*line, account.name.clone())).collect();
+    let accounts = batch.into_iter().map(|(_, account)| account).collect();
+    let outcomes = store.import_accounts(&events, now, accounts).await?;
     for ((line, name), outcome) in names.into_iter().zip(outcomes) {
         report.record(line, &name, outcome)?;
     }
+    report.show_progress();
     Ok(())
-}
-
-fn to_import(imported: ImportedAccount, now: Timestamp) -> AccountImport {
-    let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
-    let account = Account {
-        id: 0,
-        name: imported.name,
-        email: imported.email,
-        unverified_email: None,
-        password: imported.password_hash.unwrap_or_else(|| NO_PASSWORD.to_owned()),
-        role: imported.role,
-        created_at: imported.created_at.unwrap_or(now),
-        signed_in_at: None,
-        disabled_at: imported.is_disabled.then_some(now),
-        delete_at: None,
-        credential_version: 0,
-    };
-    AccountImport { account, rulesets }
 }

@@ -33,14 +33,7 @@ fn page(parser: Command) -> io::Result<String> {
         write_commands(&belfry, command, &mut page)?;
     }
     let notes = belfry.get_after_help().map(ToString::to_string).unwrap_or_default();
-    Roff::new().control("SH", ["NOTES"]).to_writer(&mut page)?;
-    for (number, line) in notes.lines().enumerate() {
-        let mut paragraph = Roff::new();
-        if number > 0 {
-            paragraph.control("PP", []);
-        }
-        paragraph.text([roman(line)]).to_writer(&mut page)?;
-    }
+    Roff::new().control("SH", ["NOTES"]).text([roman(notes)]).to_writer(&mut page)?;
     Ok(tidy(&String::from_utf8_lossy(&page)))
 }
 

@@ -7,7 +7,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stderr, stdout};
 
 use belfry_core::text::is_invisible;
-use belfry_store::{State, StoreError};
+use belfry_store::StoreError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
 use serde_json::Value;
@@ -125,11 +125,14 @@ fn is_printable(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Parses the state of an account or app.
-pub(super) fn state_parser() -> impl TypedValueParser<Value = State> {
-    PossibleValuesParser::new(State::ALL.map(State::as_str)).try_map(|name| {
-        let found = State::ALL.into_iter().find(|state| state.as_str() == name);
-        found.ok_or("unknown state")
+/// Parses the name of one of these values.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(all.iter().map(|value| name(*value)));
+    names.try_map(move |given| {
+        all.iter().copied().find(|value| name(*value) == given).ok_or("unknown value")
     })
 }
 

@@ -1,4 +1,4 @@
-//! A progress bar on the terminal.
+//! The progress of a command on the terminal.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -8,10 +8,7 @@ use belfry_store::Progress;
 /// Time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The length of the bar in characters.
-const LENGTH: usize = 30;
-
-/// A bar on one line of stderr, if that is a terminal. It is cleared at the end.
+/// A line of stderr, if that is a terminal. It is cleared at the end.
 pub(super) struct ProgressBar {
     pub(super) is_terminal: bool,
     shown: Option<Instant>,
@@ -51,11 +48,8 @@ fn print(text: &str) {
 }
 
 fn render(Progress { step, rows, total }: Progress) -> String {
-    let rows = rows.min(total);
-    let part = |of: u64| rows.saturating_mul(of).checked_div(total).unwrap_or(of);
-    let done = usize::try_from(part(30)).unwrap_or_default().min(LENGTH);
-    let (filled, empty) = ("#".repeat(done), "-".repeat(LENGTH - done));
-    format!("{step:<9} [{filled}{empty}] {:>3} %  {rows} of {total} rows", part(100))
+    let percent = rows.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
+    format!("{step:<9} {percent:>3} %  {rows} of {total} rows")
 }
 
 #[cfg(test)]
@@ -63,13 +57,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_shows_the_step_and_the_part_that_is_done() {
+    fn a_line_shows_the_step_and_the_part_that_is_done() {
         for (rows, total, shown) in [
-            (0, 300, "[------------------------------]   0 %  0 of 300 rows"),
-            (150, 300, "[###############---------------]  50 %  150 of 300 rows"),
-            (300, 300, "[##############################] 100 %  300 of 300 rows"),
-            (301, 300, "[##############################] 100 %  300 of 300 rows"),
-            (0, 0, "[##############################] 100 %  0 of 0 rows"),
+            (0, 300, "  0 %  0 of 300 rows"),
+            (150, 300, " 50 %  150 of 300 rows"),
+            (300, 300, "100 %  300 of 300 rows"),
+            (301, 300, "100 %  301 of 300 rows"),
+            (0, 0, "100 %  0 of 0 rows"),
         ] {
             let progress = Progress { step: "restoring", rows, total };
             assert_eq!(render(progress), format!("restoring {shown}"));

@@ -12,6 +12,7 @@ use std::time::Duration;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::log_throttle;
 use belfry_runtime::supervisor::Task;
+use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
@@ -30,10 +31,8 @@ use crate::tls::Tls;
 
 /// Interval of deleting expired rows, and expired rate limit windows from memory.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
-/// Interval of storing counted audit events.
-const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
-/// Interval of storing which tokens and apps were used.
-const USE_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval of storing counted audit events, and which tokens and apps were used.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum time for background work to end after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -86,10 +85,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     }
     raise_file_limit(config.http.max_connections);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
-    every(&state, "sweep", SWEEP_INTERVAL, sweep);
-    every(&state, "sweep_limits", SWEEP_INTERVAL, sweep_limits);
-    every(&state, "flush_audit", AUDIT_INTERVAL, flush_audit);
-    every(&state, "flush_uses", USE_INTERVAL, flush_uses);
+    start_periodic_tasks(&state);
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
     let reloaded = Arc::clone(&state);
     state.tasks.add(Task::spawn("reload", move || {
@@ -113,12 +109,14 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     if let Err(error) = ready {
         tracing::warn!(%error, "the ready line cannot be printed");
     }
-    service_manager::notify_ready(&bound);
+    let status = format!("listening on {bound}");
+    service_manager::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
     let service = HttpService::new(Arc::clone(&state));
-    if let Some(interval) = service_manager::watchdog_interval() {
+    if let Some(interval) = sd_notify::watchdog_enabled() {
         let service = service.clone();
         let reset = move || service_manager::reset_watchdog(service.clone());
-        state.tasks.add(Task::every("watchdog", interval, reset));
+        // Twice as often as necessary.
+        state.tasks.add(Task::every("watchdog", interval / 2, reset));
     }
 
     serve(listener, tls, service, signals.wait(&state)).await;
@@ -158,6 +156,25 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     }
 }
 
+/// Starts what runs at intervals.
+fn start_periodic_tasks(state: &Arc<AppState>) {
+    every(state, "sweep", SWEEP_INTERVAL, |state| async move {
+        state.delete_excess_app_tokens().await;
+        state.sweep().await;
+    });
+    every(state, "sweep_limits", SWEEP_INTERVAL, |state| async move {
+        // A blocking task, because there may be millions of keys.
+        tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now()))
+            .await
+            .expect("sweeping does not panic");
+    });
+    every(state, "flush_audit", FLUSH_INTERVAL, |state| async move {
+        state.flush_audit().await;
+        log_throttle::report_suppressed();
+    });
+    every(state, "flush_uses", FLUSH_INTERVAL, |state| async move { state.flush_uses().await });
+}
+
 /// Runs a function of the state at intervals.
 fn every<F: Future<Output = ()> + Send + 'static>(
     state: &Arc<AppState>,
@@ -167,27 +184,6 @@ fn every<F: Future<Output = ()> + Send + 'static>(
 ) {
     let owned = Arc::clone(state);
     state.tasks.add(Task::every(name, interval, move || run(Arc::clone(&owned))));
-}
-
-async fn sweep(state: Arc<AppState>) {
-    state.delete_excess_app_tokens().await;
-    state.sweep().await;
-}
-
-async fn sweep_limits(state: Arc<AppState>) {
-    // A blocking task, because there may be millions of keys.
-    tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now()))
-        .await
-        .expect("sweeping does not panic");
-}
-
-async fn flush_audit(state: Arc<AppState>) {
-    state.flush_audit().await;
-    log_throttle::report_suppressed();
-}
-
-async fn flush_uses(state: Arc<AppState>) {
-    state.flush_uses().await;
 }
 
 /// Serves the metrics. `listener` is `None` after a failure.

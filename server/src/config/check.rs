@@ -1,11 +1,12 @@
 //! Validates settings that cannot be checked while parsing.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
-use super::{Config, ConfigError, Security, UrlSource, UrlSources};
+use super::{Config, ConfigError, Security};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -68,6 +69,19 @@ impl Config {
         Err(ConfigError(format!("{problem}{}", self.place(key))))
     }
 
+    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides the
+    /// file, so the operator expects SQLite in that directory.
+    pub(super) fn check_data_flag(&self) -> Result<(), ConfigError> {
+        let key =
+            ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
+        let Some(key) = key.filter(|_| self.ignored_data_flag().is_some()) else { return Ok(()) };
+        let (data, file) = (self.data.display(), &self.origins[key]);
+        Err(ConfigError(format!(
+            "--data {data} has no effect, because {key} in {file} names PostgreSQL; omit --data, or \
+             use another file (--config /dev/null for none) for SQLite in {data}"
+        )))
+    }
+
     fn check_database_url(&self) -> Result<(), ConfigError> {
         let Some(url) = &self.database else { return Ok(()) };
         if !["postgres", "postgresql"].contains(&url.scheme()) {
@@ -115,10 +129,9 @@ impl Config {
     /// An error about the scheme of a URL. Of a file nothing is shown, because it may be a different
     /// secret.
     fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
-        let is_in_file = self.url_source(key).is_some_and(|source| source.file.is_some());
         let problem = if !url.reveal().contains("://") {
             NO_SCHEME.to_owned()
-        } else if is_in_file {
+        } else if self.url_file(key).is_some() {
             "unsupported scheme".to_owned()
         } else {
             format!("unsupported scheme {:?}", url.scheme())
@@ -154,18 +167,19 @@ impl Config {
         Ok(())
     }
 
-    fn url_source(&self, key: &str) -> Option<&UrlSource> {
-        let UrlSources { database, redis } = &self.sources;
-        if key == "redis" { redis.as_ref() } else { database.as_ref() }
+    /// The file that contains the URL of an engine, if any.
+    fn url_file(&self, key: &str) -> Option<&PathBuf> {
+        if key == "redis" { self.redis_file.as_ref() } else { self.database_file.as_ref() }
     }
 
-    /// An error about the URL of an engine, with its file or place.
+    /// An error about the URL of an engine, with its file and place.
     fn url_error(&self, key: &str, problem: &str) -> ConfigError {
-        match self.url_source(key) {
-            Some(UrlSource { setting, file: Some(path) }) => {
-                ConfigError(format!("{setting}: {}: {problem}", path.display()))
+        match self.url_file(key) {
+            Some(path) => {
+                let (key, path) = (format!("{key}_file"), path.display());
+                ConfigError(format!("{key}: {path}: {problem}{}", self.place(&key)))
             }
-            _ => ConfigError(format!("{key}: {problem}{}", self.place(key))),
+            None => ConfigError(format!("{key}: {problem}{}", self.place(key))),
         }
     }
 
@@ -210,7 +224,7 @@ mod tests {
         let path = folder.path().join("b.toml");
         let check = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            let config = crate::config::file::read(&path).unwrap();
+            let (config, _) = crate::config::file::read(&path).unwrap();
             config.check().unwrap_err().to_string()
         };
         let name = path.display();
@@ -228,6 +242,7 @@ mod tests {
             ("name_segments = []", "name_segments is empty", 1),
             ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),
             ("[tls]\nkey = ''\ncertificate = ''", "tls: both a certificate and a key", 1),
+            ("[tls]\ncertificate = 'a.pem'", "tls: both a certificate and a key", 1),
         ] {
             let error = check(text);
             let is_placed = error.ends_with(&format!(" ({name}, line {line})"));
@@ -239,10 +254,10 @@ mod tests {
         ] {
             std::fs::write(folder.path().join("url"), url).unwrap();
             std::fs::write(&path, format!("redis_file = {:?}", folder.path().join("url"))).unwrap();
-            let mut config = crate::config::file::read(&path).unwrap();
+            let (mut config, _) = crate::config::file::read(&path).unwrap();
             config.read_secret_files(None).unwrap();
             let error = config.check().unwrap_err().to_string();
-            assert!(error.starts_with("redis_file in ") && error.contains(problem), "{error}");
+            assert!(error.starts_with("redis_file: ") && error.contains(problem), "{error}");
             assert!(!error.contains("cache"), "{error}");
         }
         let data = format!("data = {path:?}");

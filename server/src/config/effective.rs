@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::thread::available_parallelism;
 
+use belfry_store::SecretUrl;
 use toml::{Table, Value};
 
-use super::{Config, ConfigError, UrlSource};
+use super::{Config, ConfigError};
 
 /// Every setting with its default, as comments, for `belfry config example`.
 ///
@@ -17,14 +18,6 @@ const COMMENT_COLUMN: usize = 47;
 
 /// Sections whose keys the operator chooses.
 pub(super) const OPEN_SECTIONS: [&str; 2] = ["limits.rows", "limits.abuse"];
-
-/// A line of [`EXAMPLE`] that is not prose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line<'a> {
-    Section(&'a str),
-    /// A key, and its line without the `#`.
-    Key(&'a str, &'a str),
-}
 
 /// A setting of [`EXAMPLE`], or a section whose keys the operator chooses.
 pub(super) struct KnownSetting {
@@ -50,37 +43,30 @@ impl KnownSetting {
     }
 }
 
-fn lines(example: &str) -> impl Iterator<Item = Line<'_>> {
-    example.lines().filter_map(|line| {
-        let text = line.strip_prefix('#').unwrap_or(line);
-        let text = text.strip_prefix(' ').unwrap_or(text);
-        if let Some((section, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            return Some(Line::Section(section));
-        }
-        let (key, _) = text.split_once(" = ")?;
-        let is_key =
-            key.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte));
-        is_key.then_some(Line::Key(key, text))
-    })
-}
-
 /// All settings, in the order of [`EXAMPLE`].
 pub(super) fn settings() -> Vec<KnownSetting> {
     let mut section = "";
     let mut settings = Vec::new();
-    for line in lines(EXAMPLE) {
-        match line {
-            Line::Section(name) => {
-                section = name;
-                if let Some((section, key)) = name.rsplit_once('.') {
-                    settings.push(KnownSetting { section, key, example: "" });
-                }
+    for line in EXAMPLE.lines() {
+        let text = line.strip_prefix('#').unwrap_or(line);
+        let text = text.strip_prefix(' ').unwrap_or(text);
+        if let Some((name, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            section = name;
+            if let Some((section, key)) = name.rsplit_once('.') {
+                settings.push(KnownSetting { section, key, example: "" });
             }
-            Line::Key(..) if OPEN_SECTIONS.contains(&section) => {}
-            Line::Key(key, example) => settings.push(KnownSetting { section, key, example }),
+        } else if let Some(key) = key_of(text).filter(|_| !OPEN_SECTIONS.contains(&section)) {
+            settings.push(KnownSetting { section, key, example: text });
         }
     }
     settings
+}
+
+/// The key of a line in [`EXAMPLE`], without its `#`; `None` for prose.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once(" = ")?;
+    let is_key = |byte: u8| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte);
+    key.bytes().all(is_key).then_some(key)
 }
 
 /// The line of a setting in [`EXAMPLE`], with its comment.
@@ -98,40 +84,39 @@ impl Config {
     pub fn to_toml(&self) -> Result<String, ConfigError> {
         let failed =
             |error: toml::ser::Error| ConfigError(format!("cannot show a setting: {error}"));
-        let settings = Table::try_from(self.with_derived_values()).map_err(failed)?;
+        let values = Table::try_from(self.with_derived_values()).map_err(failed)?;
         let mut text = String::new();
-        let mut section = "";
-        for line in lines(EXAMPLE) {
-            match line {
-                Line::Section(name) => {
-                    section = name;
-                    let Some(table) = find(&settings, name).and_then(Value::as_table) else {
-                        let _infallible = writeln!(text, "\n# [{name}] is not set");
-                        continue;
-                    };
-                    let _infallible = writeln!(text, "\n[{name}]");
-                    if OPEN_SECTIONS.contains(&name) {
-                        for (key, value) in table {
-                            text.push_str(&self.setting(name, key, Some(value)));
-                        }
-                    }
+        let mut section = String::new();
+        for setting in settings() {
+            let is_open = setting.example.is_empty();
+            let own = if is_open { setting.path() } else { setting.section.to_owned() };
+            let table = if own.is_empty() {
+                Some(&values)
+            } else {
+                find(&values, &own).and_then(Value::as_table)
+            };
+            if own != section {
+                let _infallible = match table {
+                    Some(_) => writeln!(text, "\n[{own}]"),
+                    None => writeln!(text, "\n# [{own}] is not set"),
+                };
+                section = own;
+            }
+            match table {
+                Some(table) if is_open => {
+                    let lines =
+                        table.iter().map(|(key, value)| self.line(&section, key, Some(value)));
+                    text.extend(lines);
                 }
-                Line::Key(..) if OPEN_SECTIONS.contains(&section) => {}
-                Line::Key(..) if !section.is_empty() && find(&settings, section).is_none() => {}
-                Line::Key(key, _) => {
-                    text.push_str(&self.setting(
-                        section,
-                        key,
-                        find(&settings, &join(section, key)),
-                    ));
-                }
+                Some(table) => text += &self.line(&section, setting.key, table.get(setting.key)),
+                None => {}
             }
         }
         Ok(text)
     }
 
     /// The line of a setting.
-    fn setting(&self, section: &str, key: &str, value: Option<&Value>) -> String {
+    fn line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
         let Some(value) = value else { return format!("# {key} is not set\n") };
         let path = join(section, key);
         let line = format!("{key} = {value}");
@@ -140,30 +125,26 @@ impl Config {
 
     /// Where the value of a setting comes from.
     fn origin(&self, path: &str) -> String {
-        let sources = &self.sources;
-        let (source, url) = match path {
-            "database" | "database_file" => (&sources.database, &self.database),
-            "redis" | "redis_file" => (&sources.redis, &self.redis),
-            _ => (&None, &None),
+        let Some(origin) = self.origins.get(path) else {
+            let default = match path {
+                "base_url" => "default, from listen",
+                "server_name" => "default, from base_url",
+                "passwords.parallel" => "default, the number of cores",
+                _ => "default",
+            };
+            return default.to_owned();
         };
-        match (source, url) {
-            (Some(UrlSource { setting, file: Some(_) }), Some(url)) => {
-                return format!("{setting}, contains {}", url.redacted());
+        let url = |url: &SecretUrl| format!("{origin}, contains {}", url.redacted());
+        let with_detail = match path {
+            "database_file" => self.database.as_ref().map(url),
+            "redis_file" => self.redis.as_ref().map(url),
+            "instance.accent" => {
+                let accent = self.instance.accent;
+                accent.map(|accent| format!("{origin}; on dark pages {}", accent.dark()))
             }
-            (Some(UrlSource { setting, .. }), _) => return setting.clone(),
-            _ => {}
-        }
-        match (path, self.origins.get(path)) {
-            ("instance.accent", Some(origin)) => match self.instance.accent {
-                Some(accent) => format!("{origin}; on dark pages {}", accent.dark()),
-                None => origin.clone(),
-            },
-            (_, Some(origin)) => origin.clone(),
-            ("base_url", None) => "default, from listen".to_owned(),
-            ("server_name", None) => "default, from base_url".to_owned(),
-            ("passwords.parallel", None) => "default, the number of cores".to_owned(),
-            _ => "default".to_owned(),
-        }
+            _ => None,
+        };
+        with_detail.unwrap_or_else(|| origin.clone())
     }
 
     /// The settings with values in place of those that are derived when they are unset. A URL that
@@ -175,14 +156,11 @@ impl Config {
         // The port is not known before it is bound.
         shown.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
         shown.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
-        for (url, file, source) in [
-            (&mut shown.database, &mut shown.database_file, &self.sources.database),
-            (&mut shown.redis, &mut shown.redis_file, &self.sources.redis),
-        ] {
-            *file = source.as_ref().and_then(|source| source.file.clone());
-            if file.is_some() {
-                *url = None;
-            }
+        if self.database_file.is_some() {
+            shown.database = None;
+        }
+        if self.redis_file.is_some() {
+            shown.redis = None;
         }
         shown
     }

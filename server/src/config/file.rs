@@ -11,23 +11,20 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
 use super::effective::{OPEN_SECTIONS, example_of, settings};
-use super::{Config, ConfigError, RegistrationSource, UrlSource};
+use super::{Config, ConfigError, RegistrationSource};
 
-/// The keys whose values are not repeated in a message.
-const SECRETS: [&str; 4] = ["database", "redis", "as_token", "hs_token"];
-
-/// Reads the file that the operator names.
-pub(super) fn read(path: &Path) -> Result<Config, ConfigError> {
+/// Reads the file that the operator names: its settings, and as they are written.
+pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
     read_open(path, File::open(path))
 }
 
 /// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, so that a command
 /// in a shared directory such as `/tmp` does not use the settings of another user.
-pub(super) fn read_default() -> Result<Config, ConfigError> {
+pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
     let opened = File::open(path);
     if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        return Ok(Config::default());
+        return Ok(Default::default());
     }
     let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
     let link = fs::symlink_metadata(path).ok();
@@ -45,7 +42,7 @@ pub(super) fn read_default() -> Result<Config, ConfigError> {
     )))
 }
 
-fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigError> {
+fn read_open(path: &Path, opened: io::Result<File>) -> Result<(Config, Table), ConfigError> {
     let name = path.display().to_string();
     let text = opened.and_then(io::read_to_string).map_err(|error| {
         let advice = match error.kind() {
@@ -55,27 +52,18 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<Config, ConfigErro
         ConfigError(format!("cannot read {name}: {error}{advice}"))
     })?;
     let mut config = parse(&text, &name)?;
+    for key in ["database", "redis"] {
+        if [key, &format!("{key}_file")].iter().all(|key| config.lines.contains_key(*key)) {
+            let problem = format!("{key} and {key}_file are both given; remove one ({name})");
+            return Err(ConfigError(problem));
+        }
+    }
     let mut urls = config.database.iter().chain(&config.redis);
     let is_inline = |source: &_| matches!(source, RegistrationSource::Inline { .. });
     let has_secrets =
         urls.any(SecretUrl::has_password) || config.application_services.iter().any(is_inline);
-    config.file = Some(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     config.file_with_secrets = has_secrets.then(|| path.to_owned());
-    for (key, url, file, source) in [
-        ("database", &config.database, &config.database_file, &mut config.sources.database),
-        ("redis", &config.redis, &config.redis_file, &mut config.sources.redis),
-    ] {
-        *source = match (url, file) {
-            (Some(_), Some(_)) => {
-                let problem = format!("{key} and {key}_file are both given; remove one ({name})");
-                return Err(ConfigError(problem));
-            }
-            (Some(_), None) => Some(UrlSource::value(format!("{key} in {name}"))),
-            (None, Some(path)) => Some(UrlSource::file(format!("{key}_file in {name}"), path)),
-            (None, None) => None,
-        };
-    }
-    Ok(config)
+    Ok((config, text.parse().unwrap_or_default()))
 }
 
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
@@ -83,11 +71,8 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         ConfigError(format!("{message} ({file}, line {})", line_at(text, position)))
     };
     let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let line = text.lines().nth(line_at(text, start(&error)) - 1).unwrap_or_default();
-        let message = with_quotes(line).unwrap_or_else(|| error.message().trim_end().to_owned());
-        reject((message, start(&error)))
-    })?;
+    let parsed = DeTable::parse(text)
+        .map_err(|error| reject((error.message().trim_end().to_owned(), start(&error))))?;
     let table = parsed.get_ref();
     check_keys(table, "").map_err(reject)?;
     let mut config: Config = toml::from_str(text).map_err(|error| {
@@ -117,21 +102,6 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         config.lines.insert(key, line_at(text, position));
     }
     Ok(config)
-}
-
-/// What to write instead of a line that is not TOML because its value has no quotes.
-fn with_quotes(line: &str) -> Option<String> {
-    let (key, value) = line.split_once(['=', ':'])?;
-    let value = value.split_once(" #").map_or(value, |(value, _)| value);
-    let value = value.trim().trim_matches(['"', '\'', '“', '”', '„', '‘', '’', '`']);
-    // A list or a table may contain a token, which must not be repeated.
-    if line.parse::<Table>().is_ok() || value.starts_with(['[', '{']) {
-        return None;
-    }
-    let is_hidden = value.is_empty() || SECRETS.contains(&key.trim());
-    let fixed = format!("{} = \"{}\"", key.trim(), if is_hidden { "…" } else { value });
-    let message = format!("a text needs an equals sign and quotes: write {fixed}");
-    fixed.parse::<Table>().is_ok().then_some(message)
 }
 
 /// Rejects the first key that is not a setting, with its position.

@@ -1,104 +1,65 @@
 //! Settings that command-line flags and environment variables override.
 
-use std::fmt::Display;
 use std::iter::successors;
+use std::mem::take;
 use std::path::Path;
-use std::str::FromStr;
 
-use belfry_store::SecretUrl;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, ValueHint};
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error, StrDeserializer};
+use toml::{Table, Value};
 
-use super::{Config, ConfigError, UrlSource};
+use super::{Config, ConfigError};
 
 /// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
 struct Setting {
     flag: &'static str,
     value_name: &'static str,
     help: &'static str,
-    set: fn(&mut Config, &str) -> Result<(), String>,
 }
 
 /// Accepted by every command, before or after its name. `--config` sets nothing itself: it names
 /// the file of the other settings.
 static GLOBAL: [Setting; 4] = [
-    setting("config", "FILE", "Configuration file [default: ./belfry.toml]", |_, _| Ok(())),
-    setting("data", "DIR", "Data directory [default: ./data]", |config, text| {
-        parse(text).map(|path| config.data = path)
-    }),
-    setting("database", "URL", "PostgreSQL URL [default: SQLite in DIR]", |config, text| {
-        parse(text).map(|url| config.database = Some(url))
-    }),
-    setting("database-file", "FILE", "File that contains the PostgreSQL URL", |config, text| {
-        parse(text).map(|path| config.database_file = Some(path))
-    }),
+    setting("config", "FILE", "Configuration file [default: ./belfry.toml]"),
+    setting("data", "DIR", "Data directory [default: ./data]"),
+    setting("database", "URL", "PostgreSQL URL [default: SQLite in DIR]"),
+    setting("database-file", "FILE", "File that contains the PostgreSQL URL"),
 ];
 
 /// Accepted by `belfry serve`.
 static SERVE: [Setting; 11] = [
-    setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]", |config, text| {
-        parse(text).map(|address| config.listen = address)
-    }),
+    setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]"),
     setting(
         "redis",
         "URL",
         "Redis for rate limits shared by several nodes [default: count in this process]",
-        |config, text| SecretUrl::parse_redis(text).map(|url| config.redis = Some(url)),
     ),
-    setting("redis-file", "FILE", "File that contains the Redis URL", |config, text| {
-        parse(text).map(|path| config.redis_file = Some(path))
-    }),
-    setting(
-        "base-url",
-        "URL",
-        "Public URL of the service [default: http://LISTEN]",
-        |config, text| parse(text).map(|url| config.base_url = Some(url)),
-    ),
+    setting("redis-file", "FILE", "File that contains the Redis URL"),
+    setting("base-url", "URL", "Public URL of the service [default: http://LISTEN]"),
     setting(
         "limits",
         "MODE",
         "Rate limits: enforce, shadow (report only) or off [default: enforce]",
-        |config, text| parse_word(text).map(|mode| config.limits.mode = mode),
     ),
-    setting("metrics-listen", "ADDR", "Address for /metrics [default: LISTEN]", |config, text| {
-        parse(text).map(|address| config.metrics_listen = Some(address))
-    }),
-    setting("tls-certificate", "FILE", "Certificate for HTTPS, in PEM", |config, text| {
-        parse(text).map(|path| config.tls.get_or_insert_default().certificate = path)
-    }),
-    setting("tls-key", "FILE", "Private key of the certificate, in PEM", |config, text| {
-        parse(text).map(|path| config.tls.get_or_insert_default().key = path)
-    }),
-    setting(
-        "log-level",
-        "LEVEL",
-        "Log level: error, warn, info, debug or trace [default: info]",
-        |config, text| parse_word(text).map(|level| config.log.level = level),
-    ),
+    setting("metrics-listen", "ADDR", "Address for /metrics [default: LISTEN]"),
+    setting("tls-certificate", "FILE", "Certificate for HTTPS, in PEM"),
+    setting("tls-key", "FILE", "Private key of the certificate, in PEM"),
+    setting("log-level", "LEVEL", "Log level: error, warn, info, debug or trace [default: info]"),
     setting(
         "log-format",
         "FORMAT",
         "Log format: human, json, or auto (human on a terminal) [default: auto]",
-        |config, text| parse_word(text).map(|format| config.log.format = format),
     ),
     setting(
         "log-access",
         "REQUESTS",
         "Access log: off, errors (status 400 and above) or all requests [default: off]",
-        |config, text| parse_word(text).map(|access| config.log.access = access),
     ),
 ];
 
-const fn setting(
-    flag: &'static str,
-    value_name: &'static str,
-    help: &'static str,
-    set: fn(&mut Config, &str) -> Result<(), String>,
-) -> Setting {
-    Setting { flag, value_name, help, set }
+const fn setting(flag: &'static str, value_name: &'static str, help: &'static str) -> Setting {
+    Setting { flag, value_name, help }
 }
 
 impl Setting {
@@ -175,61 +136,68 @@ impl Overrides {
             };
             Some(Override { setting, value: value.clone(), level: source, origin })
         });
-        Self(overrides.collect())
+        let mut overrides: Vec<Override> = overrides.collect();
+        // Flags after variables, which they override.
+        overrides.sort_by_key(|given| given.level);
+        Self(overrides)
     }
 
     /// The configuration file, if one is named.
     pub(super) fn file(&self) -> Option<&Path> {
-        let config = self.0.iter().find(|given| given.setting.flag == "config")?;
-        Some(Path::new(&config.value))
+        Some(Path::new(&self.given("config", None)?.value))
     }
 
-    pub(super) fn apply(&self, config: &mut Config) -> Result<(), ConfigError> {
-        for Override { setting, value, origin, .. } in &self.0 {
-            (setting.set)(config, value)
-                .map_err(|error| ConfigError(format!("{origin}: {error}")))?;
-            config.lines.remove(&setting.key());
-            config.origins.insert(setting.key(), origin.clone());
-        }
-        match self.url_source("database", "database-file")? {
-            Some(source) => config.sources.database = Some(source),
-            None => self.check_data_flag(config)?,
-        }
-        if let Some(source) = self.url_source("redis", "redis-file")? {
-            config.sources.redis = Some(source);
+    /// The value for a flag or its variable.
+    fn given(&self, flag: &str, level: Option<ValueSource>) -> Option<&Override> {
+        let is_at_level = |given: &Override| level.is_none_or(|level| given.level == level);
+        self.0.iter().find(|given| given.setting.flag == flag && is_at_level(given))
+    }
+
+    /// Overrides the settings of a file, which are also given as TOML.
+    pub(super) fn apply(&self, config: &mut Config, mut table: Table) -> Result<(), ConfigError> {
+        for Override { setting, value, level, origin } in &self.0 {
+            if setting.flag == "config" {
+                continue;
+            }
+            // A URL overrides the file that contains one, and the reverse.
+            if let Some(file) = self.given(&format!("{}-file", setting.flag), Some(*level)) {
+                let file = &file.origin;
+                return Err(ConfigError(format!("{origin} and {file} are both given; remove one")));
+            }
+            let key = setting.key();
+            let alternative =
+                key.strip_suffix("_file").map_or(format!("{key}_file"), str::to_owned);
+            table.remove(&alternative);
+            for replaced in [&key, &alternative] {
+                config.origins.remove(replaced);
+                config.lines.remove(replaced);
+            }
+            insert(&mut table, &key, value);
+            config.origins.insert(key, origin.clone());
+            // The settings before this one are valid, so an error is about it.
+            let loaded = Config::deserialize(table.clone()).map_err(|error| {
+                ConfigError(format!("{origin}: {}", error.message().trim_end()))
+            })?;
+            *config = Config {
+                origins: take(&mut config.origins),
+                lines: take(&mut config.lines),
+                file_with_secrets: config.file_with_secrets.take(),
+                ..loaded
+            };
         }
         Ok(())
     }
+}
 
-    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides the
-    /// file, so the operator expects SQLite in that directory.
-    fn check_data_flag(&self, config: &Config) -> Result<(), ConfigError> {
-        let data = self.0.iter().find(|given| given.setting.flag == "data");
-        let data = data.filter(|given| given.level == ValueSource::CommandLine);
-        let (Some(Override { value, .. }), Some(source)) = (data, &config.sources.database) else {
-            return Ok(());
-        };
-        Err(ConfigError(format!(
-            "--data {value} has no effect, because {source} names PostgreSQL; omit --data, or use \
-             another file (--config /dev/null for none) for SQLite in {value}"
-        )))
-    }
-
-    /// The flag or variable that gives a URL, or the file that contains it. Of a flag and a
-    /// variable the flag takes precedence; two flags or two variables are an error.
-    fn url_source(&self, url: &str, file: &str) -> Result<Option<UrlSource>, ConfigError> {
-        let given = |flag: &str| self.0.iter().find(|given| given.setting.flag == flag);
-        let (url, file) = (given(url), given(file));
-        if let (Some(url), Some(file)) = (url, file)
-            && url.level == file.level
-        {
-            let (url, file) = (&url.origin, &file.origin);
-            return Err(ConfigError(format!("{url} and {file} are both given; remove one")));
-        }
-        let url = url.map(|given| (given.level, UrlSource::value(&given.origin)));
-        let file = file.map(|given| (given.level, UrlSource::file(&given.origin, &given.value)));
-        let highest = url.into_iter().chain(file).max_by_key(|(level, _)| *level);
-        Ok(highest.map(|(_, source)| source))
+/// Sets the value of a key or of a key in a section.
+fn insert(table: &mut Table, key: &str, value: &str) {
+    let Some((section, key)) = key.split_once('.') else {
+        table.insert(key.to_owned(), Value::from(value));
+        return;
+    };
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    if let Value::Table(section) = section {
+        section.insert(key.to_owned(), Value::from(value));
     }
 }
 
@@ -241,16 +209,6 @@ pub(super) fn variables() -> Vec<String> {
 /// The variable of the setting with this dotted key, if it has one.
 pub(super) fn variable_of_key(key: &str) -> Option<String> {
     settings().find(|setting| setting.key() == key).map(Setting::variable)
-}
-
-fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
-}
-
-/// Parses one of the words that the configuration file accepts for this setting.
-fn parse_word<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
-    let word: StrDeserializer<'de, Error> = text.into_deserializer();
-    T::deserialize(word).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -327,7 +285,7 @@ mod tests {
                 "--redis and --redis-file are both given; remove one",
             ),
             (vec!["--config", &both], "redis and redis_file are both given; remove one ("),
-            (vec!["--redis-file", &url], "--redis-file: "),
+            (vec!["--redis-file", &url], "redis_file: "),
         ] {
             let error = Config::load(&overrides(&flags)).unwrap_err().to_string();
             assert!(error.starts_with(problem) && !error.contains("hunter2"), "{error}");

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::{Table, Value};
 
-use super::{ConfigError, secret_file};
+use super::ConfigError;
 
 /// The source of a registration.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,13 +24,6 @@ pub enum RegistrationSource {
         table: Table,
         /// The registration in it.
         registration: ApplicationService,
-    },
-    /// A table in `belfry.toml` without its token, which is in a file.
-    InlineWithTokenFile {
-        /// The other keys.
-        table: Table,
-        /// `as_token_file`.
-        path: PathBuf,
     },
 }
 
@@ -88,15 +81,11 @@ impl UserNamespace {
     }
 }
 
-/// The key that names a file with the token; only in `belfry.toml`.
-const TOKEN_FILE: &str = "as_token_file";
-
 /// The keys of a registration. Unknown keys are ignored in a file, because Matrix extensions add
 /// some, and rejected in `belfry.toml`.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 8] = [
     "id",
     "as_token",
-    TOKEN_FILE,
     "sender_localpart",
     "namespaces",
     "rate_limited",
@@ -125,16 +114,10 @@ fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rege
 }
 
 impl RegistrationSource {
-    /// Returns the registration, reading its file or the file of its token.
+    /// Returns the registration, reading its file.
     pub fn read(&self) -> Result<ApplicationService, ConfigError> {
         let path = match self {
             Self::Inline { registration, .. } => return Ok(registration.clone()),
-            Self::InlineWithTokenFile { table, path } => {
-                let failed = |error| ConfigError(format!("{TOKEN_FILE}: {error}"));
-                let token = secret_file::read(path).map_err(failed)?;
-                let registration = with_token(table.clone(), token.reveal());
-                return registration.map_err(|error| ConfigError(error.message().to_owned()));
-            }
             Self::File(path) => path,
         };
         let failed = |reason: String| {
@@ -148,16 +131,10 @@ impl RegistrationSource {
     /// The file that contains the token, unless it is `belfry.toml` itself.
     pub(super) fn secret_file(&self) -> Option<&Path> {
         match self {
-            Self::File(path) | Self::InlineWithTokenFile { path, .. } => Some(path),
+            Self::File(path) => Some(path),
             Self::Inline { .. } => None,
         }
     }
-}
-
-/// The registration in a table, with this token.
-fn with_token(mut table: Table, token: &str) -> Result<ApplicationService, toml::de::Error> {
-    table.insert("as_token".to_owned(), Value::from(token));
-    ApplicationService::deserialize(table)
 }
 
 impl TryFrom<Value> for RegistrationSource {
@@ -172,28 +149,13 @@ impl TryFrom<Value> for RegistrationSource {
         if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(Error::unknown_field(unknown, &KEYS));
         }
-        match table.remove(TOKEN_FILE) {
-            None => {
-                let registration = ApplicationService::deserialize(table.clone())?;
-                for secret in ["as_token", "hs_token"] {
-                    if let Some(value) = table.get_mut(secret) {
-                        *value = Value::from("***");
-                    }
-                }
-                Ok(Self::Inline { table, registration })
+        let registration = ApplicationService::deserialize(table.clone())?;
+        for secret in ["as_token", "hs_token"] {
+            if let Some(value) = table.get_mut(secret) {
+                *value = Value::from("***");
             }
-            Some(_) if table.contains_key("as_token") => {
-                Err(Error::custom("as_token and as_token_file are both given; remove one"))
-            }
-            Some(Value::String(path)) => {
-                // The other keys are checked now; the token is read when it is needed.
-                with_token(table.clone(), "unknown")?;
-                // Not used, and a secret.
-                table.remove("hs_token");
-                Ok(Self::InlineWithTokenFile { table, path: path.into() })
-            }
-            Some(_) => Err(Error::custom("as_token_file must be the path of a file")),
         }
+        Ok(Self::Inline { table, registration })
     }
 }
 
@@ -203,12 +165,6 @@ impl Serialize for RegistrationSource {
         match self {
             Self::File(path) => path.serialize(serializer),
             Self::Inline { table, .. } => table.serialize(serializer),
-            Self::InlineWithTokenFile { table, path } => {
-                let path = path.to_string_lossy().into_owned();
-                let mut table = table.clone();
-                table.insert(TOKEN_FILE.to_owned(), Value::String(path));
-                table.serialize(serializer)
-            }
         }
     }
 }
@@ -310,36 +266,10 @@ de.sorunome.msc2409.push_ephemeral: true
                  namespaces.users = [{ regex = '(' }] }]",
                 "users.regex: ",
             ),
-            (
-                "sources = [{ id = 'a', as_token = '4711', as_token_file = 'b', sender_localpart = 'b' }]",
-                "as_token and as_token_file are both given; remove one",
-            ),
-            (
-                "sources = [{ id = 'a', as_token_file = 4711, sender_localpart = 'b' }]",
-                "as_token_file must be the path of a file",
-            ),
-            ("sources = [{ id = 'a', as_token_file = 't' }]", "missing field `sender_localpart`"),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {
             let error = read(wrong).unwrap_err().message().to_owned();
             assert!(error.contains(problem) && !error.contains("4711"), "{error}");
         }
-    }
-    #[test]
-    fn the_token_of_a_table_can_be_in_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("token");
-        let text = format!("id = 'a'\nsender_localpart = 'b'\nas_token_file = {path:?}");
-        let source: RegistrationSource = toml::from_str(&text).unwrap();
-        assert_eq!(source.secret_file(), Some(path.as_path()));
-
-        let missing = source.read().unwrap_err().to_string();
-        assert!(missing.starts_with("as_token_file: cannot read ") && missing.contains("No such"));
-        fs::write(&path, "\n").unwrap();
-        assert!(source.read().unwrap_err().to_string().ends_with("it is empty"));
-        fs::write(&path, "secret\n").unwrap();
-        let registration = source.read().unwrap();
-        assert_eq!(registration.token, Sha256Digest::of("secret"));
-        assert_eq!(registration.sender, "b");
     }
 }

@@ -1,8 +1,7 @@
-//! The settings that a server uses, to compare them with those that are loaded later: at SIGHUP by
-//! the server itself, and by `belfry doctor`.
+//! Digests of the settings that a server uses, to compare them with those that are loaded later: at
+//! SIGHUP by the server itself, and by `belfry doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Sha256Digest;
 use belfry_store::SecretUrl;
@@ -10,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::effective::{find, settings};
-use super::{Config, RegistrationSource, UrlSource};
+use super::{Config, RegistrationSource};
 
-/// The settings and sections that a server applies at SIGHUP. All others need a restart.
+/// The settings that a server applies at SIGHUP. All others need a restart.
 const RELOADED: [&str; 6] = [
     "limits.abuse",
     "limits.ipv6_48_multiple",
@@ -24,38 +23,29 @@ const RELOADED: [&str; 6] = [
 
 /// Whether a server applies a change of this setting at SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
-    RELOADED.iter().any(|section| {
-        key.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    })
+    RELOADED.contains(&key)
 }
 
 /// Digests of the value of every setting that is set or has a default, by its dotted key.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SettingDigest {
     /// Of the value in TOML, without secrets.
-    public: String,
-    /// Of its secrets, and of the content of files that it names.
+    value: String,
+    /// Of its secrets, and of the content of files that it names. Not shown to anybody, because a
+    /// weak password could be guessed from it.
+    #[serde(skip)]
     secret: Option<Sha256Digest>,
 }
 
 impl SettingDigests {
     /// The digests of the effective values of a configuration.
-    pub fn of(config: &Config) -> Self {
+    pub fn new(config: &Config) -> Self {
         let mut shown = config.with_derived_values();
         // The number of cores, which a service manager may limit for the server alone.
         shown.passwords.parallel = config.passwords.parallel;
-        // The directory of credentials is another one in every process.
-        for (file, source) in [
-            (&mut shown.database_file, &config.sources.database),
-            (&mut shown.redis_file, &config.sources.redis),
-        ] {
-            if source.as_ref().is_some_and(UrlSource::is_credential) {
-                *file = file.as_deref().and_then(Path::file_name).map(PathBuf::from);
-            }
-        }
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
         let table = Table::try_from(&shown).unwrap_or_default();
         let secret_url =
@@ -71,9 +61,15 @@ impl SettingDigests {
                 }
                 _ => None,
             };
-            Some((path, SettingDigest { public: value.chars().take(16).collect(), secret }))
+            Some((path, SettingDigest { value: value.chars().take(16).collect(), secret }))
         });
         Self(digests.collect())
+    }
+
+    /// Removes what a server does not show.
+    pub fn without_secrets(mut self) -> Self {
+        self.0.values_mut().for_each(|digest| digest.secret = None);
+        self
     }
 
     /// The keys of the settings that changed since earlier ones.
@@ -85,11 +81,9 @@ impl SettingDigests {
 
     /// These digests, with those of another configuration for the settings that SIGHUP applies.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
-        let pick = |digests: &Self, reloaded| {
-            let digests = digests.0.clone().into_iter();
-            digests.filter(move |(key, _)| is_reloaded(key) == reloaded)
-        };
-        Self(pick(self, false).chain(pick(loaded, true)).collect())
+        let kept = self.0.iter().filter(|(key, _)| !is_reloaded(key));
+        let reloaded = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
+        Self(kept.chain(reloaded).map(|(key, digest)| (key.clone(), digest.clone())).collect())
     }
 }
 
@@ -102,37 +96,6 @@ fn describe(sources: &[RegistrationSource]) -> String {
     services.collect()
 }
 
-/// The settings of a running server, for operators.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunningSettings {
-    /// Its configuration file.
-    pub file: Option<PathBuf>,
-    /// The flags and variables that give settings, by their dotted keys.
-    pub overrides: BTreeMap<String, String>,
-    /// A digest of the value of every setting, without secrets.
-    digests: BTreeMap<String, String>,
-}
-
-impl RunningSettings {
-    /// The settings of a server that was started with this configuration and now has these digests.
-    pub fn new(config: &Config, digests: &SettingDigests) -> Self {
-        let overrides = config.origins.iter().filter(|(key, _)| !config.lines.contains_key(*key));
-        let digests = digests.0.iter().map(|(key, digest)| (key.clone(), digest.public.clone()));
-        Self {
-            file: config.file.clone(),
-            overrides: overrides.map(|(key, origin)| (key.clone(), origin.clone())).collect(),
-            digests: digests.collect(),
-        }
-    }
-
-    /// The keys of the settings with different values.
-    pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
-        let keys: BTreeSet<&String> = self.digests.keys().chain(other.digests.keys()).collect();
-        let is_different = |key: &&String| self.digests.get(*key) != other.digests.get(*key);
-        keys.into_iter().filter(is_different).map(String::as_str).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,7 +103,7 @@ mod tests {
     fn digests(text: &str) -> SettingDigests {
         let mut config: Config = toml::from_str(text).unwrap();
         config.read_secret_files(None).unwrap();
-        SettingDigests::of(&config)
+        SettingDigests::new(&config)
     }
 
     #[test]
@@ -175,23 +138,10 @@ mod tests {
         let after = digests(&service("hunter3", "bot"));
         assert_eq!(after.changes_since(&before), ["application_services", "redis"]);
 
-        let running = |digests: &SettingDigests| RunningSettings::new(&Config::default(), digests);
-        assert_eq!(running(&before).differences(&running(&after)), [""; 0]);
-        let other = digests(&service("hunter2", "other"));
-        assert_eq!(running(&before).differences(&running(&other)), ["application_services"]);
-    }
-
-    #[test]
-    fn the_directory_of_credentials_is_not_part_of_a_value() {
-        let read = |url: &str| {
-            let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join("belfry.redis"), url).unwrap();
-            let mut config = Config::default();
-            config.read_secret_files(Some(folder.path())).unwrap();
-            SettingDigests::of(&config)
-        };
-        assert_eq!(read("redis://a").changes_since(&read("redis://a")), [""; 0]);
-        assert_eq!(read("redis://b").changes_since(&read("redis://a")), ["redis_file"]);
+        let shown = before.without_secrets();
+        assert_eq!(after.without_secrets().changes_since(&shown), [""; 0]);
+        let other = digests(&service("hunter2", "other")).without_secrets();
+        assert_eq!(other.changes_since(&shown), ["application_services"]);
     }
 
     #[test]

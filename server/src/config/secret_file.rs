@@ -1,59 +1,20 @@
-//! Secrets in files of their own: `database_file`, `redis_file`, `as_token_file` and the
-//! credentials that systemd passes to a service.
+//! URLs with passwords in files of their own: `database_file`, `redis_file` and the credentials that
+//! systemd passes to a service.
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use belfry_core::secret::Secret;
 use belfry_store::SecretUrl;
 
 use super::{Config, ConfigError};
 
-/// Maximum size of a secret, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// The name of the source of a URL that systemd passes.
-const CREDENTIAL: &str = "systemd credential";
-
-/// Where the URL of the database or of Redis comes from. The secret itself is not part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UrlSource {
-    /// The flag, variable or key that gives the URL or its file.
-    pub(super) setting: String,
-    /// The file that contains the URL, if the setting names one.
-    pub(super) file: Option<PathBuf>,
-}
-
-impl UrlSource {
-    /// A setting whose value is the URL.
-    pub(super) fn value(setting: impl Into<String>) -> Self {
-        Self { setting: setting.into(), file: None }
-    }
-
-    /// Whether it is a credential of systemd.
-    pub(super) fn is_credential(&self) -> bool {
-        self.setting == CREDENTIAL
-    }
-
-    /// A setting whose value is the path of a file with the URL.
-    pub(super) fn file(setting: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self { setting: setting.into(), file: Some(path.into()) }
-    }
-}
-
-impl std::fmt::Display for UrlSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.file {
-            Some(path) => write!(f, "{} ({})", path.display(), self.setting),
-            None => f.write_str(&self.setting),
-        }
-    }
-}
-
-/// The secret in a file, without newlines at its end. An error names the file and never shows its
+/// The URL in a file, without newlines at its end. An error names the file and never shows its
 /// content, nor a URL that was given in place of a path.
-pub(super) fn read(path: &Path) -> Result<Secret, String> {
+fn read(path: &Path, parse: fn(&str) -> Result<SecretUrl, String>) -> Result<SecretUrl, String> {
     if path.to_string_lossy().contains("://") {
         return Err("this is a URL, but must be the path of a file that contains it".to_owned());
     }
@@ -68,16 +29,8 @@ pub(super) fn read(path: &Path) -> Result<Secret, String> {
     let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".to_owned()))?;
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err(failed("it is empty".to_owned())),
-        secret => Ok(Secret::new(secret)),
+        url => parse(url).map_err(|error| format!("{}: {error}", path.display())),
     }
-}
-
-fn read_url(
-    path: &Path,
-    parse: fn(&str) -> Result<SecretUrl, String>,
-) -> Result<SecretUrl, String> {
-    let secret = read(path)?;
-    parse(secret.reveal()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl Config {
@@ -87,19 +40,27 @@ impl Config {
         &mut self,
         credentials: Option<&Path>,
     ) -> Result<(), ConfigError> {
-        let parse_redis: fn(&str) -> _ = SecretUrl::parse_redis;
-        for (name, url, source, parse) in [
-            ("belfry.database", &mut self.database, &mut self.sources.database, str::parse as _),
-            ("belfry.redis", &mut self.redis, &mut self.sources.redis, parse_redis),
-        ] {
-            if let (None, Some(directory)) = (&source, credentials) {
-                let path = directory.join(name);
-                *source = path.exists().then(|| UrlSource::file(CREDENTIAL, path));
+        for key in ["database", "redis"] {
+            let is_redis = key == "redis";
+            let setting = format!("{key}_file");
+            let (url, file) = if is_redis {
+                (&self.redis, &mut self.redis_file)
+            } else {
+                (&self.database, &mut self.database_file)
+            };
+            if let (None, None, Some(directory)) = (url, &file, credentials) {
+                let path = directory.join(format!("belfry.{key}"));
+                if path.exists() {
+                    *file = Some(path);
+                    self.origins.insert(setting.clone(), "systemd credential".to_owned());
+                }
             }
-            if let Some(UrlSource { setting, file: Some(path) }) = source {
-                let read = read_url(path, parse);
-                *url = Some(read.map_err(|error| ConfigError(format!("{setting}: {error}")))?);
-            }
+            let Some(path) = file.clone() else { continue };
+            let parse = if is_redis { SecretUrl::parse_redis } else { str::parse };
+            let url = read(&path, parse).map_err(|error| {
+                ConfigError(format!("{setting}: {error}{}", self.place(&setting)))
+            })?;
+            *(if is_redis { &mut self.redis } else { &mut self.database }) = Some(url);
         }
         Ok(())
     }
@@ -119,15 +80,13 @@ mod tests {
         let path = folder.path().join("secret");
         for end in ["", "\n", "\r\n", "\n\n"] {
             fs::write(&path, format!("{CONTENT}{end}")).unwrap();
-            assert_eq!(read(&path).unwrap().reveal(), CONTENT, "{end:?}");
+            assert_eq!(read(&path, str::parse).unwrap().reveal(), CONTENT, "{end:?}");
         }
-        fs::write(&path, " a \nb\n").unwrap();
-        assert_eq!(read(&path).unwrap().reveal(), " a \nb");
     }
 
     #[test]
     fn a_url_in_place_of_a_path_is_not_shown() {
-        let error = read(Path::new(CONTENT)).unwrap_err();
+        let error = read(Path::new(CONTENT), str::parse).unwrap_err();
         assert_eq!(error, "this is a URL, but must be the path of a file that contains it");
     }
 
@@ -143,11 +102,11 @@ mod tests {
             (too_long.as_bytes(), "it has more than 65536 bytes"),
         ] {
             fs::write(&path, content).unwrap();
-            let error = read_url(&path, str::parse).unwrap_err();
+            let error = read(&path, str::parse).unwrap_err();
             assert!(error.contains(path.to_str().unwrap()) && error.contains(problem), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }
-        let error = read(&folder.path().join("missing")).unwrap_err();
+        let error = read(&folder.path().join("missing"), str::parse).unwrap_err();
         assert!(error.contains("missing: No such file"), "{error}");
     }
 
@@ -161,13 +120,12 @@ mod tests {
         assert!(config.database.is_none());
         config.read_secret_files(Some(folder.path())).unwrap();
         assert_eq!(config.database.as_ref().unwrap().reveal(), CONTENT);
-        let shown = config.sources.database.unwrap().to_string();
-        assert!(shown.ends_with("/belfry.database (systemd credential)"), "{shown}");
+        assert_eq!(config.database_file, Some(folder.path().join("belfry.database")));
+        assert_eq!(config.origins["database_file"], "systemd credential");
         assert!(config.redis.is_none());
 
         let mut config =
             Config { database: CONTENT.replace("db", "other").parse().ok(), ..Config::default() };
-        config.sources.database = Some(UrlSource::value("--database"));
         config.read_secret_files(Some(folder.path())).unwrap();
         assert_eq!(config.database.unwrap().reveal(), "postgres://me:hunter2@other/belfry");
     }

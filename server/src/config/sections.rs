@@ -175,7 +175,7 @@ pub struct Security {
     /// one there is no `security.txt`.
     pub contact: Vec<Url>,
     /// When the other settings must have been reviewed.
-    #[serde(with = "values::timestamp")]
+    #[serde(with = "values::text")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.
     pub policy: Option<Url>,

@@ -155,52 +155,32 @@ pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// A point in time with an offset from UTC, as a string or a TOML date-time.
-pub(super) mod timestamp {
-    use jiff::Timestamp;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+/// A value with a textual form, as a string; a time also as a TOML date-time.
+pub(super) mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
 
-    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+    use toml::Value;
+
+    pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
     where
         D: Deserializer<'de>,
+        T: FromStr<Err: Display>,
     {
-        let text = match toml::Value::deserialize(deserializer)? {
-            toml::Value::Datetime(time) => time.to_string(),
-            toml::Value::String(text) => text,
-            _ => String::new(),
+        let text = match Value::deserialize(deserializer)? {
+            Value::String(text) => text,
+            other => other.to_string(),
         };
-        let expected = "must be a time such as \"2027-01-31T00:00:00Z\"";
-        text.parse().map(Some).map_err(|_| de::Error::custom(expected))
+        text.parse().map(Some).map_err(|error| de::Error::custom(format!("{text:?}: {error}")))
     }
 
     #[expect(clippy::ref_option, reason = "serde calls it with this type")]
-    pub(crate) fn serialize<S: Serializer>(
-        time: &Option<Timestamp>,
+    pub(crate) fn serialize<S: Serializer, T: ToString>(
+        value: &Option<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.to_string()).serialize(serializer)
-    }
-}
-
-/// The name of a header.
-pub(super) mod header_name {
-    use axum::http::HeaderName;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<HeaderName>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let invalid = |_| de::Error::custom(format!("{text:?} is not the name of a header"));
-        text.parse().map(Some).map_err(invalid)
-    }
-
-    #[expect(clippy::ref_option, reason = "serde calls it with this type")]
-    pub(crate) fn serialize<S: Serializer>(
-        name: &Option<HeaderName>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        name.as_ref().map(HeaderName::as_str).serialize(serializer)
+        value.as_ref().map(T::to_string).serialize(serializer)
     }
 }
 

@@ -15,13 +15,19 @@ use crate::tls::certificate::Certificate;
 impl Config {
     /// Warnings for the operator, at start and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
+        let mut warnings = self.setting_warnings(base_url, now);
+        warnings.extend(self.certificate_warnings(base_url, now));
+        warnings
+    }
+
+    /// Those that are not about the certificate.
+    pub fn setting_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
         if self.security.expires.is_some_and(|expiry| expiry <= now) {
             warnings.push("security.expires is in the past: security.txt is stale".to_owned());
         }
         warnings.extend(self.ignored_data_flag());
-        warnings.extend(self.limits_that_admit_nothing());
         for (key, ranges, effect) in [
             (
                 "trusted_proxies",
@@ -38,7 +44,6 @@ impl Config {
         ] {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
-        warnings.extend(self.certificate_warnings(base_url, now));
         for path in self.secret_files() {
             if is_readable_by_everybody(&path) {
                 let path = path.display();
@@ -116,27 +121,13 @@ impl Config {
         warnings
     }
 
-    /// Warnings about limits of 0 requests, which may be meant to switch them off.
-    fn limits_that_admit_nothing(&self) -> impl Iterator<Item = String> {
-        let rows = self.limits.rows.rows.iter().map(|row| ("rows", &row.limit));
-        let abuse = self.limits.abuse.limits().map(|limit| ("abuse", limit));
-        let limits = rows.chain(abuse).filter(|(_, limit)| limit.requests() == 0);
-        limits.map(|(section, limit)| {
-            let key = format!("limits.{section}.{}", limit.name());
-            format!(
-                "{key}: requests = 0 rejects every request that it counts; remove the limit with \
-                 {key} = false"
-            )
-        })
-    }
-
     /// A warning about a `--data` flag beside the URL of PostgreSQL in a flag, a variable or a
     /// credential.
     pub fn ignored_data_flag(&self) -> Option<String> {
-        let source = self.sources.database.as_ref()?;
         self.origins.get("data").filter(|origin| *origin == "--data")?;
+        let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
-            "--data has no effect, because {source} names PostgreSQL, which stores all data"
+            "--data has no effect, because {origin} names PostgreSQL, which stores all data"
         ))
     }
 
@@ -144,10 +135,10 @@ impl Config {
     pub fn secret_files(&self) -> Vec<PathBuf> {
         let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
         let key = self.tls.as_ref().map(|tls| tls.key.as_path());
-        let urls = [(&self.database, &self.sources.database), (&self.redis, &self.sources.redis)];
-        let urls = urls.into_iter().filter_map(|(url, source)| {
+        let urls = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)];
+        let urls = urls.into_iter().filter_map(|(url, file)| {
             let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
-            source.as_ref()?.file.as_deref().filter(|_| has_password)
+            file.as_deref().filter(|_| has_password)
         });
         let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
         let files = self.file_with_secrets.as_deref().into_iter().chain(key).chain(tokens);
@@ -219,12 +210,6 @@ mod tests {
                  10.0.0.5 for a single address",
             ),
             ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
-            (
-                "limits.rows.media.requests = 0",
-                "limits.rows.media: requests = 0 rejects every request that it counts; remove the \
-                 limit with limits.rows.media = false",
-            ),
-            ("limits.abuse.sign_in_name.requests = 0", "with limits.abuse.sign_in_name = false"),
         ] {
             let found = warnings(settings);
             assert!(found.len() == 1 && found[0].contains(warning), "{settings}: {found:?}");

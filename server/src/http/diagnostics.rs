@@ -14,7 +14,7 @@ use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::app::AppState;
-use crate::config::RunningSettings;
+use crate::config::SettingDigests;
 use crate::log::request_context::RequestContext;
 
 /// The header of requests of `belfry doctor`.
@@ -39,7 +39,7 @@ pub struct Diagnostics {
     pub has_key: bool,
     /// The settings of this process; for operators.
     #[serde(default)]
-    pub settings: Option<RunningSettings>,
+    pub settings: Option<SettingDigests>,
     /// The version of this process.
     pub version: String,
     /// Its limit on open files; `None` for no limit.
@@ -67,7 +67,7 @@ pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<D
     Some(Diagnostics {
         has_key,
         key: is_operator.then(|| state.diagnostics_key.clone()),
-        settings: is_operator.then(|| RunningSettings::new(&state.config, &state.settings.load())),
+        settings: is_operator.then(|| SettingDigests::clone(&state.settings.load())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         open_files: getrlimit(Resource::Nofile).current,
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),

@@ -24,11 +24,6 @@ pub fn raise_file_limit(max_connections: usize) {
     }
 }
 
-/// The limit on open files that this process can have.
-pub fn file_limit() -> u64 {
-    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
-}
-
 /// The number of files that a server with this many connections opens.
 pub fn needed_files(max_connections: usize) -> u64 {
     u64::try_from(max_connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES)

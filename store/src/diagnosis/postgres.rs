@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use futures_util::{FutureExt, StreamExt, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Diagnosis, DurabilityRisk, NEWEST_EVENT, SchemaState};
-use crate::migrations::TEST_INSERT;
+use super::{Diagnosis, Durability};
+use crate::migrations::{SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::postgres::{Hosts, Receiver, check_encoding, describe, pooler, schema_version};
 use crate::{Options, SecretUrl, StoreError};
 
@@ -36,30 +36,22 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     pooler::check(&client, &listener).await.map_err(failed)?;
     check_encoding(&client).await.map_err(failed)?;
     let found = schema_version(&client).await.map_err(|error| failed(error.into()))?;
-    let schema = SchemaState::of(found, options.migrations, &database)?;
+    options.migrations.pending(SchemaPolicy::Migrate, &database, found)?;
     let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
-    let notifications = Some(send_notification(&client, &listener, notifications).await);
-    // Another server with the protocol of PostgreSQL may not report its settings.
-    let durability = durability(&client, hosts.are_several()).await.ok();
-    let clock_difference = Some(clock_difference);
-    if schema == SchemaState::Missing {
-        return Ok(Diagnosis {
-            notifications,
-            durability,
-            clock_difference,
-            ..Diagnosis::missing()
-        });
+    let notifications = send_notification(&client, &listener, notifications).await;
+    let mut diagnosis = Diagnosis {
+        known_schema: options.migrations.newest(),
+        notifications: Some(notifications),
+        // Another server with the protocol of PostgreSQL may not report its settings.
+        durability: durability(&client, hosts.are_several()).await.ok(),
+        clock_difference: Some(clock_difference),
+        ..Diagnosis::default()
+    };
+    if found != SchemaVersion::NONE {
+        diagnosis.schema = Some(found.number);
+        diagnosis.write = Some(try_write(&client).await.map_err(|error| describe(&error)));
     }
-    let newest = client.query_opt(NEWEST_EVENT, &[]).await.ok().flatten();
-    let newest: Option<i64> = newest.and_then(|row| row.try_get(0).ok().flatten());
-    Ok(Diagnosis {
-        schema,
-        write: Some(try_write(&client).await.map_err(|error| describe(&error))),
-        notifications,
-        durability,
-        clock_difference,
-        newest_event: newest.and_then(|second| Timestamp::from_second(second).ok()),
-    })
+    Ok(diagnosis)
 }
 
 /// Writes and rolls back.
@@ -68,25 +60,26 @@ async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
     client.batch_execute(&statements).await
 }
 
-/// Finds settings by which acknowledged writes can be lost. With several servers a standby may be
+/// Reads the settings by which acknowledged writes can be lost. With several servers a standby may be
 /// promoted, so commits must wait for one.
 async fn durability(
     client: &Client,
     are_several: bool,
-) -> Result<Vec<DurabilityRisk>, tokio_postgres::Error> {
+) -> Result<Durability, tokio_postgres::Error> {
     let settings = "select current_setting('fsync'), current_setting('full_page_writes'),
         current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
     let row = client.query_one(settings, &[]).await?;
-    let (fsync, full_pages): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    let mut disabled = Vec::new();
+    for (column, name) in
+        ["fsync", "full_page_writes", "synchronous_commit"].into_iter().enumerate()
+    {
+        if row.try_get::<_, &str>(column)? == "off" {
+            disabled.push(name);
+        }
+    }
     let (commit, standbys): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
     let waits_for_standby = !standbys.is_empty() && !matches!(commit, "local" | "off");
-    let risks = [
-        (fsync == "off", DurabilityRisk::NoSync),
-        (full_pages == "off", DurabilityRisk::PartialPages),
-        (commit == "off", DurabilityRisk::UnsyncedCommits),
-        (are_several && !waits_for_standby, DurabilityRisk::AsynchronousStandby),
-    ];
-    Ok(risks.into_iter().filter(|&(applies, _)| applies).map(|(_, risk)| risk).collect())
+    Ok(Durability { disabled, is_standby_asynchronous: are_several && !waits_for_standby })
 }
 
 /// By how much the clock of the server is ahead of ours, which is read in the middle of the query.

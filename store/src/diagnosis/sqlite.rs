@@ -2,34 +2,25 @@
 
 use std::path::Path;
 
-use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Diagnosis, NEWEST_EVENT, SchemaState};
-use crate::Migrations;
+use super::Diagnosis;
 use crate::StoreError;
-use crate::migrations::TEST_INSERT;
+use crate::migrations::{Migrations, SchemaPolicy, SchemaVersion, TEST_INSERT};
 use crate::sqlite::{BUSY_TIMEOUT, describe, open_existing};
 
 pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis, StoreError> {
+    let mut diagnosis = Diagnosis { known_schema: migrations.newest(), ..Diagnosis::default() };
     if !path.exists() {
-        return Ok(Diagnosis::missing());
+        return Ok(diagnosis);
     }
-    let database = path.display().to_string();
-    let (connection, version) = open_existing(path)?;
-    let schema = SchemaState::of(version, migrations, &database)?;
-    if schema == SchemaState::Missing {
-        return Ok(Diagnosis::missing());
+    let (_, found) = open_existing(path)?;
+    migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), found)?;
+    if found != SchemaVersion::NONE {
+        diagnosis.schema = Some(found.number);
+        diagnosis.write = Some(try_write(path).map_err(|error| describe(&error)));
     }
-    let newest: Option<i64> =
-        connection.query_row(NEWEST_EVENT, [], |row| row.get(0)).unwrap_or_default();
-    drop(connection);
-    Ok(Diagnosis {
-        schema,
-        write: Some(try_write(path).map_err(|error| describe(&error))),
-        newest_event: newest.and_then(|second| Timestamp::from_second(second).ok()),
-        ..Diagnosis::missing()
-    })
+    Ok(diagnosis)
 }
 
 /// Writes and rolls back. Nothing reaches the file.

@@ -21,7 +21,7 @@ max_rules = 5000
 [[application_services]]
 id = \"bridge\"
 sender_localpart = \"_bridge\"
-as_token_file = \"service-token\"
+as_token = \"a-token-of-an-application-service\"
 namespaces.users = [{ regex = \"@(_bridge|alice).*\", exclusive = false }]
 ";
 
@@ -48,7 +48,6 @@ impl TestServer {
     pub(super) fn start(program: &Path) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), SETTINGS)?;
-        fs::write(dir.path().join("service-token"), SERVICE_TOKEN)?;
         let run = |arguments: &[&str]| run(command(program, dir.path(), arguments));
         run(&["account", "add", "alice"])?;
         run(&["account", "add", "root", "--admin"])?;

@@ -7,43 +7,82 @@ use jiff::Timestamp;
 use crate::cli::CliError;
 use crate::config::Config;
 
-/// What an argument that names an account can be.
-#[derive(Debug, PartialEq, Eq)]
-enum Selector<'a> {
-    /// `alice`
-    Name(&'a str),
-    /// `116533210882443`, which can be a name too.
-    NameOrId(&'a str, i64),
-    /// `#116533210882443`, as `belfry audit` shows an account that was deleted.
-    Id(i64),
+/// What an argument that names an account can be. A number can be a name or an id.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Selector<'a> {
+    /// `alice`, `@alice` or `@alice:ring.example`
+    name: Option<&'a str>,
+    /// `116533210882443`, or `#116533210882443` as `belfry audit` shows a deleted account.
+    id: Option<i64>,
     /// `alice@example.org`
-    Email(&'a str),
-    /// `@alice:ring.example`, without the server.
-    UserId(&'a str),
+    email: Option<&'a str>,
 }
 
 impl<'a> Selector<'a> {
     /// Parses an argument. A user id must be one of this server.
-    fn parse(text: &'a str, server_name: &str) -> Result<Self, CliError> {
+    fn parse(text: &'a str, config: &Config) -> Result<Self, CliError> {
+        let base_url = config.base_url();
+        let server_name = config.server_name_for(&base_url);
+        let (mut name, mut id, mut email) = (None, None, None);
         if let Some(user) = text.strip_prefix('@') {
-            return match (matrix::localpart(text, server_name), user.split_once(':')) {
-                (Some(name), _) => Ok(Self::UserId(name)),
-                (None, Some((_, other))) => Err(format!(
+            let localpart = matrix::localpart(text, server_name);
+            if let (None, Some((_, other))) = (localpart, user.split_once(':')) {
+                return Err(format!(
                     "{text:?} is a user of the server {other:?}, and the server name of this \
                      configuration is {server_name:?}"
                 )
-                .into()),
-                (None, None) => Ok(Self::UserId(user)),
-            };
+                .into());
+            }
+            name = localpart.or(Some(user));
+        } else if let Some(number) = text.strip_prefix('#').and_then(|id| id.parse().ok()) {
+            id = Some(number);
+        } else if text.contains('@') {
+            email = Some(text);
+        } else {
+            name = Some(text);
+            id = text.parse().ok();
         }
-        if let Some(id) = text.strip_prefix('#').and_then(|id| id.parse().ok()) {
-            return Ok(Self::Id(id));
+        Ok(Self { name, id, email })
+    }
+
+    async fn find(&self, store: &Store) -> Result<Option<Account>, CliError> {
+        if let Some(email) = self.email {
+            return Ok(store.account_by_email(email).await?);
         }
-        Ok(match text.parse() {
-            Ok(id) => Self::NameOrId(text, id),
-            Err(_) if text.contains('@') => Self::Email(text),
-            Err(_) => Self::Name(text),
-        })
+        let by_name = match self.name {
+            Some(name) => store.account_by_name(name).await?,
+            None => None,
+        };
+        let by_id = match self.id {
+            Some(id) => store.account(id).await?,
+            None => None,
+        };
+        match (by_name, by_id) {
+            // Anybody can sign up with a name that is the id of another account.
+            (Some(Account { id, name, .. }), Some(by_id)) if id != by_id.id => Err(format!(
+                "{name} is the name of an account and the id of another, {}; write '@{name}' for \
+                 the name, or '#{name}' for the id",
+                by_id.name
+            )
+            .into()),
+            (by_name, by_id) => Ok(by_name.or(by_id)),
+        }
+    }
+
+    fn not_found(&self, text: &str) -> CliError {
+        match (self.name, self.id) {
+            (Some(_), None) => format!("there is no account {text:?}; see belfry account list"),
+            (None, Some(_)) => format!("there is no account with the id {text:?}"),
+            (Some(_), Some(_)) => format!(
+                "there is no account with the name or the id {text:?}; see belfry account list"
+            ),
+            // Of unverified addresses, several accounts can have the same one.
+            (None, None) => format!(
+                "there is no account with the verified e-mail address {text:?}; belfry account \
+                 list --email {text} shows unverified ones too"
+            ),
+        }
+        .into()
     }
 }
 
@@ -53,9 +92,8 @@ pub(in crate::cli) async fn find(
     config: &Config,
     text: &str,
 ) -> Result<Account, CliError> {
-    let base_url = config.base_url();
-    let selector = Selector::parse(text, config.server_name_for(&base_url))?;
-    lookup(store, &selector).await?.ok_or_else(|| not_found(&selector, text))
+    let selector = Selector::parse(text, config)?;
+    selector.find(store).await?.ok_or_else(|| selector.not_found(text))
 }
 
 /// The id of the account that an argument names, or of one that was deleted: of several with the
@@ -65,60 +103,13 @@ pub(in crate::cli) async fn find_id(
     config: &Config,
     text: &str,
 ) -> Result<i64, CliError> {
-    let base_url = config.base_url();
-    let selector = Selector::parse(text, config.server_name_for(&base_url))?;
-    if let Some(account) = lookup(store, &selector).await? {
+    let selector = Selector::parse(text, config)?;
+    if let Some(account) = selector.find(store).await? {
         return Ok(account.id);
     }
-    let (name, id) = match selector {
-        Selector::Name(name) | Selector::UserId(name) => (Some(name), None),
-        Selector::NameOrId(name, id) => (Some(name), Some(id)),
-        Selector::Id(id) => (None, Some(id)),
-        Selector::Email(_) => (None, None),
-    };
     let deleted = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
-    let last = deleted.iter().rev().find(|account| Some(&*account.name) == name);
-    last.map(|account| account.id).or(id).ok_or_else(|| not_found(&selector, text))
-}
-
-async fn lookup(store: &Store, selector: &Selector<'_>) -> Result<Option<Account>, CliError> {
-    Ok(match *selector {
-        Selector::Name(name) | Selector::UserId(name) => store.account_by_name(name).await?,
-        Selector::Id(id) => store.account(id).await?,
-        Selector::Email(email) => store.account_by_email(email).await?,
-        Selector::NameOrId(name, id) => {
-            match (store.account_by_name(name).await?, store.account(id).await?) {
-                // Anybody can sign up with a name that is the id of another account.
-                (Some(by_name), Some(by_id)) if by_name.id != by_id.id => {
-                    return Err(format!(
-                        "{name} is the name of an account and the id of another, {}; write \
-                         '@{name}' for the name, or '#{id}' for the id",
-                        by_id.name
-                    )
-                    .into());
-                }
-                (by_name, by_id) => by_name.or(by_id),
-            }
-        }
-    })
-}
-
-fn not_found(selector: &Selector<'_>, text: &str) -> CliError {
-    match selector {
-        Selector::Name(_) | Selector::UserId(_) => {
-            format!("there is no account {text:?}; see belfry account list")
-        }
-        Selector::Id(_) => format!("there is no account with the id {text:?}"),
-        Selector::NameOrId(..) => {
-            format!("there is no account with the name or the id {text:?}; see belfry account list")
-        }
-        // Of unverified addresses, several accounts can have the same one.
-        Selector::Email(_) => format!(
-            "there is no account with the verified e-mail address {text:?}; belfry account list \
-             --email {text} shows unverified ones too"
-        ),
-    }
-    .into()
+    let last = deleted.iter().rev().find(|account| Some(&*account.name) == selector.name);
+    last.map(|account| account.id).or(selector.id).ok_or_else(|| selector.not_found(text))
 }
 
 #[cfg(test)]
@@ -127,20 +118,22 @@ mod tests {
 
     #[test]
     fn an_account_is_named_by_name_id_address_or_user_id() {
+        let config = toml::from_str("server_name = 'ring.example'").unwrap();
+        let named = |name| Selector { name: Some(name), ..Selector::default() };
         for (text, selector) in [
-            ("alice", Selector::Name("alice")),
-            ("", Selector::Name("")),
-            ("#alice", Selector::Name("#alice")),
-            ("42", Selector::NameOrId("42", 42)),
-            ("#42", Selector::Id(42)),
-            ("99999999999999999999", Selector::Name("99999999999999999999")),
-            ("a@b.example", Selector::Email("a@b.example")),
-            ("@alice:ring.example", Selector::UserId("alice")),
-            ("@alice", Selector::UserId("alice")),
+            ("alice", named("alice")),
+            ("", named("")),
+            ("#alice", named("#alice")),
+            ("42", Selector { id: Some(42), ..named("42") }),
+            ("#42", Selector { id: Some(42), ..Selector::default() }),
+            ("99999999999999999999", named("99999999999999999999")),
+            ("a@b.example", Selector { email: Some("a@b.example"), ..Selector::default() }),
+            ("@alice:ring.example", named("alice")),
+            ("@alice", named("alice")),
         ] {
-            assert_eq!(Selector::parse(text, "ring.example").unwrap(), selector, "{text}");
+            assert_eq!(Selector::parse(text, &config).unwrap(), selector, "{text}");
         }
-        let error = Selector::parse("@alice:other.example", "ring.example").unwrap_err();
+        let error = Selector::parse("@alice:other.example", &config).unwrap_err();
         let expected = "\"@alice:other.example\" is a user of the server \"other.example\", and \
                         the server name of this configuration is \"ring.example\"";
         assert_eq!(error.to_string(), expected);

@@ -5,17 +5,16 @@ use belfry_store::{Account, AccountListFilter, State, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::role_parser;
-use crate::cli::output::{ListOptions, state_parser};
+use crate::cli::output::{ListOptions, one_of};
 use crate::cli::{CliError, or_dash};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
     /// Only active or disabled accounts
-    #[arg(long, value_parser = state_parser())]
+    #[arg(long, value_parser = one_of(&State::ALL, State::as_str))]
     state: Option<State>,
     /// Only accounts with this role
-    #[arg(long, value_parser = role_parser())]
+    #[arg(long, value_parser = one_of(Role::ALL, Role::as_str))]
     role: Option<Role>,
     /// Only accounts whose name begins with PREFIX
     #[arg(long, value_name = "PREFIX")]

@@ -57,10 +57,7 @@ impl Show {
             ("last sign-in", or_dash(account.signed_in_at)),
             (
                 "sessions",
-                match sessions.last_used_at {
-                    Some(time) => format!("{}, last used {time}", sessions.count),
-                    None => sessions.count.to_string(),
-                },
+                format!("{}, last used {}", sessions.count, or_dash(sessions.last_used_at)),
             ),
         ];
         rows.extend(apps.iter().map(|app| {

@@ -7,12 +7,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::CliError;
-use crate::cli::output::{ListOptions, state_parser};
+use crate::cli::output::{ListOptions, one_of};
 
 #[derive(Args)]
 pub(in crate::cli) struct List {
     /// Only active or disabled apps
-    #[arg(long, value_parser = state_parser())]
+    #[arg(long, value_parser = one_of(&State::ALL, State::as_str))]
     state: Option<State>,
     /// Only apps whose name contains TEXT
     #[arg(long, value_name = "TEXT")]

@@ -45,20 +45,8 @@ impl Show {
         rows.extend([
             ("registered", stored.created_at.to_string()),
             ("last used", or_dash(stored.last_used_at.as_ref())),
-            (
-                "old secret",
-                match previous_until {
-                    Some(until) => format!("accepted until {until}"),
-                    None => "-".to_owned(),
-                },
-            ),
-            (
-                "tokens",
-                match last_issued_at {
-                    Some(time) => format!("{valid} valid, last issued {time}"),
-                    None => valid.to_string(),
-                },
-            ),
+            ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
+            ("tokens", format!("{valid} valid, last issued {}", or_dash(last_issued_at))),
             ("state", State::of(stored.disabled_at).as_str().to_owned()),
         ]);
         Ok(print_record(&rows)?)

@@ -21,25 +21,18 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         }
         (_, Err(error)) => return report.fail("certificate", format!("{path}: {error}"), ""),
     };
-    let host = config.base_url().host().to_owned();
-    let renew = "renew it; the server loads the new file within a second";
     match certificate.validity_problem(SystemClock.now()) {
-        Some(ValidityProblem::Expired(time)) => {
-            report.fail("certificate", format!("{path} expired at {time}"), renew);
+        Some(problem @ ValidityProblem::ExpiresSoon(_)) => {
+            report.warn("certificate", format!("{path} {problem}"), "");
         }
-        Some(ValidityProblem::NotYetValid(time)) => {
-            let fix = "check the clock, or use the certificate that was valid before";
-            report.fail("certificate", format!("{path} is not valid before {time}"), fix);
-        }
-        Some(ValidityProblem::ExpiresSoon(time)) => {
-            report.warn("certificate", format!("{path} expires at {time}"), renew);
-        }
+        Some(problem) => report.fail("certificate", format!("{path} {problem}"), ""),
         None => {
-            let until = certificate.not_after;
-            report.ok("certificate", format!("{path} is valid until {until}"));
+            report.ok("certificate", format!("{path} is valid until {}", certificate.not_after));
         }
     }
-    if !certificate.covers(&host) {
+    let base_url = config.base_url();
+    let host = base_url.host();
+    if !certificate.covers(host) {
         let fix = format!("get a certificate for {host}, or correct base_url");
         report.fail("certificate", format!("{path} is not for {host}, the host of base_url"), fix);
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use belfry_store::Database;
 use rustix::fs::statvfs;
@@ -17,61 +17,45 @@ const LOW_FREE: u64 = 1024 * 1024 * 1024;
 
 /// Checks who else can read or change the data and the files with secrets.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
-    let before = report.failures();
-    let mut has_warned = false;
-    for path in config.secret_files() {
-        if mode(&path).is_some_and(|mode| mode & 0o002 != 0) {
-            let problem = format!("every user can change {}", path.display());
-            report.fail("files", problem, format!("chmod o-w {}", path.display()));
+    let mut is_sound = true;
+    let data = existing(database_files(config));
+    let secrets = existing(config.secret_files());
+    for (path, file) in secrets.iter().chain(&data) {
+        let (shown, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
+        if file.mode() & 0o002 != 0 {
+            is_sound = false;
+            report.fail("files", format!("every user can change {shown}"), fix);
+        } else if file.mode() & 0o004 != 0 && data.iter().any(|(data, _)| data == path) {
+            is_sound = false;
+            let problem = format!("every user can read {shown}, which has password hashes");
+            report.warn("files", problem, fix);
         }
     }
-    let files = database_files(config);
-    if let Some((directory, _)) = files.first() {
-        let shown = directory.display();
-        for (path, file) in &files {
-            let (path, mode) = (path.display(), file.mode());
-            if mode & 0o002 != 0 {
-                report.fail(
-                    "files",
-                    format!("every user can change {path}"),
-                    format!("chmod o-rwx {path}"),
-                );
-            } else if mode & 0o004 != 0 {
-                has_warned = true;
-                let problem = format!("every user can read {path}, which has password hashes");
-                report.warn("files", problem, format!("chmod o-rwx {path}"));
-            }
-        }
-        if let [(_, first), rest @ ..] = &*files
-            && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
-        {
-            report.fail(
-                "files",
-                format!("{} belongs to another user than {shown}", path.display()),
-                format!("chown -R the user that runs the server, as in chown -R belfry {shown}"),
-            );
-        }
+    if let [(directory, first), rest @ ..] = &*data
+        && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
+    {
+        is_sound = false;
+        let (path, directory) = (path.display(), directory.display());
+        report.fail(
+            "files",
+            format!("{path} belongs to another user than {directory}"),
+            format!("chown -R the user that runs the server, as in chown -R belfry {directory}"),
+        );
     }
-    if report.failures() == before && !has_warned {
+    if is_sound {
         report.ok("files", "nobody else can change the data and the files with secrets");
     }
 }
 
-/// The data directory and the files of the database that exist; none with PostgreSQL.
-fn database_files(config: &Config) -> Vec<(PathBuf, Metadata)> {
+/// The data directory and the files of the database; none with PostgreSQL.
+fn database_files(config: &Config) -> Vec<PathBuf> {
     let Database::Sqlite(path) = config.database() else { return Vec::new() };
-    let beside = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let paths = [config.data.clone(), path.clone(), beside("-wal"), beside("-shm")];
-    let found = paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?)));
-    found.collect()
+    let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));
+    [config.data.clone()].into_iter().chain(extensions).collect()
 }
 
-fn mode(path: &Path) -> Option<u32> {
-    fs::metadata(path).ok().map(|file| file.mode())
+fn existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
+    paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
 }
 
 /// Checks the space that is left for a SQLite database.
@@ -86,7 +70,7 @@ pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
         return report.warn("disk", "the free space cannot be determined", "");
     };
     let database = fs::metadata(path).map_or(0, |file| file.len());
-    let shown = format!("{} free for {}", megabytes(free), config.data.display());
+    let shown = format!("{} MB free for {}", free / 1_000_000, config.data.display());
     match free {
         ..MIN_FREE => report.fail("disk", shown, "free some space: writes will fail"),
         _ if free < LOW_FREE.max(database) => {
@@ -94,8 +78,4 @@ pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
         }
         _ => report.ok("disk", shown),
     }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes / 1_000_000)
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::http::HeaderName;
 
 use super::report::Report;
-use super::running::RELOAD;
+use super::server::RELOAD;
 use crate::config::Config;
 use crate::http::diagnostics::Diagnostics;
 

@@ -19,8 +19,11 @@ pub(super) enum Status {
     Skipped,
 }
 
+/// The name of a check.
+type Check = &'static str;
+
 struct Finding {
-    check: &'static str,
+    check: Check,
     status: Status,
     message: String,
     /// What to do; empty if the message says it.
@@ -32,41 +35,34 @@ struct Finding {
 pub(super) struct Report(Vec<Finding>);
 
 impl Report {
-    fn add(
-        &mut self,
-        check: &'static str,
-        status: Status,
-        message: impl Into<String>,
-        fix: impl Into<String>,
-    ) {
-        let (message, fix) = (message.into(), fix.into());
+    fn add(&mut self, check: Check, status: Status, message: String, fix: String) {
         self.0.push(Finding { check, status, message, fix });
     }
 
-    pub(super) fn ok(&mut self, check: &'static str, message: impl Into<String>) {
-        self.add(check, Status::Ok, message, "");
+    pub(super) fn ok(&mut self, check: Check, message: impl Into<String>) {
+        self.add(check, Status::Ok, message.into(), String::new());
     }
 
-    pub(super) fn skip(&mut self, check: &'static str, message: impl Into<String>) {
-        self.add(check, Status::Skipped, message, "");
+    pub(super) fn skip(&mut self, check: Check, message: impl Into<String>) {
+        self.add(check, Status::Skipped, message.into(), String::new());
     }
 
     pub(super) fn warn(
         &mut self,
-        check: &'static str,
+        check: Check,
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
-        self.add(check, Status::Warning, message, fix);
+        self.add(check, Status::Warning, message.into(), fix.into());
     }
 
     pub(super) fn fail(
         &mut self,
-        check: &'static str,
+        check: Check,
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
-        self.add(check, Status::Failed, message, fix);
+        self.add(check, Status::Failed, message.into(), fix.into());
     }
 
     /// The number of checks that failed. Warnings do not count: some are intended.

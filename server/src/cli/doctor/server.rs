@@ -1,42 +1,21 @@
 //! The running server: whether it responds on this machine, and with which settings.
 
-use std::time::Duration;
-
-use tokio::net::TcpStream;
-use tokio::time::timeout;
+use serde_json::Value;
 use url::Url;
 
 use super::report::Report;
-use super::response::{json, summary};
-use super::running;
-use crate::cli::http_client::{CertificateCheck, GetError, Response, get_with_headers};
-use crate::cli::lock::lock_holder;
-use crate::config::Config;
+use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
+use crate::config::{Config, SettingDigests, is_reloaded};
 use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
 use crate::paths::{HEALTHZ, READYZ};
-use crate::serve::{file_limit, needed_files};
+use crate::serve::needed_files;
 
-/// Maximum time of a request.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of a body in a message.
+const MAX_LENGTH: usize = 300;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Checks the server, and returns what it responded, if it runs.
-pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
-    let running = match config.local_url() {
-        None => {
-            report.skip("server", "listen has no fixed port, so a server cannot be found");
-            None
-        }
-        Some(url) => check_local(config, &url, report).await,
-    };
-    let settings = running.as_ref().and_then(|running| running.diagnostics.as_ref());
-    if let Some(settings) = settings.and_then(|diagnostics| diagnostics.settings.as_ref()) {
-        running::check(config, settings, report);
-    }
-    check_file_limit(config, running.as_ref(), report);
-    running
-}
+pub(super) const RELOAD: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
 
 /// What a server responded on this machine.
 pub(super) struct Running {
@@ -44,79 +23,83 @@ pub(super) struct Running {
     pub(super) diagnostics: Option<Diagnostics>,
 }
 
-/// Finds the server on this machine.
-async fn check_local(config: &Config, url: &Url, report: &mut Report) -> Option<Running> {
-    let shown = url.as_str().trim_end_matches('/');
-    let address = url.socket_addrs(|| None).unwrap_or_default();
-    if TcpStream::connect(&*address).await.is_err() {
-        match lock_holder(&config.database()) {
-            Some(process) => report.warn(
-                "server",
-                format!("process {process} uses the data, but nothing listens on {shown}"),
-                "if serve was started with flags, give doctor the same ones, such as --listen; if \
-                 you changed listen, restart the server; otherwise wait until it has started",
-            ),
-            None => report.skip("server", format!("not running: nothing listens on {shown}")),
-        }
+/// Checks the server on this machine, and returns what it responded, if it runs.
+pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
+    let Some(url) = config.local_url() else {
+        report.skip("server", "listen has no fixed port, so a server cannot be found");
         return None;
-    }
-    let not_belfry = format!("what listens on {shown} does not respond as belfry");
-    let fix = "stop the other program, or change listen";
-    let health = match get(url, HEALTHZ, CertificateCheck::None, &[(DIAGNOSTICS_KEY, "")]).await {
-        Ok(response) if is_healthy(&response) => Ok(response),
-        Ok(response) => Err(summary(&response)),
-        Err(error) => Err(error.to_string()),
     };
-    let health = match health {
-        Ok(response) => response,
-        Err(problem) => {
-            report.fail("server", format!("{not_belfry}: {problem}"), fix);
+    let shown = url.as_str().trim_end_matches('/');
+    let health = match get(&url, HEALTHZ, CertificateCheck::None, &[(DIAGNOSTICS_KEY, "")]).await {
+        Ok(response) if is_healthy(&response) => response,
+        Err(GetError::Refused(_)) => {
+            let message = "if serve was started with flags, give doctor the same ones";
+            report.skip("server", format!("not running: nothing listens on {shown}; {message}"));
+            return None;
+        }
+        other => {
+            let problem = other.map_or_else(|error| error.to_string(), |found| summary(&found));
+            let problem = format!("what listens on {shown} does not respond as belfry: {problem}");
+            report.fail("server", problem, "stop the other program, or change listen");
             return None;
         }
     };
-    let diagnostics = diagnostics(&health);
-    let problem = match get(url, READYZ, CertificateCheck::None, &[]).await {
-        Ok(ready) if ready.status.is_success() => None,
-        Ok(response) => Some(summary(&response)),
-        Err(error) => Some(error.to_string()),
-    };
-    match problem {
-        None => report.ok("server", format!("running at {shown}, and ready")),
-        Some(problem) => {
+    match get(&url, READYZ, CertificateCheck::None, &[]).await {
+        Ok(ready) if ready.status.is_success() => {
+            report.ok("server", format!("running at {shown}, and ready"));
+        }
+        other => {
+            let problem = other.map_or_else(|error| error.to_string(), |found| summary(&found));
             let problem = format!("running at {shown}, but not ready: {problem}");
             report.fail("server", problem, "see its log, and the checks of the engines");
         }
     }
-    if let Some(Diagnostics { version, .. }) = &diagnostics
-        && version != VERSION
-    {
-        let problem = format!("the server is version {version}, this command {VERSION}");
-        report.warn("server", problem, "restart the server to complete the upgrade");
+    let diagnostics = diagnostics(&health);
+    if let Some(diagnostics) = &diagnostics {
+        compare(config, diagnostics, report);
     }
     Some(Running { diagnostics })
 }
 
-/// Checks that the limit on open files, of the server if it runs, is enough for its connections.
-fn check_file_limit(config: &Config, running: Option<&Running>, report: &mut Report) {
-    let of_server = running.and_then(|running| running.diagnostics.as_ref());
-    let (limit, whose) = match of_server {
-        Some(server) => (server.open_files.unwrap_or(u64::MAX), "the server"),
-        None => (file_limit(), "this shell"),
-    };
-    let needed = needed_files(config.http.max_connections);
-    let message = format!("{whose} may open {limit} files, http.max_connections needs {needed}");
-    match (limit >= needed, of_server) {
-        (true, _) if limit == u64::MAX => report.ok("open files", format!("no limit of {whose}")),
-        (true, _) => report.ok("open files", message),
-        (false, Some(_)) => {
-            let fix = "LimitNOFILE in the systemd unit, or a lower http.max_connections";
-            report.fail("open files", message, fix);
-        }
-        (false, None) => {
-            let fix = "ulimit -n, or LimitNOFILE in the systemd unit";
-            report.warn("open files", message, fix);
-        }
+/// Compares the version, the settings and the limit of a server with those of this command.
+fn compare(config: &Config, server: &Diagnostics, report: &mut Report) {
+    let Diagnostics { version, settings, open_files, .. } = server;
+    if version != VERSION {
+        let problem = format!("the server is version {version}, this command {VERSION}");
+        report.warn("server", problem, "restart the server to complete the upgrade");
     }
+    let expected = SettingDigests::new(config).without_secrets();
+    let changes = settings.as_ref().map(|settings| expected.changes_since(settings));
+    // The log does not matter to any check.
+    for key in changes.into_iter().flatten().filter(|key| !key.starts_with("log.")) {
+        let message = format!("the server uses a different value of {key} than this command");
+        let apply = if is_reloaded(key) { RELOAD } else { "restart the server" };
+        let fix = format!("{apply}, or give doctor the flags, variables and file of the server");
+        report.warn("server", message, fix);
+    }
+    let needed = needed_files(config.http.max_connections);
+    match open_files {
+        Some(limit) if *limit < needed => report.fail(
+            "open files",
+            format!("the server may open {limit} files, http.max_connections needs {needed}"),
+            "LimitNOFILE in the systemd unit, or a lower http.max_connections",
+        ),
+        _ => report.ok("open files", "the limit of the server is enough for http.max_connections"),
+    }
+}
+
+/// The status and the begin of the body, on one line; of a web page the status alone.
+pub(super) fn summary(response: &Response) -> String {
+    let (status, words) = (response.status, response.body.split_whitespace().collect::<Vec<_>>());
+    let text: String = words.join(" ").chars().take(MAX_LENGTH).collect();
+    if text.is_empty() || text.starts_with('<') {
+        return status.to_string();
+    }
+    format!("{status}, {text}")
+}
+
+pub(super) fn json(response: &Response) -> Option<Value> {
+    serde_json::from_str(&response.body).ok()
 }
 
 pub(super) async fn get(
@@ -126,10 +109,7 @@ pub(super) async fn get(
     headers: &[(&str, &str)],
 ) -> Result<Response, GetError> {
     let url = url.join(path).map_err(|error| error.to_string())?;
-    match timeout(TIMEOUT, get_with_headers(&url, check, headers)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs()).into()),
-    }
+    http_client::get(&url, check, headers).await
 }
 
 pub(super) fn is_healthy(response: &Response) -> bool {

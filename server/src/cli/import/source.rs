@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, stdin};
+use std::os::fd::AsFd;
 
 use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
 use jiff::Timestamp;
 
 use crate::cli::CliError;
 use crate::cli::output::print_message;
-use crate::config::Config;
+use crate::config::{Config, RegistrationSource};
 
 /// Maximum size of a line.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
@@ -31,32 +32,21 @@ pub(super) struct Source {
 trait SeekRead: BufRead + Seek {}
 impl<T: BufRead + Seek> SeekRead for T {}
 
-/// A valid line.
-pub(super) struct Line {
-    pub(super) number: u64,
-    pub(super) bytes: usize,
-    pub(super) account: ImportedAccount,
-}
-
 impl Source {
     pub(super) fn open(name: &str, config: &Config, now: Timestamp) -> Result<Self, CliError> {
         let failed = |error: io::Error| format!("cannot read {name}: {error}");
-        let reader: Box<dyn SeekRead> = if name == "-" {
-            Box::new(read_pipe(stdin()).map_err(failed)?)
-        } else {
-            let file = File::open(name).map_err(failed)?;
-            let kind = file.metadata().map_err(failed)?.file_type();
-            if kind.is_file() || kind.is_dir() {
-                Box::new(BufReader::new(file))
-            } else {
-                Box::new(read_pipe(file).map_err(failed)?)
-            }
+        let opened = match name {
+            "-" => stdin().as_fd().try_clone_to_owned().map(File::from),
+            _ => File::open(name),
         };
-        let mut senders = HashMap::new();
-        for source in &config.application_services {
-            let service = source.read()?;
-            senders.insert(service.sender, service.id);
-        }
+        let mut file = opened.map_err(failed)?;
+        let reader: Box<dyn SeekRead> = match file.rewind() {
+            Ok(()) => Box::new(BufReader::new(file)),
+            Err(_) => Box::new(read_pipe(file).map_err(failed)?),
+        };
+        let services = config.application_services.iter().map(RegistrationSource::read);
+        let senders = services.map(|service| service.map(|service| (service.sender, service.id)));
+        let senders = senders.collect::<Result<_, _>>()?;
         let limits =
             ImportLimits { rules: config.rules.limits(), rule: config.rules.new_rule_limits() };
         Ok(Self { name: name.to_owned(), reader, limits, senders, now })
@@ -88,7 +78,7 @@ impl Source {
     /// Reads the lines from the start.
     pub(super) fn lines(&mut self) -> Result<Lines<'_>, CliError> {
         self.reader.rewind().map_err(|error| format!("cannot read {}: {error}", self.name))?;
-        let file = AccountFile::new(self.limits, self.now);
+        let file = AccountFile::new(self.limits, self.senders.clone(), self.now);
         Ok(Lines { source: self, file, bytes: Vec::new() })
     }
 }
@@ -114,7 +104,7 @@ pub(super) struct Lines<'a> {
 
 impl Lines<'_> {
     /// The next account, or the message about an invalid line; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Result<Line, String>>, CliError> {
+    pub(super) fn next(&mut self) -> Result<Option<Result<ImportedAccount, String>>, CliError> {
         let name = &self.source.name;
         loop {
             self.bytes.clear();
@@ -131,22 +121,19 @@ impl Lines<'_> {
             }
             match self.file.read(&self.bytes) {
                 Ok(None) => {}
-                Ok(Some(account)) => return Ok(Some(self.check_sender(account))),
+                Ok(Some(account)) => return Ok(Some(Ok(account))),
                 Err(error) => return Ok(Some(Err(format!("{name}, {error}")))),
             }
         }
     }
 
-    /// Rejects the account of an application service, which `belfry serve` creates.
-    fn check_sender(&self, account: ImportedAccount) -> Result<Line, String> {
-        let (number, bytes) = (self.file.line(), self.bytes.len());
-        match self.source.senders.get(&account.name) {
-            None => Ok(Line { number, bytes, account }),
-            Some(service) => Err(format!(
-                "{}, line {number}: {} is the sender_localpart of the application service \
-                 {service:?}, and belfry serve creates its account; delete the line",
-                self.source.name, account.name
-            )),
-        }
+    /// The number of the last line.
+    pub(super) fn number(&self) -> u64 {
+        self.file.line()
+    }
+
+    /// The size of the last line.
+    pub(super) fn line_bytes(&self) -> usize {
+        self.bytes.len()
     }
 }

@@ -14,7 +14,7 @@ const GAP: &str = "  ";
 pub(in crate::cli) struct Table {
     titles: &'static [&'static str],
     format: Format,
-    /// The widths of the aligned columns. They grow with the pages.
+    /// The widths of the aligned columns, which grow with the pages; none before the first.
     widths: Vec<usize>,
 }
 
@@ -23,8 +23,6 @@ pub(in crate::cli) struct Table {
 enum Format {
     Json,
     Tabs,
-    /// Below titles, which are not printed yet.
-    Untitled,
     Aligned,
 }
 
@@ -33,7 +31,7 @@ impl Table {
     pub(in crate::cli) fn new(titles: &'static [&'static str], json: bool) -> Self {
         let format = match (json, stdout().is_terminal()) {
             (true, _) => Format::Json,
-            (false, true) => Format::Untitled,
+            (false, true) => Format::Aligned,
             (false, false) => Format::Tabs,
         };
         Self { titles, format, widths: Vec::new() }
@@ -49,13 +47,12 @@ impl Table {
         match self.format {
             Format::Json => rows.iter().map(|row| json_line(&json(row))).collect(),
             Format::Tabs => rows.iter().map(|row| text_line(&columns(row))).collect(),
-            Format::Untitled | Format::Aligned => self.align(rows.iter().map(columns).collect()),
+            Format::Aligned => self.align(rows.iter().map(columns).collect()),
         }
     }
 
     fn align(&mut self, mut rows: Vec<Vec<String>>) -> String {
-        if self.format == Format::Untitled {
-            self.format = Format::Aligned;
+        if self.widths.is_empty() {
             rows.insert(0, self.titles.iter().map(|title| title.to_uppercase()).collect());
         }
         for row in &mut rows {
@@ -80,7 +77,7 @@ mod tests {
     #[test]
     fn rows_are_aligned_below_their_titles_which_are_printed_once() {
         let mut table =
-            Table { titles: &["name", "id"], format: Format::Untitled, widths: Vec::new() };
+            Table { titles: &["name", "id"], format: Format::Aligned, widths: Vec::new() };
         let columns = |row: &(&str, &str)| vec![row.0.to_owned(), row.1.to_owned()];
         let mut page = |rows: &[(&str, &str)]| table.page(rows, columns, |_| Value::Null);
         assert_eq!(page(&[("alice", "1"), ("ö\t", "22")]), "NAME    ID\nalice   1\nö\\u{9}  22\n");

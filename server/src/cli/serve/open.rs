@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::duration;
 use belfry_store::{Database, Options, Store, StoreError};
+use sd_notify::NotifyState;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +55,7 @@ async fn wait_for_database(database: &Database, options: &Options) -> Result<Sto
             let left =
                 duration::format_seconds(options.start_timeout.saturating_sub(start.elapsed()));
             tracing::warn!(%error, left, "waiting for the database");
-            service_manager::notify_status("waiting for the database");
+            service_manager::notify(&[NotifyState::Status("waiting for the database")]);
         }
         sleep(delay).await;
         delay = RETRY_DELAYS.1.min(delay * 2);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use sd_notify::NotifyState;
 use tokio::signal::unix::Signal;
 use tokio::sync::Mutex;
 
@@ -34,7 +35,7 @@ pub(super) async fn reload_at_hangup(
                 warnings = now;
             }
         }
-        service_manager::notify_reloaded();
+        service_manager::notify(&[NotifyState::Ready]);
     }
 }
 
@@ -43,7 +44,7 @@ fn apply(state: &AppState, config: &Config) {
     for change in &applied {
         tracing::info!(change, "SIGHUP: setting changed");
     }
-    let (running, loaded) = (state.settings.load(), SettingDigests::of(config));
+    let (running, loaded) = (state.settings.load(), SettingDigests::new(config));
     let mut pending = loaded.changes_since(&running);
     pending.retain(|key| !is_reloaded(key));
     for key in &pending {

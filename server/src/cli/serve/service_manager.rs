@@ -3,45 +3,17 @@
 
 #![expect(clippy::doc_markdown, reason = "sd_notify(3) is a manual page")]
 
-use std::time::Duration;
-
 use axum::http::StatusCode;
 use sd_notify::NotifyState;
 
 use crate::http::HttpService;
 
-/// Reports that the server accepts requests.
-pub(super) fn notify_ready(url: &str) {
-    notify(&[NotifyState::Ready, NotifyState::Status(&format!("listening on {url}"))]);
-}
-
-/// Reports what the server is doing, for `systemctl status`.
-pub(super) fn notify_status(status: &str) {
-    notify(&[NotifyState::Status(status)]);
-}
-
-/// Reports that the configuration is being reloaded, until [`notify_reloaded`].
+/// Reports that the configuration is being reloaded, until the server is ready again.
 pub(super) fn notify_reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
         Err(error) => tracing::warn!(%error, "the monotonic clock cannot be read"),
     }
-}
-
-/// Reports the end of a reload.
-pub(super) fn notify_reloaded() {
-    notify(&[NotifyState::Ready]);
-}
-
-/// Reports that the server shuts down, and what it is doing until then.
-pub(super) fn notify_stopping(status: &str) {
-    notify(&[NotifyState::Stopping, NotifyState::Status(status)]);
-}
-
-/// The interval at which the watchdog is to be reset, twice as often as necessary; `None` without a
-/// watchdog.
-pub(super) fn watchdog_interval() -> Option<Duration> {
-    sd_notify::watchdog_enabled().map(|interval| interval / 2)
 }
 
 /// Resets the watchdog if the service responds to requests.
@@ -54,7 +26,8 @@ pub(super) async fn reset_watchdog(service: HttpService) {
     }
 }
 
-fn notify(states: &[NotifyState<'_>]) {
+/// Reports states.
+pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "the service manager cannot be notified");
     }

@@ -1,5 +1,6 @@
 //! Signals that stop the server.
 
+use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,7 @@ use crate::app::AppState;
 use crate::cli::CliError;
 
 /// The status while requests in flight are finished, for the service manager.
-const DRAINING: &str = "finishing requests in flight";
+const DRAINING: NotifyState<'_> = NotifyState::Status("finishing requests in flight");
 
 /// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
@@ -53,13 +54,14 @@ impl StopSignals {
         state.begin_shutdown();
         let delay = state.config.http.shutdown_delay;
         if delay.is_zero() || self.interrupt.is_cancelled() {
-            service_manager::notify_stopping(DRAINING);
+            service_manager::notify(&[NotifyState::Stopping, DRAINING]);
             return;
         }
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(delay_ms, "not ready, accepting connections until the shutdown delay ends");
-        service_manager::notify_stopping("not ready, still accepting connections");
+        let accepting = NotifyState::Status("not ready, still accepting connections");
+        service_manager::notify(&[NotifyState::Stopping, accepting]);
         sleep(delay).await;
-        service_manager::notify_status(DRAINING);
+        service_manager::notify(&[DRAINING]);
     }
 }

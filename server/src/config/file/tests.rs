@@ -59,7 +59,6 @@ fn an_error_about_a_value_names_its_key_and_line() {
              sign_up), and a new one needs `per`, `match`, `requests` and `window`",
             3,
         ),
-        ("[tls]\ncertificate = 'a.pem'", "tls: missing field `key`", 1),
         (
             "[limits]\nmode = 'maybe'",
             "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off`",
@@ -164,22 +163,17 @@ fn a_value_of_a_different_type_is_reported_with_an_example() {
 }
 
 #[test]
-fn a_text_without_quotes_is_reported_with_quotes() {
-    for (text, fixed) in [
-        ("base_url = https://ring.example # public", "base_url = \"https://ring.example\""),
-        ("listen = 127.0.0.1:8080", "listen = \"127.0.0.1:8080\""),
-        ("listen: \"127.0.0.1:80\"", "listen = \"127.0.0.1:80\""),
-        ("registration = closed", "registration = \"closed\""),
-        ("data = \"/var/lib/belfry", "data = \"/var/lib/belfry\""),
-        ("data = “belfry”", "data = \"belfry\""),
-        ("listen = ", "listen = \"…\""),
-        ("database = postgres://me:hunter2@db/belfry", "database = \"…\""),
+fn an_error_of_syntax_names_the_line_and_never_shows_a_secret() {
+    assert_errors(&[
+        ("\nlisten = 127.0.0.1:8080", "string values must be quoted", 2),
+        ("\nregistration = closed", "string values must be quoted", 2),
+        ("data = 'a'\ndata = 'b'", "duplicate key", 2),
+    ]);
+    for text in [
+        "database = postgres://me:hunter2@db/belfry",
+        "application_services = [{ id = a, as_token = 'hunter2' }]",
     ] {
-        let problem = format!("a text needs an equals sign and quotes: write {fixed}");
-        assert_errors(&[(&format!("\n{text}"), &problem, 2)]);
+        let error = parse(text, "belfry.toml").unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
     }
-    assert_errors(&[("data = 'a'\ndata = 'b'", "duplicate key", 2)]);
-    let service = "application_services = [{ id = a, as_token = 'hunter2' }]";
-    let error = parse(service, "belfry.toml").unwrap_err().to_string();
-    assert!(!error.contains("hunter2"), "{error}");
 }

@@ -89,7 +89,7 @@ fn a_sound_installation_without_a_server_fails_no_check_and_is_not_changed() {
     let before = files();
     let checks = doctor(&workspace, &[]);
     assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
-    for check in ["settings", "files", "disk", "database", "write", "clock"] {
+    for check in ["settings", "files", "disk", "database", "write"] {
         checks.assert(check, "ok", "");
     }
     checks.assert("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
@@ -150,7 +150,7 @@ fn files_that_others_can_change_are_reported() {
     write(workspace.path().join("redis"), "redis://:secret@127.0.0.1:1").unwrap();
     set_mode(&workspace.path().join("redis"), 0o622);
     let checks = doctor(&workspace, &["--redis-file", "redis"]);
-    checks.assert("files", "failed", "every user can change redis chmod o-w redis");
+    checks.assert("files", "failed", "every user can change redis chmod o-rwx redis");
 }
 
 /// For example after `belfry account add` as root, before the first start of the service.
@@ -186,13 +186,6 @@ fn a_full_disk_is_reported() {
 /// Mounting needs rights that a container may lack.
 fn report_skipped_mount(output: &Output) {
     eprintln!("not allowed to mount: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[tokio::test]
-async fn a_clock_before_the_newest_audit_event_is_reported() {
-    let workspace = with_database();
-    workspace.execute("update audit_events set last_at = 4000000000").await;
-    doctor(&workspace, &[]).assert_failed("clock", "the newest audit event is of 2096-10-02");
 }
 
 /// Runs with a clock that is wrong by this much, like `+1h`. `None` without libfaketime.

@@ -37,15 +37,14 @@ const REGISTRATION: &str = "id: a\nas_token: secret\nsender_localpart: bot\n";
 #[test]
 fn files_with_secrets_that_everybody_can_read_cause_a_warning() {
     let workspace = Workspace::sqlite();
-    let files = ["belfry.toml", "irc.yaml", "key.pem", "redis", "token"];
+    let files = ["belfry.toml", "irc.yaml", "key.pem", "redis"];
     let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let settings = "redis_file = 'redis'\nregistration = 'closed'\napplication_services = [\
-                    'irc.yaml', { id = 'b', as_token_file = 'token', sender_localpart = 'c' },\
-                    { id = 'd', as_token = 'secret of d', sender_localpart = 'e' }]\n\
+                    'irc.yaml', { id = 'd', as_token = 'secret of d', sender_localpart = 'e' }]\n\
                     [tls]\ncertificate = 'cert.pem'\nkey = 'key.pem'\n";
     let key = certificate.signing_key.serialize_pem();
     let redis = "redis://:secret@127.0.0.1:1";
-    let contents = [settings, REGISTRATION, &key, redis, "secret of b"];
+    let contents = [settings, REGISTRATION, &key, redis];
     for (file, content) in files.iter().zip(contents) {
         write(workspace.path().join(file), content).unwrap();
         set_mode(&workspace.path().join(file), 0o600);

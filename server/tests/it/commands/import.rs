@@ -244,7 +244,7 @@ fn the_account_of_an_application_service_is_not_imported() {
         json!({"name": "bot"}),
         json!({"name": "bob", "push_rules": rules}),
     ];
-    let messages = "belfry: accounts.jsonl, line 2: bot is the sender_localpart of the application \
+    let messages = "belfry: accounts.jsonl, line 2: name is the sender_localpart of the application \
                     service \"irc\", and belfry serve creates its account; delete the line\n\
                     belfry: accounts.jsonl, line 3: push_rules: an account may have at most 1 rules; \
                     delete some\n\

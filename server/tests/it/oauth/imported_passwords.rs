@@ -1,7 +1,9 @@
 //! Sign-in with password hashes that were imported from other systems.
 
-use belfry_core::oauth::account::Role;
-use belfry_store::{Account, AccountImport};
+use std::collections::HashMap;
+
+use belfry_core::import::{AccountFile, ImportLimits};
+use belfry_core::rules::{NewRuleLimits, RuleLimits};
 use serde_json::json;
 
 use crate::support::service::unlimited;
@@ -27,21 +29,13 @@ const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i
 /// A service with the accounts `n0`, `n1` … that have these hashes.
 async fn start(hashes: &[&str]) -> Service {
     let service = Service::with(unlimited()).await;
-    let import = |(number, hash): (usize, &&str)| AccountImport {
-        account: Account {
-            id: 0,
-            name: format!("n{number}"),
-            email: Some(format!("n{number}@example.org")),
-            unverified_email: None,
-            password: (*hash).to_owned(),
-            role: Role::User,
-            created_at: service.now(),
-            signed_in_at: None,
-            disabled_at: None,
-            delete_at: None,
-            credential_version: 0,
-        },
-        rulesets: Vec::new(),
+    let rules = RuleLimits { rules: 0, bytes: 0 };
+    let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
+    let mut file = AccountFile::new(limits, HashMap::new(), service.now());
+    let import = |(number, hash): (usize, &&str)| {
+        let (name, email) = (format!("n{number}"), format!("n{number}@example.org"));
+        let line = json!({ "name": name, "email": email, "password_hash": hash }).to_string();
+        file.read(line.as_bytes()).unwrap().unwrap()
     };
     let imports = hashes.iter().enumerate().map(import).collect();
     service.store().import_accounts(&any_events(), service.now(), imports).await.unwrap();

@@ -1,12 +1,14 @@
 //! Importing many accounts.
 
+use std::collections::HashMap;
+
 use belfry_core::audit::{AuditEntry, AuditKind};
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
-use belfry_store::test_support::{any_events, recorded_events};
-use belfry_store::{
-    Account, AccountImport, AccountListFilter, AddAccountError, SerializedDocument, Store,
-    StoreError,
+use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_core::rules::{
+    Document, NewRule, NewRuleLimits, Position, RuleKind, RuleLimits, RuleScope,
 };
+use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::{AccountListFilter, AddAccountError, Store, StoreError};
 use jiff::Timestamp;
 
 use super::{account, at, run_concurrently, with_alice};
@@ -28,11 +30,21 @@ fn document(scope: &str, id: &str) -> Document {
     document
 }
 
+/// An account like [`account`], with these rulesets.
+pub(super) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
+    let rules = RuleLimits { rules: 0, bytes: 0 };
+    let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
+    let line = format!(r#"{{"name":"{name}","email":"{name}@example.org"}}"#);
+    let mut file = AccountFile::new(limits, HashMap::new(), at(1_700_000_000));
+    let mut imported = file.read(line.as_bytes()).unwrap().unwrap();
+    imported.password_hash = Some(account(0, name).password);
+    imported.rulesets = rulesets;
+    imported
+}
+
 /// An account with a global ruleset and one of a device.
-fn import(name: &str) -> AccountImport {
-    let documents = [document("global", name), document("device/phone", "other")];
-    let rulesets = documents.into_iter().map(SerializedDocument::new).collect();
-    AccountImport { account: account(0, name), rulesets }
+fn import(name: &str) -> ImportedAccount {
+    import_with(name, vec![document("global", name), document("device/phone", "other")])
 }
 
 async fn rules_of(store: &Store, account: i64) -> Vec<Document> {
@@ -64,14 +76,11 @@ pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store)
     with_alice(&store).await;
     store.add_account(&any_events(), &account(8, "gone")).await.unwrap();
     store.delete_account(&any_events(), 8, at(50)).await.unwrap();
-    let same_name = AccountImport {
-        account: Account { email: None, password: "other".to_owned(), ..account(0, "alice") },
-        ..import("alice")
-    };
-    let same_email = AccountImport {
-        account: Account { email: Some("alice@example.org".to_owned()), ..account(0, "bob") },
-        ..import("bob")
-    };
+    let mut same_name = import("alice");
+    same_name.email = None;
+    same_name.password_hash = Some("other".to_owned());
+    let mut same_email = import("bob");
+    same_email.email = Some("alice@example.org".to_owned());
     let imports = vec![import("carol"), same_name, same_email, import("gone"), import("dave")];
     let outcomes = store.import_accounts(&any_events(), at(NOW), imports).await.unwrap();
     let [carol, same_name, same_email, reserved, dave] = &outcomes[..] else { panic!() };
@@ -121,10 +130,8 @@ pub(crate) async fn of_concurrent_imports_of_an_account_one_adds_it(store: Store
 }
 
 pub(crate) async fn an_import_with_text_that_cannot_be_stored_adds_nothing(store: Store) {
-    let nul = AccountImport {
-        account: Account { password: "a\0".to_owned(), ..account(0, "bob") },
-        ..import("bob")
-    };
+    let mut nul = import("bob");
+    nul.password_hash = Some("a\0".to_owned());
     let failed = store.import_accounts(&any_events(), at(NOW), vec![import("alice"), nul]).await;
     assert_eq!(failed.unwrap_err(), StoreError::Nul);
     assert_eq!(store.accounts(&AccountListFilter::default(), "", 10).await.unwrap(), []);

@@ -9,8 +9,9 @@ use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, Sw
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::account_import::import_with;
 use super::rulesets::save;
-use super::{MANY, account, at, ensure_account, run_concurrently};
+use super::{MANY, at, ensure_account, run_concurrently};
 
 const START: i64 = 1_800_000_000;
 const MINUTE: i64 = 60;
@@ -164,8 +165,7 @@ pub(crate) async fn a_sweep_changes_more_rulesets_than_a_batch(store: Store) {
 }
 
 pub(crate) async fn imported_timed_rules_are_deleted_by_a_sweep(store: Store) {
-    let rulesets = vec![SerializedDocument::new(document(&[("a", Some(10)), ("b", None)]))];
-    let import = belfry_store::AccountImport { account: account(0, "alice"), rulesets };
+    let import = import_with("alice", vec![document(&[("a", Some(10)), ("b", None)])]);
     assert!(store.import_accounts(&any_events(), at(1), vec![import]).await.unwrap()[0].is_ok());
     let id = store.account_by_name("alice").await.unwrap().unwrap().id;
     assert_eq!(sweep_at(&store, START).await, 1);

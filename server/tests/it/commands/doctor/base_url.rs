@@ -99,7 +99,8 @@ fn a_redirect_is_reported_with_the_right_base_url() {
     let _server = start(&workspace);
     let other = format!("http://127.0.0.1:{}", respond_with(HTTPS));
     let checks = doctor(&workspace, &["--base-url", &other]);
-    let text = "redirects to https://ring.example write base_url = \"https://ring.example\"";
+    let text =
+        "redirects to https://ring.example/healthz write base_url = \"https://ring.example\"";
     checks.assert_failed("base_url", text);
     assert!(!checks.of("base_url").join(" ").contains('<'));
     let other = format!("http://127.0.0.1:{}", respond_with(SIGN_IN));

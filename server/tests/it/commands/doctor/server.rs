@@ -56,7 +56,7 @@ fn a_server_that_is_not_ready_is_reported() {
     postgres.stop().unwrap();
     let checks = doctor(&workspace, &[]);
     checks.assert("database", "failed", "start PostgreSQL");
-    checks.assert("server", "failed", "but not ready: 503 Service Unavailable, database: ");
+    checks.assert("server", "failed", "but not ready: 503 Service Unavailable, {");
     assert_eq!(checks.exit_code, Some(1));
 }
 
