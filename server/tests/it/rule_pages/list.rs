@@ -125,8 +125,9 @@ async fn a_thousand_rules_are_shown() {
     assert!(text.contains("Words|1001|000|Looks for xxx"), "{text}");
     assert!(text.contains(&format!("Looks for {}…|", "x".repeat(200))), "{text}");
     assert!(!page.text.contains("<details open>"), "many rules are folded");
-    let shown = forms(&page).iter().filter_map(|form| form.value("rule").map(str::to_owned));
-    let shown = shown.filter(|rule| rule.starts_with("global/content/")).collect::<Vec<_>>();
+    let forms = forms(&page);
+    let shown = forms.iter().filter_map(|form| form.value("rule"));
+    let shown: Vec<&str> = shown.filter(|rule| rule.starts_with("global/content/")).collect();
     let numbers = (0..1000).map(|number| format!("global/content/{number:03}"));
     let all: Vec<String> =
         numbers.chain(["global/content/.m.rule.contains_user_name".into()]).collect();
