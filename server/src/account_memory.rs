@@ -1,4 +1,4 @@
-//! Bounds on the memory that one account can occupy with large bodies and unread responses.
+//! Bounds on what one account can occupy: expensive requests and unread responses.
 
-pub mod large_bodies;
+pub mod account_slots;
 pub mod unread_responses;

@@ -11,7 +11,7 @@ use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
 use tokio::sync::Mutex;
 
-use crate::account_memory::large_bodies::LargeBodies;
+use crate::account_memory::account_slots::AccountSlots;
 use crate::account_memory::unread_responses::UnreadResponses;
 use crate::audit::AuditCounters;
 use crate::auth::application_services::ApplicationServices;
@@ -25,7 +25,7 @@ use crate::language::Language;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pages::assets::BELL;
-use crate::pages::{Layout, Logo, StyleSheet};
+use crate::pages::{Layout, StaticFile};
 use crate::paths::PROFILE;
 
 /// Beyond this number the oldest authorization requests are deleted, so that their rows take at
@@ -33,14 +33,13 @@ use crate::paths::PROFILE;
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
 /// The state shared by all HTTP handlers.
+#[expect(missing_docs, reason = "the types say what most fields are")]
 pub struct AppState {
-    /// Settings.
     pub config: Config,
     /// Digests of the settings in use, of which some are replaced at SIGHUP.
     pub settings: ArcSwap<SettingDigests>,
     /// The address under which clients reach this service.
     pub base_url: BaseUrl,
-    /// Persistent data.
     pub store: Store,
     /// The last readiness check of the database and its result.
     pub database_status: Mutex<Option<(Instant, String)>>,
@@ -48,17 +47,12 @@ pub struct AppState {
     is_stopping: AtomicBool,
     /// A random key of this process, with which `belfry doctor` recognises it.
     pub diagnostics_key: String,
-    /// The current time.
     pub clock: Arc<dyn Clock>,
-    /// Rate limits and their counters.
     pub limits: Limits,
-    /// Password hashing.
     pub passwords: Passwords,
-    /// Prometheus metrics.
     pub metrics: Metrics,
     /// Counters of the audit events that are not stored one by one.
     pub audit: AuditCounters,
-    /// Application services that may act for users.
     pub application_services: ApplicationServices,
     /// Maximum number of authorization requests that wait for sign-in or consent.
     pub max_pending_requests: usize,
@@ -66,17 +60,13 @@ pub struct AppState {
     pub rule_index: RuleIndexCache,
     /// Changes push rules, with one write at a time per account.
     pub rule_writer: RuleWriter,
-    /// Threads that evaluate push rules.
     pub evaluation_pool: EvaluationPool,
-    /// The logo on the pages.
-    pub logo: Option<Logo>,
-    /// The style sheet of the pages.
-    pub style: StyleSheet,
+    pub logo: Option<StaticFile>,
+    pub style: StaticFile,
     /// Accounts that are sending a large body.
-    pub large_bodies: LargeBodies,
+    pub large_bodies: AccountSlots,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
-    /// Background tasks.
     pub tasks: Tasks,
 }
 
@@ -92,7 +82,7 @@ impl AppState {
         let rule_limits = config.rules.limits();
         let application_services = ApplicationServices::load(&config.application_services)?;
         application_services.create_senders(&store, clock.now()).await?;
-        let logo = config.instance.logo.as_deref().map(Logo::read).transpose()?;
+        let logo = config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
         Ok(Self {
             limits: Limits::open(&config, &metrics.limits)
                 .await
@@ -104,11 +94,11 @@ impl AppState {
             rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
-            large_bodies: LargeBodies::default(),
+            large_bodies: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
             logo,
-            style: StyleSheet::new(config.instance.accent),
+            style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             settings: ArcSwap::from_pointee(SettingDigests::new(&config)),

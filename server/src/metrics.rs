@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 pub use self::authentication::{AuthenticationMetrics, SignInCounters, TokenCounters};
 pub use self::evaluation::{EvaluationFailures, EvaluationMetrics};
-pub use self::http::{HttpMetrics, RouteMetrics};
+pub use self::http::{HttpMetrics, RouteMetrics, method_name};
 pub use self::limits::{LimitCounters, LimitMetrics};
 use crate::tls::Tls;
 

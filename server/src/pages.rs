@@ -1,5 +1,7 @@
 //! The HTML pages, each a struct with its template.
 
+#![expect(missing_docs, reason = "most fields of a page are named after what its template shows")]
+
 mod account;
 mod account_nav;
 pub mod assets;
@@ -14,8 +16,6 @@ mod rules;
 mod security;
 mod sign_in;
 mod sign_up;
-mod stale_form;
-mod style_sheet;
 mod text;
 mod timed_text;
 mod trial;
@@ -32,38 +32,32 @@ pub use belfry_store::{AccountSession, AccountToken, AuthorizedApp};
 
 pub use self::account::{AccountPage, MAX_TOKENS};
 pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
-pub use self::consent::{Arrival, ConsentPage};
+pub use self::assets::StaticFile;
+pub use self::consent::ConsentPage;
 pub use self::error::{ErrorCause, ErrorPage};
-pub use self::front::{FrontLinks, FrontPage};
-pub use self::logo::Logo;
+pub use self::front::FrontPage;
 pub use self::notifications::{
-    NotificationsPage, NotificationsPart, NotificationsView, PreferenceList, RejectedForm,
-    RejectionReason,
+    NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason,
 };
 pub use self::rule::RulePage;
 pub(crate) use self::rules::rule_anchor;
-pub use self::rules::{NewRuleFields, RuleLinks, RulesPage, RulesView};
+pub use self::rules::{NewRuleFields, RuleGroup, RulesPage, open_group, rules_path};
 pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
-pub use self::sign_in::{SignInLinks, SignInPage};
+pub use self::sign_in::SignInPage;
 pub use self::sign_up::SignUpPage;
-pub use self::stale_form::StaleForm;
-pub use self::style_sheet::StyleSheet;
-pub use self::trial::{TryErrors, TryFields, TryPage};
+pub use self::trial::{Trial, TryErrors, TryFields, TryPage};
 pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
-    /// The language of the page.
     pub language: Language,
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
-    /// The name of the service.
     pub title: &'a str,
     /// The logo of the service, beside its title; a bell without one.
-    pub logo: Option<&'a Logo>,
-    /// The path of the style sheet.
+    pub logo: Option<&'a StaticFile>,
     pub style: &'a str,
 }
 
@@ -105,11 +99,8 @@ pub struct Form<'a> {
 #[derive(Template)]
 #[template(path = "code.html")]
 pub struct CodePage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The name of the app.
     pub app: &'a str,
-    /// The authorization code.
     pub code: &'a Secret,
     /// The path of the account page, where the app can be removed.
     pub account: &'a str,
@@ -120,9 +111,7 @@ pub struct CodePage<'a> {
 #[derive(Template)]
 #[template(path = "form_post.html")]
 pub struct FormPostPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The name of the app.
     pub app: &'a str,
     /// The app's redirect URI.
     pub action: &'a str,
@@ -135,13 +124,10 @@ pub struct FormPostPage<'a> {
 #[derive(Template)]
 #[template(path = "rejected.html")]
 pub struct RejectedPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The name of the app.
     pub app: &'a str,
     /// The host of the redirect URI, unless it is on the user's device.
     pub host: Option<String>,
-    /// The error of the request.
     pub error: OAuthError,
     /// Where the error is sent: a link, or the target of a form if there are fields.
     pub url: &'a str,
@@ -159,9 +145,7 @@ impl RejectedPage<'_> {
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The path of the sign-in page.
     pub sign_in: &'a str,
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::evaluate::split_scopes;
-use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
+use super::{Document, Rule, RuleKind, RuleScope, Ruleset, User};
 
 /// The rules of a user in the order of evaluation.
 #[derive(Debug)]
@@ -36,12 +36,6 @@ impl<'a> RuleListing<'a> {
         let mut global = list(global.unwrap_or(Document::without_rules()));
         let master = global.rules[RuleKind::Override].remove(0);
         Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
-    }
-
-    /// The index of a rule among those of its scope and kind.
-    pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
-        let scope = self.scopes.iter().find(|scope| *scope.scope == rule.scope)?;
-        scope.rules[rule.kind].iter().position(|listed| listed.rule_id == rule.id)
     }
 }
 
@@ -91,15 +85,6 @@ mod tests {
         let all = builtin::all().iter().count() + 2;
         assert_eq!(global.rules.iter().count(), all - 1, "all rules but master");
         assert_eq!(global.rules[Override][0].rule_id, "o");
-        for (path, index) in [
-            ("global/override/o", Some(0)),
-            ("global/override/.m.rule.suppress_notices", Some(1)),
-            ("device/desk/room/r", Some(0)),
-            ("device/phone/room/r", None),
-            ("global/override/.m.rule.master", None),
-        ] {
-            assert_eq!(listing.index_of(&RuleRef::from_path(path).unwrap()), index, "{path}");
-        }
     }
 
     #[test]

@@ -5,12 +5,11 @@ use std::{env, error, fs, path::PathBuf};
 
 use belfry::language::Language;
 use belfry::pages::{
-    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival,
-    AuthenticationError, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FormPostPage, FrontLinks, FrontPage, Layout, Logo, MAX_SESSIONS, NewRuleFields, Notice,
-    PendingDeletion, RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage,
-    SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors, TryFields, TryPage,
-    assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
+    AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
+    Layout, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage, RulePage,
+    RulesPage, SecurityError, SecurityPage, SignInPage, SignUpPage, SignedOutPage, StaticFile,
+    Trial, TryErrors, TryFields, TryPage, assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 
@@ -25,8 +24,8 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         languages = Language::ALL.into();
     }
     fs::create_dir_all(folder.join("static"))?;
-    for asset in assets::ALL {
-        fs::write(folder.join(asset.path().trim_start_matches('/')), asset.content)?;
+    for asset in assets::all() {
+        fs::write(folder.join(asset.path().trim_start_matches('/')), &asset.content)?;
     }
     let logo = samples::logo();
     fs::write(folder.join(logo.path().trim_start_matches('/')), logo.content)?;

@@ -16,12 +16,11 @@ use jiff::Timestamp;
 use strum::VariantArray;
 
 use super::{
-    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, Arrival,
-    AuthenticationError, AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form,
-    FormPostPage, FrontLinks, FrontPage, Language, Layout, Logo, MAX_SESSIONS, NewRuleFields,
-    Notice, PendingDeletion, RejectedPage, RulePage, RulesPage, RulesView, SecurityError,
-    SecurityPage, SignInLinks, SignInPage, SignUpPage, SignedOutPage, StaleForm, TryErrors,
-    TryFields, TryPage, assets,
+    AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
+    AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
+    Language, Layout, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage, RulePage,
+    RulesPage, SecurityError, SecurityPage, SignInPage, SignUpPage, SignedOutPage, StaticFile,
+    Trial, TryErrors, TryFields, TryPage, assets,
 };
 
 #[path = "samples/notifications.rs"]
@@ -73,14 +72,16 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     ] {
         let layout = Layout { logo: Some(&logo), ..layout };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
-        let links = if app.is_some() {
-            let password_reset = Some("https://social.example/reset");
-            SignInLinks { password_reset, sign_up: Some("https://social.example/join") }
-        } else {
-            SignInLinks::default()
+        let page = SignInPage {
+            layout,
+            form,
+            app,
+            name: entered,
+            failed,
+            notice: failed.is_none().then_some(Notice::NotSaved),
+            password_reset: app.map(|_| "https://social.example/reset"),
+            sign_up: app.map(|_| "https://social.example/join"),
         };
-        let notice = failed.is_none().then_some(Notice::NotSaved);
-        let page = SignInPage { layout, form, app, name: entered, failed, notice, links };
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
@@ -110,20 +111,23 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
 }
 
 /// The logo of the sign-in pages.
-pub(crate) fn logo() -> Logo {
+pub(crate) fn logo() -> StaticFile {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
-    Logo::new(svg.into()).expect("this is an image")
+    StaticFile::logo(svg.into()).expect("this is an image")
 }
 
 fn front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Error> {
-    let links = FrontLinks {
-        account: "/oauth/account",
+    let page = FrontPage {
+        layout,
+        description: "",
+        account,
+        account_path: "/oauth/account",
         sign_in: "/auth/sign_in",
         sign_up: Some("https://social.example/join"),
         api: "/openapi.json",
         documentation: "https://social.example/docs",
     };
-    FrontPage { layout, description: "", account, links }.render()
+    page.render()
 }
 
 fn rejected(
@@ -333,7 +337,7 @@ fn consent(
         account: "alice",
         scopes: &app.scopes,
         redirect_uri: &redirect_uri,
-        arrival: if redirect_uri.is_oob() { Arrival::OwnPage } else { Arrival::OtherSite },
+        pauses_at_load: !redirect_uri.is_oob(),
     };
     page.render()
 }

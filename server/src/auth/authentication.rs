@@ -67,6 +67,17 @@ impl AuthenticationError {
     }
 }
 
+/// Why a password was not verified.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum VerifyError {
+    /// The attempt was rejected, for a reason that the user is told.
+    #[error("rejected: {0:?}")]
+    Rejected(AuthenticationError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Why a sign-up created no account.
 pub(crate) enum SignUpError {
     /// Another account has the name or had it.
@@ -129,7 +140,7 @@ impl Authenticator<'_> {
         counters: &SignInCounters,
         login: Login<'_>,
         password: Secret,
-    ) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
+    ) -> Result<Authenticated, VerifyError> {
         let (Login::NameOrEmail(name) | Login::Name(name)) = login;
         let account = async {
             match login {
@@ -141,8 +152,8 @@ impl Authenticator<'_> {
             }
         };
         let (guess, kind) = (Guess::SignIn(name), Some(AuditKind::SignIn));
-        let result = self.verify(guard, guess, kind, account, password).await?;
-        if let Err(error) = result {
+        let result = self.verify(guard, guess, kind, account, password).await;
+        if let Err(VerifyError::Rejected(error)) = result {
             let counter = match error {
                 AuthenticationError::WrongPassword | AuthenticationError::Disabled => {
                     &counters.rejected
@@ -152,7 +163,7 @@ impl Authenticator<'_> {
             };
             counter.inc();
         }
-        Ok(result)
+        result
     }
 
     /// Verifies the password of an account, which is loaded after the attempt was counted, before
@@ -165,19 +176,16 @@ impl Authenticator<'_> {
         kind: Option<AuditKind>,
         account: impl Future<Output = Result<Option<Account>, StoreError>>,
         password: Secret,
-    ) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
-        if let Err(retry_after) = guard.count(CountMode::Check, guess).await {
-            return Ok(Err(AuthenticationError::TooMany(retry_after)));
-        }
+    ) -> Result<Authenticated, VerifyError> {
+        let too_many = |wait| VerifyError::Rejected(AuthenticationError::TooMany(wait));
+        guard.count(CountMode::Check, guess).await.map_err(too_many)?;
         let account = account.await?;
         let id = account.as_ref().map(|account| account.id);
-        let Ok(verified) = self.verify_password(account, password, guard.network()).await else {
-            return Ok(Err(AuthenticationError::Busy));
-        };
-        let error = match verified {
+        let verified = self.verify_password(account, password, guard.network()).await;
+        let error = match verified.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))? {
             Some(account) if account.disabled_at.is_none() => {
                 let _ = guard.count(CountMode::Refund, guess).await;
-                return Ok(Ok(self.proof(account, &[AuthenticationMethod::Password])));
+                return Ok(self.proof(account, &[AuthenticationMethod::Password]));
             }
             Some(_) => AuthenticationError::Disabled,
             None => AuthenticationError::WrongPassword,
@@ -185,7 +193,7 @@ impl Authenticator<'_> {
         if let Some(kind) = kind {
             guard.record_failure(kind, id);
         }
-        Ok(Err(error))
+        Err(VerifyError::Rejected(error))
     }
 
     /// Creates an account, with a password unless an application service creates it. A taken name

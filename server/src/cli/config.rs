@@ -9,7 +9,7 @@ use super::{CliError, print_warnings};
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, EXAMPLE};
 use crate::limits::redis_servers;
-use crate::pages::Logo;
+use crate::pages::StaticFile;
 use crate::tls::Tls;
 
 #[derive(Subcommand)]
@@ -42,7 +42,7 @@ pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
         Tls::load(files.clone())?;
     }
     Store::check_certificates(&config.database())?;
-    config.instance.logo.as_deref().map(Logo::read).transpose()?;
+    config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
     redis_servers(config)?;
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Threads for the evaluation of push rules, separate from those that serve connections.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::account_memory::account_slots::{AccountSlot, AccountSlots};
 use crate::log::request_context::RequestContext;
 use crate::metrics::EvaluationFailures;
 
@@ -18,11 +18,9 @@ const SLOTS_PER_THREAD: usize = 64;
 pub struct EvaluationPool {
     slots: Arc<Semaphore>,
     threads: Arc<Semaphore>,
-    /// The accounts that occupy a slot.
-    explaining: Arc<Mutex<HashSet<i64>>>,
-    /// The maximum number of slots for accounts. It is half of all slots, so that accounts cannot
+    /// The accounts that occupy a slot. They get at most half of the slots, so that they cannot
     /// block application services.
-    max_explaining: usize,
+    accounts: AccountSlots,
     /// The number of all slots.
     pub max_queue_length: usize,
     /// Requests that were not evaluated.
@@ -51,7 +49,7 @@ struct Slot {
     failures: Arc<EvaluationFailures>,
     threads: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
-    account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
+    _account: Option<AccountSlot>,
 }
 
 impl Default for EvaluationPool {
@@ -63,8 +61,7 @@ impl Default for EvaluationPool {
         Self {
             slots: Arc::new(Semaphore::new(slots)),
             threads: Arc::new(Semaphore::new(threads)),
-            explaining: Arc::default(),
-            max_explaining: slots / 2,
+            accounts: AccountSlots::default(),
             max_queue_length: slots,
             failures: Arc::default(),
         }
@@ -84,28 +81,21 @@ impl EvaluationPool {
 
     /// Takes the only slot of an account, so that one account cannot fill the queue.
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
-        let mut explaining = lock(&self.explaining);
-        if explaining.contains(&account) {
+        let Ok(account) = self.accounts.take(account) else {
             return Err(count(&self.failures, EvaluationError::AccountBusy));
-        }
-        if explaining.len() >= self.max_explaining {
+        };
+        if self.accounts.count() > self.max_queue_length / 2 {
             return Err(count(&self.failures, EvaluationError::QueueFull));
         }
-        explaining.insert(account);
-        drop(explaining);
-        self.take_slot(Some((account, Arc::clone(&self.explaining)))).inspect_err(|_| {
-            lock(&self.explaining).remove(&account);
-        })
+        self.take_slot(Some(account))
     }
 
-    fn take_slot(
-        &self,
-        account: Option<(i64, Arc<Mutex<HashSet<i64>>>)>,
-    ) -> Result<EvaluationSlot, EvaluationError> {
+    fn take_slot(&self, account: Option<AccountSlot>) -> Result<EvaluationSlot, EvaluationError> {
         let permit = Arc::clone(&self.slots).try_acquire_owned();
         let permit = permit.map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
         let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
-        Ok(EvaluationSlot(Arc::new(Slot { failures, threads, _permit: permit, account })))
+        let slot = Slot { failures, threads, _permit: permit, _account: account };
+        Ok(EvaluationSlot(Arc::new(slot)))
     }
 }
 
@@ -128,14 +118,6 @@ impl EvaluationSlot {
     }
 }
 
-impl Drop for Slot {
-    fn drop(&mut self) {
-        if let Some((account, explaining)) = &self.account {
-            lock(explaining).remove(account);
-        }
-    }
-}
-
 /// Counts an error in the metrics and returns it.
 fn count(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
     let counter = match error {
@@ -145,12 +127,6 @@ fn count(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationErr
     };
     counter.inc();
     error
-}
-
-/// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of the
-/// set.
-fn lock(accounts: &Mutex<HashSet<i64>>) -> std::sync::MutexGuard<'_, HashSet<i64>> {
-    accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

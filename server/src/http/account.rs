@@ -8,6 +8,4 @@ pub(super) mod security;
 pub(super) mod sign_in;
 pub(super) mod sign_out;
 pub(super) mod sign_up;
-mod stale_session;
-pub(super) mod tokens;
 pub(super) mod try_message;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::raw_path::RawPath;
-use crate::pages::assets::{Asset, STYLE};
+use crate::pages::assets::{StaticFile, all};
 
 /// The name of a file changes with its content, so caches may store it forever.
 const FOREVER: &str = "public, max-age=31536000, immutable";
@@ -23,20 +23,14 @@ pub(super) async fn asset(
     path: RawPath,
 ) -> Result<Response, CommonError> {
     let name = path.parameter("{file}").unwrap_or_default();
-    if let Some(logo) = state.logo.as_ref().filter(|logo| logo.is_named(name)) {
-        let headers = [
-            (header::CONTENT_TYPE, logo.content_type),
-            (header::CACHE_CONTROL, FOREVER),
-            (header::CONTENT_SECURITY_POLICY, IMAGE_POLICY),
-        ];
-        return Ok((headers, logo.content.clone()).into_response());
+    let is_named = |file: &&StaticFile| file.is_named(name);
+    let of_operator = state.logo.iter().chain([&state.style]).find(is_named);
+    let file = of_operator.or_else(|| all().find(is_named)).ok_or(CommonError::NotFound)?;
+    let headers = [(header::CONTENT_TYPE, file.content_type), (header::CACHE_CONTROL, FOREVER)];
+    let mut response = (headers, file.content.clone()).into_response();
+    if file.content_type.starts_with("image/") {
+        let policy = HeaderValue::from_static(IMAGE_POLICY);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    if state.style.is_named(name) {
-        let headers =
-            [(header::CONTENT_TYPE, STYLE.content_type()), (header::CACHE_CONTROL, FOREVER)];
-        return Ok((headers, state.style.content.clone()).into_response());
-    }
-    let asset = Asset::find(name).ok_or(CommonError::NotFound)?;
-    let headers = [(header::CONTENT_TYPE, asset.content_type()), (header::CACHE_CONTROL, FOREVER)];
-    Ok((headers, asset.content).into_response())
+    Ok(response)
 }

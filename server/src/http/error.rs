@@ -23,8 +23,10 @@ pub(crate) use self::api::ApiError;
 use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
 pub(crate) use self::oauth::OAuthApiError;
-pub(crate) use self::page::{PageError, rejection_status, security_status, sign_in_status};
-use crate::account_memory::large_bodies::LargeBodyInProgress;
+pub(crate) use self::page::{
+    PageError, SubmitError, rejection_status, security_status, sign_in_status,
+};
+use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
 use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
@@ -159,8 +161,8 @@ impl From<EvaluationError> for CommonError {
     }
 }
 
-impl From<LargeBodyInProgress> for CommonError {
-    fn from(_: LargeBodyInProgress) -> Self {
+impl From<AccountBusy> for CommonError {
+    fn from(_: AccountBusy) -> Self {
         Self::Unavailable("Another large request of this account is in progress; try again soon")
     }
 }

@@ -12,7 +12,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::{accepts_html, page_language};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{error_page, respond, show_page_without_cookie};
-use crate::pages::{FrontLinks, FrontPage};
+use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
 /// `GET /`: a page for people. Programs get the same response as at every unknown path.
@@ -39,13 +39,11 @@ fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
         layout: session.layout(session.lang),
         description: &config.instance.description,
         account: session.account().map(|account| account.name.as_str()),
-        links: FrontLinks {
-            account: &account,
-            sign_in: &sign_in,
-            sign_up: sign_up.as_deref(),
-            api: OPENAPI,
-            documentation: config.oauth.documentation_url.as_str(),
-        },
+        account_path: &account,
+        sign_in: &sign_in,
+        sign_up: sign_up.as_deref(),
+        api: OPENAPI,
+        documentation: config.oauth.documentation_url.as_str(),
     };
     show_page_without_cookie(StatusCode::OK, &page)
 }

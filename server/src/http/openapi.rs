@@ -1,62 +1,295 @@
-//! `GET /openapi.json`: the description of the API (OpenAPI 3.1).
+//! `GET /openapi.json`: the description of the API (OpenAPI 3.1), assembled from the files in
+//! `server/openapi/`, one for each area.
+//!
+//! The files contain operations in a short form of OpenAPI:
+//!
+//! - `name`, `description`: the tag of the area.
+//! - `errors`: the content of its error responses. A response that is only a text has this content.
+//! - `responses`: responses of every operation of the area.
+//! - `schemas`: components.
+//! - `paths`: `{segment}` is replaced by each of `name_segments` and `{api}` by each version of the
+//!   client API. The method `any` stands for all methods. In an operation, `id` is its
+//!   `operationId`, `body` its request body, and `shared_parameters` are added to its parameters.
+//! - Bodies and responses have a `json` content, given by the name of a schema or a schema itself,
+//!   an `html` content, or a `form`, which is accepted in three media types.
+//! - `access`, `parameters` and `form`: anchors that the rest of the file refers to.
 
-mod document;
-
+use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::header;
 use axum::routing::{MethodRouter, get};
 use belfry_core::json::to_bytes;
-use belfry_core::secret::Sha256Digest;
 use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
-#[cfg(test)]
-pub(super) use self::document::document;
 use crate::app::AppState;
 use crate::http::json::JsonBytes;
+use crate::paths::CLIENT_APIS;
 
-/// The serialised document.
-struct Rendered {
-    json: Bytes,
-    etag: HeaderValue,
+type Object = Map<String, Value>;
+
+const BASE: &str = include_str!("../../openapi/base.yaml");
+
+const AREAS: [&str; 9] = [
+    include_str!("../../openapi/push_rules.yaml"),
+    include_str!("../../openapi/evaluation.yaml"),
+    include_str!("../../openapi/matrix.yaml"),
+    include_str!("../../openapi/oauth.yaml"),
+    include_str!("../../openapi/pages.yaml"),
+    include_str!("../../openapi/mastodon.yaml"),
+    include_str!("../../openapi/admin.yaml"),
+    include_str!("../../openapi/gateway.yaml"),
+    include_str!("../../openapi/server.yaml"),
+];
+
+/// The methods of an endpoint with any method. `HEAD` is implied by `GET`.
+const ANY: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
+
+const FORM_MEDIA: [&str; 3] =
+    ["application/x-www-form-urlencoded", "multipart/form-data", "application/json"];
+
+/// The headers of every response. Those of rate limits are absent if no limit counts a request.
+const COMMON_HEADERS: [&str; 6] = [
+    "X-Request-Id",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "RateLimit",
+    "RateLimit-Policy",
+];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Base {
+    info: Object,
+    security_schemes: Object,
+    headers: Object,
+    schemas: Object,
+}
+
+#[derive(Deserialize)]
+struct Area {
+    name: String,
+    description: String,
+    errors: Object,
+    responses: Object,
+    #[serde(default)]
+    schemas: Object,
+    paths: BTreeMap<String, Object>,
 }
 
 /// The route of the document. It is rendered for the first request, because most servers are never
 /// asked for it.
 pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
     let rendered = Arc::new(OnceLock::new());
-    get(move |State(state): State<Arc<AppState>>, headers: HeaderMap| {
-        ready(respond(rendered.get_or_init(|| Rendered::new(&state)), &headers))
+    get(move |State(state): State<Arc<AppState>>| {
+        let render = || {
+            Bytes::from(to_bytes(&document(
+                &state.base_url.to_string(),
+                &state.config.name_segments,
+            )))
+        };
+        // Clients must revalidate, so that changed settings are visible right after a restart.
+        let cache = [(header::CACHE_CONTROL, "max-age=0")];
+        ready((cache, JsonBytes(rendered.get_or_init(render).clone())))
     })
 }
 
-impl Rendered {
-    fn new(state: &AppState) -> Self {
-        let document = document::document(&state.base_url.to_string(), &state.config.name_segments);
-        let json = String::from_utf8(to_bytes(&document)).expect("JSON is UTF-8");
-        let etag = format!("\"{}\"", Sha256Digest::of(&json).to_text());
-        let etag = HeaderValue::try_from(etag).expect("a digest is plain ASCII");
-        Self { json: json.into(), etag }
+/// The document of a server with this base URL and these segments of Matrix paths.
+pub(super) fn document(base_url: &str, segments: &[String]) -> Value {
+    let mut base: Base = parse(&BASE.replace("{base_url}", base_url));
+    base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());
+    let (mut tags, mut paths, mut shared) = (Vec::new(), Object::new(), Shared::default());
+    for area in AREAS.map(parse::<Area>) {
+        for (path, item) in &area.paths {
+            for (path, suffix) in expand(path, segments) {
+                paths.insert(path, area.path_item(item, &suffix, &mut shared));
+            }
+        }
+        base.schemas.extend(area.schemas);
+        tags.push(json!({ "name": area.name, "description": area.description }));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": base.info,
+        "servers": [{ "url": base_url }],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": base.schemas,
+            "headers": base.headers,
+            "parameters": shared.parameters,
+            "responses": shared.responses,
+            "securitySchemes": base.security_schemes,
+        },
+    })
+}
+
+fn parse<T: DeserializeOwned>(yaml: &str) -> T {
+    serde_saphyr::from_str(yaml).expect("a test parses the files of the OpenAPI document")
+}
+
+/// The paths that a path stands for, and what distinguishes the ids of their operations. The first
+/// path of several has the plain ids.
+fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
+    let apis = if path.contains("{api}") { &CLIENT_APIS[..] } else { &[""] };
+    let variants = segments.iter().flat_map(|segment| apis.iter().map(move |api| (segment, api)));
+    let mut all: Vec<(String, String)> = variants
+        .map(|(segment, api)| {
+            let name =
+                format!("{segment}_{api}").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            let suffix = format!("_{}", name.trim_matches('_'));
+            (path.replace("{segment}", segment).replace("{api}", api), suffix)
+        })
+        .collect();
+    if !path.contains("{segment}") {
+        return vec![(path.to_owned(), String::new())];
+    }
+    if let Some((_, suffix)) = all.first_mut() {
+        suffix.clear();
+    }
+    all
+}
+
+impl Area {
+    fn path_item(&self, item: &Object, suffix: &str, shared: &mut Shared) -> Value {
+        let mut expanded = Object::new();
+        for (key, value) in item {
+            match (key.as_str(), value) {
+                ("parameters", Value::Array(parameters)) => {
+                    let parameters = parameters.iter().map(|one| shared.parameter(one)).collect();
+                    expanded.insert("parameters".to_owned(), parameters);
+                }
+                ("any", Value::Object(operation)) => {
+                    for method in ANY {
+                        let suffix = if method == "get" { "" } else { &format!("_{method}") };
+                        let operation = self.operation(operation, suffix, shared);
+                        expanded.insert(method.to_owned(), operation);
+                    }
+                }
+                (method, Value::Object(operation)) => {
+                    let operation = self.operation(operation, suffix, shared);
+                    expanded.insert(method.to_owned(), operation);
+                }
+                (key, value) => drop(expanded.insert(key.to_owned(), value.clone())),
+            }
+        }
+        expanded.into()
+    }
+
+    fn operation(&self, operation: &Object, suffix: &str, shared: &mut Shared) -> Value {
+        let mut expanded = json!({ "tags": [self.name], "security": [] });
+        let mut responses = self.responses.clone();
+        let mut parameters = Vec::new();
+        for (key, value) in operation {
+            match (key.as_str(), value) {
+                ("id", Value::String(id)) => {
+                    expanded["operationId"] = format!("{id}{suffix}").into();
+                }
+                ("body", Value::Object(body)) => {
+                    expanded["requestBody"] = json!({ "required": true, "content": content(body) });
+                }
+                ("responses", Value::Object(own)) => responses.extend(own.clone()),
+                ("parameters" | "shared_parameters", Value::Array(own)) => {
+                    parameters.extend(own.iter().map(|one| shared.parameter(one)));
+                }
+                (key, value) => expanded[key] = value.clone(),
+            }
+        }
+        let responses = responses.iter().map(|(status, response)| {
+            let response = self.response(status, response);
+            let name = format!("{}_{status}", self.name);
+            (status.clone(), share(&mut shared.responses, "responses", &name, response))
+        });
+        expanded["responses"] = responses.collect::<Object>().into();
+        expanded["parameters"] = parameters.into();
+        expanded
+    }
+
+    fn response(&self, status: &str, response: &Value) -> Value {
+        let (description, body) = match response {
+            Value::Object(response) => (response["description"].clone(), response),
+            text => (text.clone(), &self.errors),
+        };
+        let mut headers = match response.get("headers") {
+            Some(Value::Object(headers)) => headers.clone(),
+            _ => Object::new(),
+        };
+        let special = match status {
+            "401" => &["WWW-Authenticate"][..],
+            "405" => &["Allow"],
+            "429" | "503" => &["Retry-After"],
+            _ => &[],
+        };
+        for name in COMMON_HEADERS.iter().chain(special) {
+            let reference = json!({ "$ref": format!("#/components/headers/{name}") });
+            headers.insert((*name).to_owned(), reference);
+        }
+        let mut expanded = json!({ "description": description, "headers": headers });
+        let content = content(body);
+        if !content.is_empty() {
+            expanded["content"] = content.into();
+        }
+        expanded
     }
 }
 
-/// The document, unless the client has it already.
-fn respond(rendered: &Rendered, headers: &HeaderMap) -> Response {
-    // Clients must revalidate, so that changed settings are visible right after a restart.
-    let cache = HeaderValue::from_static("max-age=0");
-    let caching = [(header::CACHE_CONTROL, cache), (header::ETAG, rendered.etag.clone())];
-    if is_cached(headers, &rendered.etag) {
-        return (StatusCode::NOT_MODIFIED, caching).into_response();
-    }
-    (caching, JsonBytes(rendered.json.clone())).into_response()
+/// Components that operations refer to. They keep the document small, because most of them occur
+/// in many operations.
+#[derive(Default)]
+struct Shared {
+    parameters: Object,
+    responses: Object,
 }
 
-/// Whether `If-None-Match` lists this entity tag (RFC 9110, section 13.1.2).
-fn is_cached(headers: &HeaderMap, etag: &HeaderValue) -> bool {
-    let tags = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
-    let mut tags = tags.flat_map(|tags| tags.split(',')).map(str::trim);
-    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == *etag)
+impl Shared {
+    fn parameter(&mut self, parameter: &Value) -> Value {
+        let name = parameter["name"].as_str().unwrap_or_default();
+        share(&mut self.parameters, "parameters", name, parameter.clone())
+    }
+}
+
+/// Adds a component with this name, or with a number after it if another one has the name, and
+/// returns the reference to it.
+fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> Value {
+    let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let is_free = |name: &String| components.get(name).is_none_or(|other| *other == component);
+    let unique = [name.clone()].into_iter().chain(numbered).find(is_free).unwrap_or(name.clone());
+    let reference = json!({ "$ref": format!("#/components/{kind}/{unique}") });
+    components.insert(unique, component);
+    reference
+}
+
+/// The `content` of a body or a response, by media type.
+fn content(body: &Object) -> Object {
+    let mut content = Object::new();
+    let mut insert = |media: &str, schema: Value| {
+        content.insert(media.to_owned(), json!({ "schema": schema }));
+    };
+    for (key, value) in body {
+        match (key.as_str(), value) {
+            ("json", schema) => insert("application/json", schema_or_reference(schema)),
+            ("html", _) => insert("text/html", json!({ "type": "string" })),
+            ("form", schema) => {
+                for media in FORM_MEDIA {
+                    insert(media, schema_or_reference(schema));
+                }
+            }
+            _ => {}
+        }
+    }
+    content
+}
+
+fn schema_or_reference(schema: &Value) -> Value {
+    match schema {
+        Value::String(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        schema => schema.clone(),
+    }
 }

@@ -118,16 +118,6 @@ pub(crate) fn redirect_with_notice(
     redirect(session, &with_parameters(&path, [("notice", notice.code())]))
 }
 
-/// Redirects to the sign-in page, which leads back to a page of the account and reports there why
-/// the user had to sign in.
-pub(crate) fn redirect_to_sign_in(
-    session: &BrowserSession,
-    return_to: AccountSection,
-    notice: Option<Notice>,
-) -> Result<Response, PageError> {
-    redirect(session, &sign_in_path(session.lang, Some(return_to), notice))
-}
-
 /// The path of the sign-in page, with the page to return to. It leads to the overview by default.
 pub(crate) fn sign_in_path(
     lang: Option<Language>,
@@ -142,6 +132,12 @@ pub(crate) fn sign_in_path(
 
 /// The response of a handler, or its error as a page or JSON.
 pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageError>) -> Response {
+    let result = match result {
+        Err(PageError::SignInRequired(section, notice)) => {
+            redirect(session, &sign_in_path(session.lang, Some(section), notice))
+        }
+        result => result,
+    };
     let error = match result {
         Ok(response) => return response,
         Err(error) => error,

@@ -11,7 +11,7 @@ use belfry_core::oauth::scope::Scope;
 
 pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
-    notifications, page, rules, security, sign_in, sign_out, sign_up, tokens, try_message,
+    notifications, page, rules, security, sign_in, sign_out, sign_up, try_message,
 };
 use super::api::admin::{self, actions, empty_list, empty_statistics};
 use super::api::{accounts, apps, instance};
@@ -187,7 +187,7 @@ fn oauth_areas() -> [AreaRouter; 3] {
         .route(paths::ACCOUNT_RULES, get(rules::rules_page).post(rules::change_rules))
         .route(paths::ACCOUNT_RULE, get(rules::rule_page))
         .route(paths::ACCOUNT_TRY, get(try_message::try_page).post(try_message::try_message))
-        .route(paths::REVOKE_TOKEN, post(tokens::revoke_token))
+        .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))
         .route(paths::END_SESSION, post(security::end_session))

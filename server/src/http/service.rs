@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri};
 use axum::response::Response;
 use belfry_core::request::{RequestId, TraceId};
 
@@ -20,6 +20,7 @@ use crate::http::extract::client::Peer;
 use crate::http::layer::area::{self, Route};
 use crate::http::router::{Routes, metrics_routes, routes};
 use crate::log::request_context::{self, RequestContext};
+use crate::metrics::method_name;
 use crate::paths::{HEALTHZ, READYZ};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -127,21 +128,6 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u
     let mut values = headers.get_all(name).into_iter();
     let value = values.next()?;
     values.next().is_none().then_some(value.as_bytes())
-}
-
-/// The name of a method for logs and metrics. Clients can invent methods, so unusual ones have one
-/// name.
-fn method_name(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "other",
-    }
 }
 
 #[cfg(test)]

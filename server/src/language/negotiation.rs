@@ -22,28 +22,18 @@ impl Language {
             .unwrap_or_default()
     }
 
-    /// The language with the highest weight in an `Accept-Language` header, the first of equals.
+    /// The language with the highest weight in an `Accept-Language` header, the first of equals. A
+    /// wildcard means English.
     /// Parsed by hand, because `fluent-langneg` ignores the weights.
     fn preferred(accept: &str) -> Option<Self> {
-        let mut weights: Vec<(Self, f32)> = Vec::new();
-        let mut wildcard = None;
-        for (range, weight) in accept.split(',').filter_map(parse_range) {
-            if range == "*" {
-                wildcard.get_or_insert(weight);
-            } else if let Some(language) = Self::from_tag(range)
-                && !weights.iter().any(|(known, _)| *known == language)
-            {
-                weights.push((language, weight));
-            }
-        }
-        // A wildcard means English, unless English has a weight of its own.
-        if let Some(weight) = wildcard
-            && !weights.iter().any(|(known, _)| *known == Self::English)
-        {
-            weights.push((Self::English, weight));
-        }
-        weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        weights.first().filter(|(_, weight)| *weight > 0.0).map(|(language, _)| *language)
+        let ranges = accept.split(',').filter_map(parse_range);
+        let language =
+            |range| if range == "*" { Some(Self::English) } else { Self::from_tag(range) };
+        let languages = ranges.filter_map(|(range, weight)| Some((language(range)?, weight)));
+        let mut languages: Vec<(Self, f32)> =
+            languages.filter(|(_, weight)| *weight > 0.0).collect();
+        languages.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        languages.first().map(|(language, _)| *language)
     }
 }
 
@@ -151,12 +141,13 @@ mod tests {
             ("de;q=0.333, fr;q=0.333", German),
             ("sv, da;q=0.9, ar;q=0.1", Arabic),
             ("pt-BR;q=0.9, fr;q=0.8, pt;q=0.1", Portuguese),
+            ("pt;q=0.1, fr;q=0.8, pt-BR;q=0.9", Portuguese),
             ("fr;q=0, de;q=0.1", German),
             ("fr;q=0", English),
             ("fr;q=0.000, *", English),
             ("*", English),
             ("*, de;q=0.5", English),
-            ("en;q=0.1, *, de;q=0.5", German),
+            ("en;q=0.1, *, de;q=0.5", English),
             ("*;q=0.1, de;q=0.5", German),
             ("sv", English),
         ] {
@@ -204,8 +195,9 @@ mod tests {
             };
             let accept: Vec<String> = items.iter().map(write).collect();
             let chosen = Language::negotiate(None, None, Some(&accept.join(", ")));
-            let first_of = |language| items.iter().find(|(it, _)| *it == language).unwrap().1;
-            prop_assert!(items.iter().all(|(it, _)| first_of(*it) <= first_of(chosen)));
+            let (_, highest) = items.iter().max_by_key(|(_, weight)| weight).unwrap();
+            let first = items.iter().find(|(_, weight)| weight == highest).unwrap().0;
+            prop_assert_eq!(chosen, first);
         }
     }
 }

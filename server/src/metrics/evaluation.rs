@@ -1,5 +1,7 @@
 //! Metrics of the evaluation of push rules.
 
+use std::time::Instant;
+
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Histogram};
 
@@ -26,6 +28,13 @@ impl Default for EvaluationMetrics {
 }
 
 impl EvaluationMetrics {
+    /// Records the evaluation of the rules of one user, which began at this time.
+    pub(crate) fn record_explanation(&self, start: Instant, exceeds_work_limit: bool) {
+        self.explain.observe_since(start);
+        self.users.inc();
+        self.work_exceeded.inc_by(exceeds_work_limit.into());
+    }
+
     pub(super) fn write(&self, out: &mut Exposition) {
         let mut durations = out.family(&families::EVALUATION_DURATION);
         durations.histogram(&["evaluate"], &self.evaluate);

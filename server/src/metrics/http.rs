@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Gauge, Histogram};
 
@@ -58,28 +58,28 @@ impl HttpMetrics {
     }
 }
 
-/// The values of the label `method`. All other methods share the last one.
+/// The values of the label `method`.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
+
+/// The name of a method for logs and metrics. Clients can invent methods, so unusual ones share the
+/// last name.
+pub fn method_name(method: &Method) -> &'static str {
+    METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
+}
 
 /// Metrics of one route.
 #[derive(Debug)]
 pub struct RouteMetrics {
-    pattern: &'static str,
+    pub(crate) pattern: &'static str,
     /// By method, created when it is first used.
     series: [OnceLock<Box<RequestSeries>>; METHODS.len()],
 }
 
 impl RouteMetrics {
-    /// The pattern of the path.
-    pub fn pattern(&self) -> &'static str {
-        self.pattern
-    }
-
-    /// Records a response to a request with this method.
+    /// Records a response to a request with a method of this name.
     pub fn record(&self, method: &str, status: StatusCode, duration: Duration) {
-        let last = METHODS.len() - 1;
-        let method = METHODS[..last].iter().position(|name| *name == method);
-        let series = self.series[method.unwrap_or(last)].get_or_init(Box::default);
+        let method = METHODS.iter().position(|name| *name == method);
+        let series = self.series[method.unwrap_or(METHODS.len() - 1)].get_or_init(Box::default);
         series.durations.observe_duration(duration);
         series.count_status(status.as_u16());
     }

@@ -15,23 +15,15 @@ use crate::language::isolate;
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
-    /// The name of the signed-in account.
     pub account: &'a str,
-    /// The form that signs out.
     pub sign_out: Form<'a>,
-    /// The form that removes an app.
     pub remove: Form<'a>,
-    /// The form that revokes a token.
     pub revoke: Form<'a>,
-    /// The authorised apps.
     pub apps: &'a [AuthorizedApp],
     /// Their tokens, the last used first, at most [`MAX_TOKENS`] of each app.
     pub tokens: &'a [AccountToken],
-    /// The current time.
     pub now: Timestamp,
 }
 

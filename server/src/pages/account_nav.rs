@@ -94,11 +94,9 @@ impl Notice {
 /// The parts of `templates/account_layout.html`, which every account page extends.
 #[derive(Debug, Clone)]
 pub struct AccountNav {
-    /// The page that is shown.
     pub section: AccountSection,
     /// The language in the query of the request, which the links keep.
     pub lang: Option<Language>,
-    /// A notice above the content.
     pub notice: Option<Notice>,
     /// The requested deletion of the account, above the content.
     pub deletion: Option<PendingDeletion>,

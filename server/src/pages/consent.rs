@@ -11,32 +11,17 @@ use super::{Form, Layout};
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub struct ConsentPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The form of the decision.
     pub form: Form<'a>,
-    /// The form that switches to another account.
     pub switch: Form<'a>,
-    /// The app that requests access.
     pub app: &'a AppDetails,
-    /// The name of the signed-in account.
     pub account: &'a str,
-    /// The requested scopes.
     pub scopes: &'a Scopes,
     /// Where the response is sent.
     pub redirect_uri: &'a RedirectUri,
-    /// How the browser came to the page.
-    pub arrival: Arrival,
-}
-
-/// How the browser came to a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival {
-    /// By a form or link of this server, like that of the sign-in page.
-    OwnPage,
-    /// From another site, or in an unknown way. The site can choose the time, so a click right
-    /// after loading may have been meant for a page of that site.
-    OtherSite,
+    /// Whether a click right after loading is ignored. A site that led here can choose the time, so
+    /// that the click may have been meant for a page of that site.
+    pub pauses_at_load: bool,
 }
 
 impl ConsentPage<'_> {

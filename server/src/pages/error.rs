@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::error::OAuthError;
+use strum::IntoStaticStr;
 
 use super::Layout;
 use crate::language::Localize;
@@ -12,14 +13,13 @@ use crate::language::Localize;
 #[derive(Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The cause of the error.
     pub cause: ErrorCause,
 }
 
 /// The cause of an error page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ErrorCause {
     /// An invalid request of the app, or a denial that cannot be sent to the app.
     OAuth(OAuthError),
@@ -43,17 +43,11 @@ pub enum ErrorCause {
 
 impl ErrorPage<'_> {
     /// The prefix of its message keys.
-    const fn prefix(&self) -> &'static str {
+    fn prefix(&self) -> &'static str {
         match self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
             ErrorCause::OAuth(_) | ErrorCause::Malformed => "invalid-request",
-            ErrorCause::Expired => "expired",
-            ErrorCause::ForgedForm => "forged-form",
-            ErrorCause::RateLimited => "rate-limited",
-            ErrorCause::Internal => "internal",
-            ErrorCause::Busy => "busy",
-            ErrorCause::NotFound => "not-found",
-            ErrorCause::RegistrationClosed => "registration-closed",
+            cause => cause.into(),
         }
     }
 

@@ -8,28 +8,17 @@ use super::Layout;
 #[derive(Template)]
 #[template(path = "front.html")]
 pub struct FrontPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
     /// The description of the service by the operator; may be empty.
     pub description: &'a str,
-    /// The name of the signed-in account.
     pub account: Option<&'a str>,
-    /// Paths and URLs of its links.
-    pub links: FrontLinks<'a>,
-}
-
-/// The links of the front page.
-#[derive(Debug, Clone, Copy)]
-pub struct FrontLinks<'a> {
-    /// The account page.
-    pub account: &'a str,
-    /// The sign-in page.
+    /// The paths of the account and of the sign-in page.
+    pub account_path: &'a str,
     pub sign_in: &'a str,
     /// Where people get an account, if they can.
     pub sign_up: Option<&'a str>,
-    /// The OpenAPI document.
+    /// The OpenAPI document, and the documentation for developers of apps.
     pub api: &'a str,
-    /// The documentation for developers of apps.
     pub documentation: &'a str,
 }
 

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::rules::ProfileTag;
-use belfry_core::rules::preferences::{Preferences, Switch, SwitchState};
+use belfry_core::rules::preferences::{Preferences, SubjectPreference, Switch, SwitchState};
 use jiff::Timestamp;
 
 pub(super) use self::rejected::field_error;
+use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{KeywordRow, SubjectRow, keyword_row, show_name, subject_row};
-use self::view::ListPage;
-pub use self::view::{NotificationsPart, NotificationsView, PreferenceList};
+pub use self::view::{NotificationsPart, NotificationsView};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;
@@ -25,24 +25,18 @@ use crate::paths::{ACCOUNT_RULES, with_language};
 #[derive(Template)]
 #[template(path = "notifications.html")]
 pub struct NotificationsPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
     /// The notice of the part that was changed.
     pub notice: Option<Notice>,
-    /// The form of every change.
     pub form: Form<'a>,
     /// The preferences of the shown scope.
     pub preferences: &'a Preferences<'a>,
-    /// The profile and the parts of lists that are shown.
+    /// The profile that is shown.
     pub view: &'a NotificationsView,
     /// The device profiles that have rules.
     pub profiles: &'a [&'a str],
-    /// The current time.
     pub now: Timestamp,
-    /// Whether the user is signed in. Otherwise the page shows only the form that was rejected.
-    pub is_signed_in: bool,
     /// The form that was rejected, if the page is shown again.
     pub rejected: Option<RejectedForm>,
 }
@@ -68,9 +62,6 @@ const SWITCHES: [(&str, &[Switch]); 3] = [
         &[Switch::Call, Switch::Invitation, Switch::Upgrade, Switch::Members, Switch::Servers],
     ),
 ];
-
-/// The number of device profiles that the page links to.
-const MAX_PROFILES: usize = 30;
 
 /// A choice of a form: a button or an option.
 struct ChoiceRow {
@@ -100,7 +91,7 @@ struct ProfileLink {
 impl NotificationsPage<'_> {
     /// Whether the page shows what is the same on all devices: the built-in rules.
     fn shows_builtin(&self) -> bool {
-        self.is_signed_in && self.view.profile.is_none()
+        self.view.profile.is_none()
     }
 
     fn pause_state(&self) -> TimedText {
@@ -131,19 +122,13 @@ impl NotificationsPage<'_> {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
-    fn keywords(&self) -> ListPage<KeywordRow> {
-        let row = |keyword: &_| keyword_row(&self.layout, keyword, self.now);
-        self.view.page_of(PreferenceList::Keywords, &self.preferences.keywords, row)
+    fn keywords(&self) -> Vec<KeywordRow> {
+        let row = |keyword| keyword_row(&self.layout, keyword, self.now);
+        self.preferences.keywords.iter().map(row).collect()
     }
 
-    fn people(&self) -> ListPage<SubjectRow> {
-        let row = |person: &_| subject_row(&self.layout, person, self.now);
-        self.view.page_of(PreferenceList::People, &self.preferences.people, row)
-    }
-
-    fn rooms(&self) -> ListPage<SubjectRow> {
-        let row = |room: &_| subject_row(&self.layout, room, self.now);
-        self.view.page_of(PreferenceList::Rooms, &self.preferences.rooms, row)
+    fn subjects(&self, subjects: &[SubjectPreference<'_>]) -> Vec<SubjectRow> {
+        subjects.iter().map(|subject| subject_row(&self.layout, subject, self.now)).collect()
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
@@ -174,28 +159,15 @@ impl NotificationsPage<'_> {
         if self.profiles.is_empty() && current.is_none() {
             return Vec::new();
         }
-        let everywhere = ProfileLink {
-            href: self.view.with_profile(None).path(),
-            title: self.layout.text("notifications-all-devices").into_owned(),
-            is_current: current.is_none(),
+        let everywhere = || self.layout.text("notifications-all-devices").into_owned();
+        let link = |tag: Option<&str>| ProfileLink {
+            href: self.view.with_profile(tag.and_then(|tag| tag.parse().ok())).path(),
+            title: tag.map_or_else(everywhere, show_name),
+            is_current: current == tag,
         };
-        let link = |tag: &str| ProfileLink {
-            href: self.view.with_profile(tag.parse().ok()).path(),
-            title: show_name(tag),
-            is_current: current == Some(tag),
-        };
-        let missing = current.filter(|tag| !self.shown_profiles().contains(tag));
-        let shown = missing.into_iter().chain(self.shown_profiles().iter().copied());
-        std::iter::once(everywhere).chain(shown.map(link)).collect()
-    }
-
-    fn shown_profiles(&self) -> &[&str] {
-        &self.profiles[..self.profiles.len().min(MAX_PROFILES)]
-    }
-
-    fn more_profiles(&self) -> Option<String> {
-        let more = self.profiles.len() - self.shown_profiles().len();
-        self.count_sentence("notifications-more-profiles", more)
+        let missing = current.filter(|tag| !self.profiles.contains(tag));
+        let tags = missing.into_iter().chain(self.profiles.iter().copied()).map(Some);
+        std::iter::once(None).chain(tags).map(link).collect()
     }
 
     fn profile_sentence(&self) -> Option<String> {
@@ -206,14 +178,9 @@ impl NotificationsPage<'_> {
     }
 
     fn other_rules(&self) -> Option<String> {
-        self.count_sentence("notifications-other-rules", self.preferences.other_rules)
-    }
-
-    /// A sentence with a number, unless it is zero.
-    fn count_sentence(&self, key: &str, count: usize) -> Option<String> {
-        let count = Some(count).filter(|count| *count > 0)?;
-        let count = count.to_string();
-        Some(self.layout.language.text_with(key, "count", Argument::Trusted(&count)))
+        let count = Some(self.preferences.other_rules).filter(|count| *count > 0)?.to_string();
+        let count = Argument::Trusted(&count);
+        Some(self.layout.language.text_with("notifications-other-rules", "count", count))
     }
 
     fn rules_path(&self) -> String {
@@ -225,53 +192,19 @@ impl NotificationsPage<'_> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
 
-    /// The rejected form of this part.
-    fn rejected_in(&self, part: NotificationsPart) -> Option<&RejectedForm> {
-        self.rejected.as_ref().filter(|rejected| rejected.part == part)
-    }
-
-    /// Whether this part is shown.
-    fn shows(&self, part: NotificationsPart) -> bool {
-        self.is_signed_in || self.rejected_in(part).is_some()
-    }
-
-    /// The rejected form that adds an entry to this part.
-    fn rejected_new(&self, part: NotificationsPart) -> Option<&RejectedForm> {
-        self.rejected_in(part).filter(|rejected| rejected.is_new)
+    /// The rejected form of this part that adds an entry, or that changes one.
+    fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
+        let rejected = self.rejected.as_ref();
+        rejected.filter(|rejected| rejected.part == part && rejected.is_new == is_new)
     }
 
     /// The error of the field for a new entry of this part.
     fn field_error(&self, part: NotificationsPart) -> Option<&str> {
-        self.rejected_new(part).and_then(RejectedForm::field_error)
+        self.rejected_in(part, true).map(|rejected| &*rejected.text)
     }
 
-    /// The keyword that was entered in a rejected form.
-    fn entered_word(&self) -> &str {
-        self.rejected_new(NotificationsPart::Keywords).map_or("", |rejected| &rejected.word)
-    }
-
-    /// The person or room that was entered in a rejected form.
-    fn entered_id(&self) -> &str {
-        self.rejected_new(NotificationsPart::Subjects).map_or("", |rejected| &rejected.id)
-    }
-
-    /// Whether a new keyword plays a sound, unless the user decided otherwise.
-    fn adds_sound(&self) -> bool {
-        self.rejected_new(NotificationsPart::Keywords).is_none_or(|rejected| rejected.sound)
-    }
-
-    fn adds_highlight(&self) -> bool {
-        self.rejected_new(NotificationsPart::Keywords).is_none_or(|rejected| rejected.highlight)
-    }
-
-    /// Whether the choice was made for a new person or room.
-    fn is_chosen(&self, choice: &str) -> bool {
-        let rejected = self.rejected_new(NotificationsPart::Subjects);
-        rejected.is_some_and(|rejected| rejected.choice == choice)
-    }
-
-    /// The rejected change of an entry of this part.
-    fn rejected_change(&self, part: NotificationsPart) -> Option<&RejectedForm> {
-        self.rejected_in(part).filter(|rejected| !rejected.is_new)
+    /// The fields for a new entry of this part.
+    fn entered(&self, part: NotificationsPart) -> &EnteredFields {
+        self.rejected_in(part, true).map_or(&BLANK_FIELDS, |rejected| &rejected.fields)
     }
 }

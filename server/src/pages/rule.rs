@@ -12,17 +12,12 @@ use super::{AccountNav, Form, Layout};
 #[derive(Template)]
 #[template(path = "rule.html")]
 pub struct RulePage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
-    /// The form that deletes the rule.
     pub form: Form<'a>,
-    /// The rule.
     pub rule: &'a RuleRef,
     /// Its JSON, without invisible characters.
     pub json: &'a str,
-    /// The link to the list of rules.
     pub back: &'a str,
 }
 

@@ -1,7 +1,7 @@
 //! The page with all rules in the order of evaluation.
 
+mod links;
 mod row;
-mod view;
 
 use std::borrow::Cow;
 
@@ -10,10 +10,9 @@ use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 
+pub(crate) use self::links::anchor as rule_anchor;
+pub use self::links::{RuleGroup, open_group, rules_path};
 use self::row::RuleRow;
-pub(crate) use self::view::anchor as rule_anchor;
-use self::view::{OVERVIEW_ROWS, PAGE_ROWS};
-pub use self::view::{RuleLinks, RulesView};
 use super::{AccountNav, Form, Layout};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
@@ -21,19 +20,14 @@ use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 #[derive(Template)]
 #[template(path = "rules.html")]
 pub struct RulesPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
-    /// The forms, which lead to the same part of the rules.
     pub form: Form<'a>,
-    /// The rules.
     pub listing: &'a RuleListing<'a>,
-    /// The part of the rules that is shown.
-    pub view: &'a RulesView,
+    /// The group that is unfolded, because one of its rules was changed.
+    pub open: Option<RuleGroup>,
     /// Why a rule was not changed.
     pub rejected: Option<String>,
-    /// The form for a new rule.
     pub new_rule: NewRuleFields,
 }
 
@@ -65,100 +59,54 @@ struct Section {
     groups: Vec<Group>,
 }
 
-/// The rules of one kind, of which one page is shown.
+/// The rules of one kind.
 struct Group {
     title: Cow<'static, str>,
-    count: usize,
     is_open: bool,
     rows: Vec<RuleRow>,
-    /// The link to the group, if the page shows only some of its rules.
-    all: Option<String>,
-    pager: Option<Pager>,
-}
-
-/// The links between the pages of a group.
-struct Pager {
-    position: String,
-    previous: Option<String>,
-    next: Option<String>,
 }
 
 /// The number of a user's rules up to which all groups with one are open.
 const MAX_OPEN: usize = 50;
 
 impl RulesPage<'_> {
-    fn links(&self) -> RuleLinks {
-        RuleLinks { lang: self.nav.lang }
-    }
-
-    /// The rule before all others, unless one group is shown.
-    fn master(&self) -> Option<RuleRow> {
-        let is_shown = self.view.group.is_none();
-        is_shown.then(|| {
-            let (scope, kind) = (RuleScope::Global, RuleKind::Override);
-            RuleRow::new(&scope, kind, &self.listing.master, &self.layout, self.links())
-        })
+    /// The rule before all others.
+    fn master(&self) -> RuleRow {
+        self.row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
     fn sections(&self) -> Vec<Section> {
         let all = self.listing.scopes.iter().flat_map(|scope| scope.rules.iter());
-        let user_rules = all.filter(|(_, rule)| !rule.is_builtin()).count();
-        let scopes = self.listing.scopes.iter().filter(|scope| self.view.shows_scope(scope.scope));
-        let sections = scopes.map(|scope| Section {
+        let may_open = all.filter(|(_, rule)| !rule.is_builtin()).count() <= MAX_OPEN;
+        let section = |scope: &ScopeListing<'_>| Section {
             title: scope_title(scope.scope, &self.layout),
             groups: RuleKind::ALL
                 .into_iter()
-                .filter(|kind| self.view.shows(scope.scope, *kind))
                 .filter(|kind| !scope.rules[*kind].is_empty())
-                .map(|kind| self.group(scope, kind, user_rules <= MAX_OPEN))
+                .map(|kind| self.group(scope, kind, may_open))
                 .collect(),
-        });
-        sections.filter(|section| !section.groups.is_empty()).collect()
+        };
+        self.listing.scopes.iter().map(section).collect()
     }
 
     fn group(&self, scope: &ScopeListing<'_>, kind: RuleKind, may_open: bool) -> Group {
         let rules = &scope.rules[kind];
-        let is_alone = self.view.group.is_some();
-        let (first, rows) = if is_alone {
-            (self.view.page_within(rules.len()) * PAGE_ROWS, PAGE_ROWS)
-        } else {
-            (0, OVERVIEW_ROWS)
-        };
-        let shown = rules.iter().skip(first).take(rows);
-        let row = |rule: &Cow<'_, Rule>| {
-            RuleRow::new(scope.scope, kind, rule, &self.layout, self.links())
-        };
         let has_user_rule = rules.iter().any(|rule| !rule.is_builtin());
-        let view = RulesView::of(scope.scope, kind);
+        let is_changed =
+            self.open.as_ref().is_some_and(|open| (&open.0, open.1) == (scope.scope, kind));
         Group {
             title: self.layout.text(&format!("rules-{kind}")),
-            count: rules.len(),
-            is_open: is_alone || (may_open && has_user_rule) || self.view.opens(scope.scope, kind),
-            rows: shown.map(row).collect(),
-            all: (!is_alone && rules.len() > rows).then(|| self.links().rules(&view)),
-            pager: is_alone.then(|| self.pager(&view, rules.len())).flatten(),
+            is_open: (may_open && has_user_rule) || is_changed,
+            rows: rules.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
         }
     }
 
-    fn pager(&self, view: &RulesView, count: usize) -> Option<Pager> {
-        let pages = count.div_ceil(PAGE_ROWS);
-        let page = self.view.page_within(count);
-        let link = |page: usize| self.links().rules(&RulesView { page, ..view.clone() });
-        let arguments = [("page", (page + 1).into()), ("pages", pages.into())];
-        (pages > 1).then(|| Pager {
-            position: self.layout.language.text_with_all("rules-page", arguments),
-            previous: page.checked_sub(1).map(link),
-            next: (page + 1 < pages).then(|| link(page + 1)),
-        })
+    fn row(&self, scope: &RuleScope, kind: RuleKind, rule: &Rule) -> RuleRow {
+        RuleRow::new(scope, kind, rule, &self.layout, self.nav.lang)
     }
 
     fn notifications_path(&self) -> String {
         with_language(ACCOUNT_NOTIFICATIONS, self.nav.lang)
-    }
-
-    /// The page of all groups.
-    fn all_rules(&self) -> Option<String> {
-        self.view.group.is_some().then(|| self.links().rules(&RulesView::default()))
     }
 }
 

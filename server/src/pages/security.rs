@@ -27,9 +27,7 @@ pub const MAX_SESSIONS: usize = 50;
 #[derive(Template)]
 #[template(path = "security.html")]
 pub struct SecurityPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
     /// The name of the signed-in account, for password managers.
     pub account: &'a str,
@@ -39,7 +37,6 @@ pub struct SecurityPage<'a> {
     pub sessions: &'a [AccountSession],
     /// The session of this browser.
     pub current: LookupKey,
-    /// The current time.
     pub now: Timestamp,
     /// Why the page is shown again.
     pub failed: Option<SecurityError>,

@@ -9,9 +9,7 @@ use crate::auth::authentication::AuthenticationError;
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub struct SignInPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The target of the form.
     pub form: Form<'a>,
     /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
@@ -21,8 +19,10 @@ pub struct SignInPage<'a> {
     pub failed: Option<AuthenticationError>,
     /// Why the user has to sign in again.
     pub notice: Option<Notice>,
-    /// Pages of the operator for users who cannot sign in.
-    pub links: SignInLinks<'a>,
+    /// Where a user gets a new password.
+    pub password_reset: Option<&'a str>,
+    /// Where a user gets an account.
+    pub sign_up: Option<&'a str>,
 }
 
 impl SignInPage<'_> {
@@ -32,15 +32,6 @@ impl SignInPage<'_> {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
         is_address && self.failed == Some(AuthenticationError::WrongPassword)
     }
-}
-
-/// Pages of the operator for users who cannot sign in.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SignInLinks<'a> {
-    /// Where a user gets a new password.
-    pub password_reset: Option<&'a str>,
-    /// Where a user gets an account.
-    pub sign_up: Option<&'a str>,
 }
 
 impl AuthenticationError {

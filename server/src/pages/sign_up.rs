@@ -13,27 +13,19 @@ use crate::language::Localize;
 #[derive(Template)]
 #[template(path = "sign_up.html")]
 pub struct SignUpPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The target of the form.
     pub form: Form<'a>,
     /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
-    /// The name that was entered.
     pub username: &'a str,
-    /// The e-mail address that was entered.
     pub email: &'a str,
     /// The rules of the service. Without them, there is nothing to accept.
     pub rules: Option<&'a str>,
-    /// Whether the rules were accepted.
     pub is_agreed: bool,
-    /// The errors of the fields.
     pub errors: &'a [AccountError],
-    /// Whether the two passwords differ.
     pub passwords_differ: bool,
     /// Why no account was created, if it is not because of a field.
     pub failed: Option<AuthenticationError>,
-    /// The path of the sign-in page.
     pub sign_in: &'a str,
 }
 

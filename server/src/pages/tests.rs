@@ -77,7 +77,7 @@ const RULES: &str = "https://social.example/rules";
 /// A link on the front page.
 const DOCS: &str = "https://social.example/docs";
 
-/// Whether a link leads to a device profile or another page of a list.
+/// Whether a link leads to the preferences of a device profile.
 fn is_part_of_notifications(path: &str) -> bool {
     let query = path.strip_prefix(AccountSection::Notifications.path());
     query.is_some_and(|query| query.starts_with('?') || query.starts_with('#'))
@@ -100,7 +100,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             assert!(page[place..].contains("defer></script>"), "{name}");
         }
         for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
-            let allowed = assets::ALL.iter().any(|asset| asset.path() == path)
+            let allowed = assets::all().any(|asset| asset.path() == path)
                 || path == samples::logo().path()
                 || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
                 || is_part_of_notifications(path)
@@ -278,15 +278,18 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
 
 #[test]
 fn the_front_page_has_paragraphs_of_the_operator_or_a_sentence() {
-    let links = FrontLinks {
-        account: "/oauth/account",
-        sign_in: "/oauth/sign_in",
-        sign_up: None,
-        api: "/openapi.json",
-        documentation: DOCS,
-    };
     let page = |description, account| {
-        FrontPage { layout: sample_layout(), description, account, links }.render().unwrap()
+        let page = FrontPage {
+            layout: sample_layout(),
+            description,
+            account,
+            account_path: "/oauth/account",
+            sign_in: "/oauth/sign_in",
+            sign_up: None,
+            api: "/openapi.json",
+            documentation: DOCS,
+        };
+        page.render().unwrap()
     };
     let anonymous = page("One <b>bell</b>.\n\nTwo\nbells.\n\n\n", None);
     assert!(anonymous.contains("<p dir=\"auto\">One &#60;b&#62;bell&#60;/b&#62;.</p>\n"));

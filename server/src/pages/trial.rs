@@ -15,43 +15,42 @@ use super::notifications::field_error;
 use super::rules::scope_title;
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
-use super::{AccountNav, Form, Layout, StaleForm};
+use super::{AccountNav, Form, Layout};
 use crate::language::Argument;
 
 /// `templates/try.html`. Posts `text`, `sender`, `room`, `members`, `name` and `profile`.
 #[derive(Template)]
 #[template(path = "try.html")]
 pub struct TryPage<'a> {
-    /// Language and name of the server.
     pub layout: Layout<'a>,
-    /// The navigation.
     pub nav: AccountNav,
-    /// The form.
     pub form: Form<'a>,
-    /// The entered values.
     pub entered: &'a TryFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
-    /// What is wrong with the entered values.
-    pub errors: TryErrors,
-    /// Whether too many evaluations are running.
-    pub is_busy: bool,
-    /// Why the message was not tried, if the page was opened in an earlier session.
-    pub stale: Option<StaleForm>,
     /// The result, after the form was sent.
-    pub result: Option<&'a TrialResult>,
+    pub trial: &'a Trial,
+}
+
+/// What became of the message in the form.
+#[derive(Debug)]
+pub enum Trial {
+    /// The form was not sent yet.
+    NotRun,
+    /// The form has errors.
+    Invalid(TryErrors),
+    /// Too many evaluations are running.
+    Busy,
+    /// The rules were evaluated.
+    Result(TrialResult),
 }
 
 /// The fields of the form, as entered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TryFields {
-    /// The text of the message.
     pub text: String,
-    /// The user id of its sender.
     pub sender: String,
-    /// The id of its room.
     pub room: String,
-    /// The number of members of the room.
     pub members: String,
     /// The user's display name in the room.
     pub name: String,
@@ -82,27 +81,24 @@ struct TraceRow {
 const MAX_VALUE: usize = 100;
 
 impl TryPage<'_> {
-    fn sender_error(&self) -> Option<Cow<'static, str>> {
-        self.errors.sender.map(|error| field_error(error, self.layout.language))
-    }
-
-    fn room_error(&self) -> Option<Cow<'static, str>> {
-        self.errors.room.map(|error| field_error(error, self.layout.language))
-    }
-
-    fn members_error(&self) -> Option<Cow<'static, str>> {
-        self.errors.is_count_invalid.then(|| self.layout.text("try-members-invalid"))
+    /// The error of a field.
+    fn error(&self, field: &str) -> Option<Cow<'static, str>> {
+        let Trial::Invalid(errors) = self.trial else { return None };
+        let error = match field {
+            "sender" => errors.sender?,
+            "room" => errors.room?,
+            _ => {
+                let is_invalid = errors.is_count_invalid;
+                return is_invalid.then(|| self.layout.text("try-members-invalid"));
+            }
+        };
+        Some(field_error(error, self.layout.language))
     }
 
     /// Whether a field is the first one with an error.
     fn has_focus(&self, field: &str) -> bool {
-        let TryErrors { sender, room, is_count_invalid } = &self.errors;
-        let invalid = [
-            ("sender", sender.is_some()),
-            ("room", room.is_some()),
-            ("members", *is_count_invalid),
-        ];
-        invalid.iter().find(|(_, is_invalid)| *is_invalid).is_some_and(|(first, _)| *first == field)
+        let mut fields = ["sender", "room", "members"].into_iter();
+        fields.find(|field| self.error(field).is_some()) == Some(field)
     }
 
     /// Whether and why the user would be notified.

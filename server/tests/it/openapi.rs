@@ -28,25 +28,10 @@ async fn the_document_names_the_server_and_the_configured_segments() {
 }
 
 #[tokio::test]
-async fn the_document_is_revalidated_by_its_entity_tag_and_readable_by_any_origin() {
-    let service = Service::start().await;
-    let client = service.anonymous();
-    let response = client.get(PATH).await;
-    let etag = response.header("etag");
-    assert!(etag.starts_with('"') && etag.ends_with('"'), "{etag}");
+async fn the_document_is_revalidated_and_readable_by_any_origin() {
+    let response = Service::start().await.anonymous().get(PATH).await;
     assert_eq!(response.header("cache-control"), "max-age=0");
     assert_eq!(response.header("access-control-allow-origin"), "*");
-    for (tags, status) in [
-        (etag.to_owned(), 304),
-        (format!("W/{etag}"), 304),
-        (format!("\"other\", {etag}"), 304),
-        ("*".to_owned(), 304),
-        ("\"other\"".to_owned(), 200),
-    ] {
-        let again = client.with("if-none-match", &tags).get(PATH).await;
-        assert_eq!((again.status, again.header("etag")), (status, etag), "{tags}");
-        assert_eq!(again.text.is_empty(), status == 304, "{tags}");
-    }
 }
 
 /// The document conforms to OpenAPI, and the recorded responses of `wire/` conform to the document.

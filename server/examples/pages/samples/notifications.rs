@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     AccountSection, Form, Layout, Notice, NotificationsPage, NotificationsView, RejectedForm,
-    RejectionReason, StaleForm,
+    RejectionReason,
 };
 use super::rules::document;
 use super::{Sample, nav};
@@ -24,13 +24,12 @@ struct State<'a> {
     stored: Value,
     rejected: Option<(&'a str, RejectionReason)>,
     profiles: usize,
-    is_signed_out: bool,
 }
 
 impl Default for State<'_> {
     fn default() -> Self {
         let stored = json!({"rules": {}, "changes": {}});
-        Self { query: "", stored, rejected: None, profiles: 0, is_signed_out: false }
+        Self { query: "", stored, rejected: None, profiles: 0 }
     }
 }
 
@@ -62,14 +61,7 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         ),
         (
             "notifications-device",
-            render(layout, &State { query: "profile=phone", profiles: 40, ..State::default() })?,
-        ),
-        (
-            "notifications-many",
-            render(
-                layout,
-                &State { query: "keywords=2&people=9&rooms=4", stored: many(), ..State::default() },
-            )?,
+            render(layout, &State { query: "profile=phone", profiles: 3, ..State::default() })?,
         ),
     ];
     for part in ["keywords", "subjects", "switches"] {
@@ -105,20 +97,6 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
             render(layout, &State { rejected, stored: rules("cake"), ..State::default() })?,
         ));
     }
-    for fields in ["change=keyword&word=tea", "change=subject&id=@bob:x&choice=mute-day"] {
-        for (key, sign_in) in
-            [("stale-signed-out", Some("/auth/sign_in")), ("stale-signed-in", None)]
-        {
-            let reason = RejectionReason::Stale(StaleForm {
-                text: layout.language.text(key).into_owned(),
-                sign_in: sign_in.map(str::to_owned),
-            });
-            let rejected = Some((fields, reason));
-            let is_signed_out = sign_in.is_some();
-            let state = State { rejected, is_signed_out, ..State::default() };
-            pages.push(("notifications-stale", render(layout, &state)?));
-        }
-    }
     Ok(pages)
 }
 
@@ -147,7 +125,6 @@ fn render(layout: Layout<'_>, state: &State<'_>) -> Result<String, askama::Error
         view: &view,
         profiles: &profiles,
         now: Timestamp::from_second(NOW).unwrap_or(Timestamp::UNIX_EPOCH),
-        is_signed_in: !state.is_signed_out,
         rejected,
     };
     page.render()
@@ -192,14 +169,4 @@ fn rules(word: &str) -> Value {
             ".m.rule.call": {"enabled": false},
         },
     })
-}
-
-/// More preferences than the page shows at once.
-fn many() -> Value {
-    let list = |prefix: char| -> Value {
-        (0..100)
-            .map(|number| json!({"rule_id": format!("{prefix}{number:03}:x"), "enabled": true, "actions": [], "pattern": "x"}))
-            .collect()
-    };
-    json!({"rules": {"content": list('k'), "room": list('!'), "sender": list('@')}, "changes": {}})
 }

@@ -11,27 +11,20 @@ use serde_json::{Value, json};
 
 use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, Form, Layout, NewRuleFields, RulePage, RulesPage, RulesView,
-    Sample, StaleForm, TryErrors, TryFields, TryPage,
+    AccountNav, AccountSection, Form, Layout, NewRuleFields, RulePage, RulesPage, Sample, Trial,
+    TryErrors, TryFields, TryPage,
 };
 
 /// Every page, about a rule with this id.
 pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
     let (few, many) = (documents(id)?, [many_rules()?]);
-    let all = RulesView::default();
-    let mut group =
-        RulesView::of(&"global".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
-    group.page = 1;
-    let empty = RulesView::of(&"device/x".parse().map_err(|_| askama::Error::Fmt)?, RuleKind::Room);
     let (kind, none) = (RuleKind::Override, NewRuleFields::default());
     let gone = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
     let gone = Some(gone.text(id, layout.language));
     let mut pages = vec![
-        ("rules", rules(layout, &few, &all, None, none.clone())?),
-        ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
-        ("many-rules", rules(layout, &many, &all, None, none.clone())?),
-        ("many-rules-group", rules(layout, &many, &group, None, none.clone())?),
-        ("group-empty", rules(layout, &[], &empty, None, none)?),
+        ("rules", rules(layout, &few, None, none.clone())?),
+        ("rules-gone", rules(layout, &few, gone, none.clone())?),
+        ("many-rules", rules(layout, &many, None, none)?),
     ];
     for (subject, error) in
         [("word", PreferenceError::WordTooLong), ("room", PreferenceError::RoomAlias)]
@@ -40,7 +33,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
         let rejected = NewRuleFields::rejected(&pairs, text);
-        pages.push(("rules-new", rules(layout, &few, &all, None, rejected)?));
+        pages.push(("rules-new", rules(layout, &few, None, rejected)?));
     }
     let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };
     let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..own.clone() };
@@ -66,7 +59,6 @@ fn nav(section: AccountSection) -> AccountNav {
 fn rules(
     layout: Layout<'_>,
     documents: &[Document],
-    view: &RulesView,
     rejected: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<String, askama::Error> {
@@ -75,7 +67,7 @@ fn rules(
         nav: nav(AccountSection::Rules),
         form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
         listing: &RuleListing::new(documents, User::new("@alice:social.example")),
-        view,
+        open: Some((RuleScope::Global, RuleKind::Underride)),
         rejected,
         new_rule,
     };
@@ -89,7 +81,7 @@ fn trials(
     documents: &[Document],
 ) -> Result<Vec<Sample>, askama::Error> {
     let profiles = ["phone"];
-    let render = |profiles: &[&str], error: &str, result: Option<&TrialResult>| {
+    let render = |profiles: &[&str], trial: &Trial| {
         let fields = TryFields { text: "Cake?".to_owned(), ..TryFields::default() };
         let page = TryPage {
             layout,
@@ -97,28 +89,19 @@ fn trials(
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
             entered: &fields,
             profiles,
-            errors: match error {
-                "fields" => TryErrors {
-                    sender: Some(PreferenceError::PersonWithoutServer),
-                    room: Some(PreferenceError::RoomAlias),
-                    is_count_invalid: true,
-                },
-                _ => TryErrors::default(),
-            },
-            is_busy: error == "busy",
-            stale: (error == "stale").then(|| StaleForm {
-                text: layout.language.text("stale-signed-out").into_owned(),
-                sign_in: Some("/auth/sign_in".to_owned()),
-            }),
-            result,
+            trial,
         };
         page.render()
     };
+    let invalid = TryErrors {
+        sender: Some(PreferenceError::PersonWithoutServer),
+        room: Some(PreferenceError::RoomAlias),
+        is_count_invalid: true,
+    };
     let mut pages = vec![
-        ("try", render(&[], "", None)?),
-        ("try", render(&profiles, "fields", None)?),
-        ("try", render(&profiles, "busy", None)?),
-        ("try-signed-out", render(&profiles, "stale", None)?),
+        ("try", render(&[], &Trial::NotRun)?),
+        ("try", render(&profiles, &Trial::Invalid(invalid))?),
+        ("try", render(&profiles, &Trial::Busy)?),
     ];
     let rules = UserRules::new("@alice:social.example", documents);
     let known = TrialMessage {
@@ -131,7 +114,8 @@ fn trials(
     };
     let other = TrialMessage { sender: "@carol:social.example".to_owned(), ..known.clone() };
     for message in [TrialMessage::default(), known, other] {
-        pages.push(("try-result", render(&[], "", Some(&rules.try_message(&message)))?));
+        let trial = Trial::Result(rules.try_message(&message));
+        pages.push(("try-result", render(&[], &trial)?));
     }
     let effects = [(false, false), (true, false), (false, true), (true, true)];
     let effects = effects.map(|(sound, highlight)| Effect::Notify { sound, highlight });
@@ -163,7 +147,7 @@ fn trials(
         let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| timed);
         let trace = [None, Some(FailureReason::WorkLimit)].map(failed_step).into();
         let result = TrialResult { effect, reason, until, trace };
-        pages.push((name, render(&[], "", Some(&result))?));
+        pages.push((name, render(&[], &Trial::Result(result))?));
     }
     Ok(pages)
 }
@@ -214,10 +198,10 @@ fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     Ok(vec![document("global", &global)?, document("device/phone", &device)?])
 }
 
-/// More rules than the page shows.
+/// More rules than the page unfolds.
 fn many_rules() -> Result<Document, askama::Error> {
     let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
-    let rooms: Value = (0..1000).map(rule).collect();
+    let rooms: Value = (0..100).map(rule).collect();
     document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 

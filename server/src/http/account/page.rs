@@ -4,11 +4,12 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
+use belfry_core::secret::LookupKey;
 
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_to_sign_in, redirect_with_notice, respond, show_large_page};
+use crate::http::respond::{redirect_with_notice, respond, show_large_page};
 use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
 use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 
@@ -19,9 +20,7 @@ pub(crate) async fn account_page(session: BrowserSession) -> Response {
 
 async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
     let lang = session.lang;
-    let Some(account) = session.account() else {
-        return redirect_to_sign_in(session, AccountSection::Overview, None);
-    };
+    let account = session.require_account(AccountSection::Overview)?;
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = store.authorized_apps(account.id, now).await?;
     for app in &mut apps {
@@ -50,10 +49,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
 /// access.
 pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Overview, Some(Notice::NotSaved));
-        };
-        session.check_form(&pairs)?;
+        let account = session.require_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
             let now = session.state.clock.now();
             let events = session.audit.success(AuditKind::TokenRevoke).into();
@@ -63,6 +59,21 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
             }
         }
         redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)
+    };
+    respond(&session, result.await)
+}
+
+/// `POST /oauth/account/revoke_token`: revokes the token of the account in the field `token`, if it
+/// is valid.
+pub(crate) async fn revoke_token(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let account = session.require_form(AccountSection::Overview, &pairs)?;
+        if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {
+            let events = session.audit.success(AuditKind::TokenRevoke).into();
+            let (store, now) = (&session.state.store, session.state.clock.now());
+            store.revoke_token_of(&events, account.id, lookup, now).await?;
+        }
+        redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
     };
     respond(&session, result.await)
 }

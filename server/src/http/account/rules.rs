@@ -6,114 +6,74 @@ use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::preferences::PreferenceChange;
 use belfry_core::rules::{Document, RuleError, RuleListing, RuleRef, RuleScope, User};
+use belfry_store::Account;
 
-use super::notifications::{WriteError, load, save_preference, write};
-use super::stale_session::StaleSession;
-use crate::http::error::{CommonError, PageError, rejection_status};
+use super::notifications::{load, save_preference, write};
+use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, redirect_to_sign_in, respond, show_large_page};
+use crate::http::respond::{redirect, respond, show_large_page};
 use crate::pages::{
-    self, AccountSection, NewRuleFields, Notice, RejectionReason, RuleLinks, RulePage, RulesPage,
-    RulesView, rule_anchor,
+    self, AccountSection, NewRuleFields, Notice, RejectionReason, RuleGroup, RulePage, RulesPage,
+    open_group, rule_anchor, rules_path,
 };
 use crate::paths::with_parameters;
 
 /// `GET /oauth/account/rules`
 pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> Response {
-    let view = RulesView::from_query(&query);
-    let fields = NewRuleFields::default();
-    respond(&session, show_rules(&session, &view, StatusCode::OK, None, fields).await)
+    let result = async {
+        let account = session.require_account(AccountSection::Rules)?;
+        let (open, fields) = (open_group(&query), NewRuleFields::default());
+        show_rules(&session, account, StatusCode::OK, open, None, fields).await
+    };
+    respond(&session, result.await)
 }
 
 /// `GET /oauth/account/rules/rule`: the JSON of one rule, and the form that deletes it.
 pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Rules, None);
-        };
+        let account = session.require_account(AccountSection::Rules)?;
         let path = last_value(&query, "rule");
         let rule = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
-        let rulesets = load(&session).await?;
+        let rulesets = load(&session, account).await?;
         let without_rules = Document::new(rule.scope.clone());
         let document = rulesets.document(&rule.scope).unwrap_or(&without_rules);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
         let stored = document.rule(rule.kind, &rule.id, User::new(&user_id));
-        let links = RuleLinks { lang: session.lang };
         let page = RulePage {
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
             form: pages::Form {
-                action: &links.rules(&RulesView::default()),
+                action: &rules_path(session.lang, None),
                 csrf: &session.csrf_token(),
                 request: None,
             },
             rule: &rule,
             json: &stored.map_err(|_| CommonError::NotFound)?.to_pretty_json(),
-            back: &links.rules(&unfold(&RulesView::default(), &rule)),
+            back: &rules_path(session.lang, Some(&group_of(&rule))),
         };
         show_large_page(&session, StatusCode::OK, &page, account.id)
     };
     respond(&session, result.await)
 }
 
-/// A form of the pages about rules.
-enum RuleForm {
-    /// Mute or highlight a word, a person or a room.
-    Add,
-    Enable(RuleRef, bool),
-    Delete(RuleRef),
-}
-
-impl RuleForm {
-    fn read(pairs: &Pairs) -> Result<Self, CommonError> {
+/// `POST /oauth/account/rules`: adds, enables, disables or deletes a rule.
+pub(crate) async fn change_rules(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let account = session.require_form(AccountSection::Rules, &pairs)?;
         let rule = || {
-            let path = last_value(pairs, "rule");
+            let path = last_value(&pairs, "rule");
             RuleRef::from_path(path).map_err(|error| CommonError::Malformed(error.to_string()))
         };
-        Ok(match last_value(pairs, "change") {
-            "add" => Self::Add,
-            "enable" => Self::Enable(rule()?, true),
-            "disable" => Self::Enable(rule()?, false),
-            "delete" => Self::Delete(rule()?),
+        match last_value(&pairs, "change") {
+            "add" => add(&session, account, &pairs).await,
+            "enable" => set_enabled(&session, account, &rule()?, true).await,
+            "disable" => set_enabled(&session, account, &rule()?, false).await,
+            "delete" => delete(&session, account, &rule()?).await,
             _ => {
                 let text = "change must be one of the buttons of the page";
-                return Err(CommonError::Malformed(text.to_owned()));
+                Err(CommonError::Malformed(text.to_owned()).into())
             }
-        })
-    }
-}
-
-/// `POST /oauth/account/rules`: adds, enables, disables or deletes a rule.
-pub(crate) async fn change_rules(
-    session: BrowserSession,
-    Query(query): Query,
-    Form(pairs): Form,
-) -> Response {
-    let result = async {
-        let view = RulesView::from_query(&query);
-        let form = RuleForm::read(&pairs)?;
-        match (StaleSession::detect(&session, &pairs)?, form) {
-            (Some(StaleSession::SignedOut), _) => {
-                redirect_to_sign_in(&session, AccountSection::Rules, Some(Notice::NotSaved))
-            }
-            (Some(stale @ StaleSession::SignedIn), RuleForm::Add) => {
-                let reason = stale.describe(&session, AccountSection::Rules);
-                let fields = NewRuleFields::rejected(&pairs, reason.text);
-                show_rules(&session, &view, stale.status(), None, fields).await
-            }
-            (Some(StaleSession::SignedIn), _) => Err(PageError::ForgedForm),
-            (None, RuleForm::Add) => add(&session, &view, &pairs).await,
-            (None, RuleForm::Enable(rule, enabled)) => {
-                let (kind, id) = (rule.kind, rule.id.clone());
-                let change =
-                    move |document: &mut Document| document.set_enabled(kind, &id, enabled);
-                match write(&session, &rule.scope, change).await {
-                    Ok(()) => redirect_to_rule(&session, &view, &rule).await,
-                    Err(error) => show_rejected(&session, &view, &rule, error).await,
-                }
-            }
-            (None, RuleForm::Delete(rule)) => delete(&session, &view, &rule).await,
         }
     };
     respond(&session, result.await)
@@ -122,22 +82,36 @@ pub(crate) async fn change_rules(
 /// Mutes or highlights a word, a person or a room on all devices.
 async fn add(
     session: &BrowserSession,
-    view: &RulesView,
+    account: &Account,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let change = PreferenceChange::from_rule_form(pairs);
-    match save_preference(session, &RuleScope::Global, change).await {
+    match save_preference(session, account, &RuleScope::Global, change).await {
         Ok(change) => {
-            let rulesets = load(session).await?;
+            let rulesets = load(session, account).await?;
             let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
-            redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?).await
+            redirect_to_rule(session, &rule.ok_or(CommonError::Internal)?)
         }
-        Err(WriteError::Failed(error)) => Err(error),
-        Err(WriteError::Rejected(reason)) => {
+        Err(error) => {
+            let reason = error.rejected()?;
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::rejected(pairs, text);
-            show_rules(session, view, rejection_status(&reason), None, fields).await
+            show_rules(session, account, rejection_status(&reason), None, None, fields).await
         }
+    }
+}
+
+async fn set_enabled(
+    session: &BrowserSession,
+    account: &Account,
+    rule: &RuleRef,
+    enabled: bool,
+) -> Result<Response, PageError> {
+    let (kind, id) = (rule.kind, rule.id.clone());
+    let change = move |document: &mut Document| document.set_enabled(kind, &id, enabled);
+    match write(session, account, &rule.scope, change).await {
+        Ok(()) => redirect_to_rule(session, rule),
+        Err(error) => show_rejected(session, account, rule, error).await,
     }
 }
 
@@ -145,35 +119,28 @@ async fn add(
 /// submitted twice.
 async fn delete(
     session: &BrowserSession,
-    view: &RulesView,
+    account: &Account,
     rule: &RuleRef,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.remove(kind, &id);
-    match write(session, &rule.scope, change).await {
+    match write(session, account, &rule.scope, change).await {
         Ok(())
-        | Err(WriteError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
-            let path = RuleLinks { lang: session.lang }.rules(&unfold(view, rule));
+        | Err(SubmitError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
+            let path = rules_path(session.lang, Some(&group_of(rule)));
             redirect(session, &with_parameters(&path, [("notice", Notice::Removed.code())]))
         }
-        Err(error) => show_rejected(session, view, rule, error).await,
+        Err(error) => show_rejected(session, account, rule, error).await,
     }
 }
 
-/// The view with the group of a rule unfolded.
-fn unfold(view: &RulesView, rule: &RuleRef) -> RulesView {
-    RulesView { open: Some((rule.scope.clone(), rule.kind)), ..view.clone() }
+fn group_of(rule: &RuleRef) -> RuleGroup {
+    (rule.scope.clone(), rule.kind)
 }
 
 /// Redirects to the row of a changed rule.
-async fn redirect_to_rule(
-    session: &BrowserSession,
-    view: &RulesView,
-    rule: &RuleRef,
-) -> Result<Response, PageError> {
-    let index = with_listing(session, |listing| listing.index_of(rule)).await?.flatten();
-    let view = index.map_or_else(|| view.clone(), |index| view.showing(rule, index));
-    let path = RuleLinks { lang: session.lang }.rules(&view);
+fn redirect_to_rule(session: &BrowserSession, rule: &RuleRef) -> Result<Response, PageError> {
+    let path = rules_path(session.lang, Some(&group_of(rule)));
     let path = with_parameters(&path, [("notice", Notice::Saved.code())]);
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
@@ -181,56 +148,41 @@ async fn redirect_to_rule(
 /// Shows the rules with the reason why a rule was not changed.
 async fn show_rejected(
     session: &BrowserSession,
-    view: &RulesView,
+    account: &Account,
     rule: &RuleRef,
-    error: WriteError,
+    error: SubmitError<RejectionReason>,
 ) -> Result<Response, PageError> {
-    let reason = match error {
-        WriteError::Rejected(reason) => reason,
-        WriteError::Failed(error) => return Err(error),
-    };
+    let reason = error.rejected()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
-    let fields = NewRuleFields::default();
-    show_rules(session, &unfold(view, rule), rejection_status(&reason), Some(text), fields).await
+    let (open, fields) = (Some(group_of(rule)), NewRuleFields::default());
+    show_rules(session, account, rejection_status(&reason), open, Some(text), fields).await
 }
 
-/// Reads the rules of the signed-in user.
-async fn with_listing<T>(
-    session: &BrowserSession,
-    read: impl FnOnce(&RuleListing<'_>) -> T,
-) -> Result<Option<T>, PageError> {
-    let Some(account) = session.account() else { return Ok(None) };
-    let rulesets = load(session).await?;
-    let user_id = matrix::user_id(&account.name, session.state.server_name());
-    Ok(Some(read(&RuleListing::new(rulesets.documents(), User::new(&user_id)))))
-}
-
-/// Shows a part of the rules.
+/// Shows all rules, with one group unfolded.
 async fn show_rules(
     session: &BrowserSession,
-    view: &RulesView,
+    account: &Account,
     status: StatusCode,
+    open: Option<RuleGroup>,
     rejected: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<Response, PageError> {
-    let Some(account) = session.account() else {
-        return redirect_to_sign_in(session, AccountSection::Rules, None);
-    };
-    let action = RuleLinks { lang: session.lang }.rules(&RulesView { open: None, ..view.clone() });
+    let rulesets = load(session, account).await?;
+    let user_id = matrix::user_id(&account.name, session.state.server_name());
     let mut nav = session.nav(AccountSection::Rules);
     nav.notice.take_if(|_| status != StatusCode::OK);
-    let csrf = session.csrf_token();
-    let show = |listing: &RuleListing<'_>| {
-        let page = RulesPage {
-            layout: session.layout(session.lang),
-            nav,
-            form: pages::Form { action: &action, csrf: &csrf, request: None },
-            listing,
-            view,
-            rejected,
-            new_rule,
-        };
-        show_large_page(session, status, &page, account.id)
+    let page = RulesPage {
+        layout: session.layout(session.lang),
+        nav,
+        form: pages::Form {
+            action: &rules_path(session.lang, None),
+            csrf: &session.csrf_token(),
+            request: None,
+        },
+        listing: &RuleListing::new(rulesets.documents(), User::new(&user_id)),
+        open,
+        rejected,
+        new_rule,
     };
-    with_listing(session, show).await?.unwrap_or_else(|| Err(CommonError::Internal.into()))
+    show_large_page(session, status, &page, account.id)
 }

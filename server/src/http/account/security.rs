@@ -1,28 +1,29 @@
 //! `/oauth/account/security`: password, sessions, data and deletion of the account.
 
-mod change_password;
 mod data;
-mod deletion;
-mod sessions;
 
 use std::future::ready;
 
 use axum::response::Response;
-use belfry_core::audit::AuditKind;
-use belfry_core::secret::Secret;
-use belfry_store::{Account, StoreError};
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::limits::CountMode;
+use belfry_core::oauth::account::{DELETION_DELAY, check_password};
+use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::oauth::token::expiry;
+use belfry_core::secret::{LookupKey, Secret};
+use belfry_store::{Account, AccountUpdate, StoreError, UpdateOutcome};
 
-pub(crate) use self::change_password::change_password;
 pub(crate) use self::data::download_data;
-pub(crate) use self::deletion::{keep_account, request_deletion};
-pub(crate) use self::sessions::{end_other_sessions, end_session};
-use crate::auth::authentication::{Authenticated, AuthenticationError, Guess};
-use crate::http::error::{PageError, security_status};
+use crate::auth::authentication::{
+    Authenticated, AuthenticationError, Guess, GuessGuard, VerifyError,
+};
+use crate::http::error::{PageError, SubmitError, security_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_to_sign_in, respond, show_page, with_retry_after};
-use crate::pages::{self, AccountSection, MAX_SESSIONS, SecurityError, SecurityPage};
-use crate::paths::{END_SESSION, with_language};
+use crate::http::respond::{redirect, redirect_with_notice, respond, show_page, with_retry_after};
+use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityError, SecurityPage};
+use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn security_page(session: BrowserSession) -> Response {
@@ -34,9 +35,7 @@ async fn show(
     session: &BrowserSession,
     failed: Option<SecurityError>,
 ) -> Result<Response, PageError> {
-    let Some(account) = session.account() else {
-        return redirect_to_sign_in(session, AccountSection::Security, None);
-    };
+    let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
     let more_than_shown = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
     let sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
@@ -56,6 +55,95 @@ async fn show(
     Ok(with_retry_after(response, failed.and_then(SecurityError::retry_after)))
 }
 
+/// Responds to a form with a password. If it was rejected, the page is shown again.
+async fn respond_to_form(
+    session: &BrowserSession,
+    result: Result<Response, SubmitError<SecurityError>>,
+) -> Response {
+    let result = match result {
+        Ok(response) => Ok(response),
+        Err(SubmitError::Rejected(failed)) => show(session, Some(failed)).await,
+        Err(SubmitError::Failed(error)) => Err(error),
+    };
+    respond(session, result)
+}
+
+/// `POST /oauth/account/security/password`: replaces the password, ends all other sessions and
+/// revokes all tokens.
+pub(crate) async fn change_password(
+    session: BrowserSession,
+    guard: AbuseGuard,
+    Form(pairs): Form,
+) -> Response {
+    let result = handle_password(&session, &guard, &pairs).await;
+    respond_to_form(&session, result).await
+}
+
+async fn handle_password(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    pairs: &Pairs,
+) -> Result<Response, SubmitError<SecurityError>> {
+    let account = session.require_form(AccountSection::Security, pairs)?;
+    let [current, new] =
+        ["current_password", "new_password"].map(|name| Secret::new(last_value(pairs, name)));
+    check_password(&new)
+        .map_err(|error| SubmitError::Rejected(SecurityError::NewPassword(error)))?;
+    if last_value(pairs, "password_again") != new.reveal() {
+        return Err(SubmitError::Rejected(SecurityError::DifferentPasswords));
+    }
+    let kind = Some(AuditKind::PasswordChange);
+    let changed = match confirm_password(session, guard, account, current, kind).await {
+        Ok(verified) => replace_password(session, &verified.account, new.clone()).await,
+        Err(error) => Err(error),
+    };
+    match changed {
+        // A double submit: the first one has already changed the password to the new one.
+        Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
+            if is_changed(session, guard, account.id, new).await? => {}
+        Err(error) => return Err(SubmitError::unverified(error, SecurityError::CurrentPassword)),
+        Ok(()) => tracing::info!(account = account.name, "changed a password"),
+    }
+    Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
+}
+
+/// Stores a new password, unless it was changed since it was verified.
+async fn replace_password(
+    session: &BrowserSession,
+    verified: &Account,
+    new: Secret,
+) -> Result<(), VerifyError> {
+    let hash = session.state.passwords.hash(new).await;
+    let hash = hash.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
+    let events = session.audit.success(AuditKind::PasswordChange).into();
+    let (store, now) = (&session.state.store, session.state.clock.now());
+    let this = session.hashed_cookie().lookup;
+    match store.change_password(&events, verified, &hash, this, now).await? {
+        UpdateOutcome::Updated => Ok(()),
+        UpdateOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
+    }
+}
+
+/// Whether this is the password of the account by now. It costs as much as hashing a new password,
+/// and counts as another attempt.
+async fn is_changed(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    account: i64,
+    new: Secret,
+) -> Result<bool, StoreError> {
+    let Some(account) = session.state.store.account(account).await? else { return Ok(false) };
+    match confirm_password(session, guard, &account, new, None).await {
+        Ok(_) => {
+            // The first attempt was not a guess either.
+            let _ = guard.count(CountMode::Refund, Guess::Confirmation(&account)).await;
+            Ok(true)
+        }
+        Err(VerifyError::Rejected(_)) => Ok(false),
+        Err(VerifyError::Store(error)) => Err(error),
+    }
+}
+
 /// Verifies the password that a signed-in user enters again. A wrong password is an audit event of
 /// this kind, if there is one.
 async fn confirm_password(
@@ -64,7 +152,93 @@ async fn confirm_password(
     account: &Account,
     password: Secret,
     kind: Option<AuditKind>,
-) -> Result<Result<Authenticated, AuthenticationError>, StoreError> {
+) -> Result<Authenticated, VerifyError> {
     let (guess, found) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
     session.state.authenticator().verify(guard, guess, kind, found, password).await
+}
+
+/// `POST /oauth/account/security/end_session`: ends the session of the account in the field
+/// `session`, if it has not ended yet.
+pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let account = session.require_form(AccountSection::Security, &pairs)?;
+        if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
+            if lookup == session.hashed_cookie().lookup {
+                session.sign_out().await?;
+                return redirect(&session, &with_language(SIGN_OUT, session.lang));
+            }
+            let store = &session.state.store;
+            store.end_session(&remote_sign_out(&session), account.id, lookup).await?;
+        }
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
+    };
+    let result = result.await;
+    respond(&session, result)
+}
+
+/// `POST /oauth/account/security/end_other_sessions`: ends all sessions of the account except the
+/// one of this browser.
+pub(crate) async fn end_other_sessions(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let account = session.require_form(AccountSection::Security, &pairs)?;
+        let (this, now) = (session.hashed_cookie().lookup, session.state.clock.now());
+        let store = &session.state.store;
+        store.end_other_sessions(&remote_sign_out(&session), account.id, this, now).await?;
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
+    };
+    respond(&session, result.await)
+}
+
+/// The owner of the account ends a session in a different browser.
+fn remote_sign_out(session: &BrowserSession) -> Events {
+    let detail = Some("another session".to_owned());
+    AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()
+}
+
+/// `POST /oauth/account/security/delete`: requests the deletion of the account after a waiting
+/// period, if its password was entered again.
+pub(crate) async fn request_deletion(
+    session: BrowserSession,
+    guard: AbuseGuard,
+    Form(pairs): Form,
+) -> Response {
+    let result = handle_deletion(&session, &guard, &pairs).await;
+    respond_to_form(&session, result).await
+}
+
+async fn handle_deletion(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    pairs: &Pairs,
+) -> Result<Response, SubmitError<SecurityError>> {
+    let account = session.require_form(AccountSection::Security, pairs)?;
+    let (password, kind) =
+        (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
+    let verified = confirm_password(session, guard, account, password, Some(kind)).await;
+    let verified =
+        verified.map_err(|error| SubmitError::unverified(error, SecurityError::Deletion))?;
+    let (store, events) = (&session.state.store, session.audit.success(kind).into());
+    let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
+    match store.request_account_deletion(&events, &verified.account, delete_at).await? {
+        // The page shows when the account is deleted.
+        AccountUpdate::Updated => {
+            Ok(redirect(session, &with_language(ACCOUNT_SECURITY, session.lang))?)
+        }
+        AccountUpdate::LastAdmin => Err(SubmitError::Rejected(SecurityError::LastAdmin)),
+        AccountUpdate::NotFound => {
+            let reason = SecurityError::Deletion(AuthenticationError::WrongPassword);
+            Err(SubmitError::Rejected(reason))
+        }
+    }
+}
+
+/// `POST /oauth/account/security/keep`: cancels the deletion of the account.
+pub(crate) async fn keep_account(session: BrowserSession, Form(pairs): Form) -> Response {
+    let result = async {
+        let account = session.require_form(AccountSection::Security, &pairs)?;
+        let events = session.audit.success(AuditKind::AccountDeleteCancel).into();
+        session.state.store.cancel_account_deletion(&events, account.id).await?;
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::AccountKept)
+    };
+    respond(&session, result.await)
 }

@@ -8,7 +8,9 @@ use belfry_core::secret::{HashedSecret, Secret, SplitToken};
 use belfry_store::{Account, SignInOutcome, UpdateOutcome};
 use url::Url;
 
-use crate::auth::authentication::{AuthenticationError, GuessGuard, Login};
+use crate::auth::authentication::{
+    Authenticated, AuthenticationError, GuessGuard, Login, VerifyError,
+};
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -17,7 +19,7 @@ use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
-use crate::pages::{self, AccountSection, SignInLinks, SignInPage};
+use crate::pages::{self, AccountSection, SignInPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
@@ -58,10 +60,8 @@ pub(crate) fn show_sign_in_page(
         name,
         failed,
         notice,
-        links: SignInLinks {
-            password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
-            sign_up: sign_up.as_deref(),
-        },
+        password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
+        sign_up: sign_up.as_deref(),
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failed.map_or(StatusCode::OK, sign_in_status);
@@ -111,33 +111,37 @@ async fn handle_sign_in(
             Err(forged)
         };
     }
-    let pending = match handle {
-        "" => None,
-        handle => Some(PendingAuthorization::load(session, handle).await?),
-    };
+    let pending = load_pending(session, handle).await?;
     let password = Secret::new(last_value(pairs, "password"));
     let sign_ins = &guard.audit.state.metrics.authentication.page;
     let login = Login::NameOrEmail(name);
     let authenticator = guard.audit.state.authenticator();
-    let failed = match authenticator.sign_in(guard, sign_ins, login, password).await? {
-        Err(failed) => failed,
+    let failed = match authenticator.sign_in(guard, sign_ins, login, password).await {
         Ok(authenticated) => {
-            let (before, id) = (session.hashed_cookie(), authenticated.account.id);
-            let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
-            match session.sign_in(authenticated, lang).await? {
-                SignInOutcome::PasswordChanged => {
-                    guard.record_failure(AuditKind::SignIn, Some(id));
-                    sign_ins.rejected.inc();
-                    AuthenticationError::WrongPassword
-                }
-                SignInOutcome::SignedIn => {
-                    sign_ins.success.inc();
-                    return continue_signed_in(session, handle, before, id).await;
-                }
+            let id = authenticated.account.id;
+            let started = start_session(session, pending.as_ref(), handle, authenticated).await?;
+            if let Some(response) = started {
+                return Ok(response);
             }
+            guard.record_failure(AuditKind::SignIn, Some(id));
+            sign_ins.rejected.inc();
+            AuthenticationError::WrongPassword
         }
+        Err(VerifyError::Rejected(failed)) => failed,
+        Err(VerifyError::Store(error)) => return Err(error.into()),
     };
     show_sign_in_page(session, pending.as_ref(), name, Some(failed))
+}
+
+/// The authorization of this handle, if there is one.
+pub(super) async fn load_pending(
+    session: &BrowserSession,
+    handle: &str,
+) -> Result<Option<PendingAuthorization>, PageError> {
+    match handle {
+        "" => Ok(None),
+        handle => PendingAuthorization::load(session, handle).await.map(Some),
+    }
 }
 
 /// Leads a browser in which the account was already signed in to the authorization of this handle,
@@ -153,18 +157,25 @@ pub(super) async fn resume_signed_in(
     redirect(session, &resume_path(handle))
 }
 
-/// Leads a browser in which the account has just signed in to the authorization of this handle, or
-/// to the account.
-pub(super) async fn continue_signed_in(
-    session: &BrowserSession,
+/// Signs the account in, and leads the browser to the pending authorization, or to the account.
+/// `None` if the password was changed since it was verified.
+pub(super) async fn start_session(
+    session: &mut BrowserSession,
+    pending: Option<&PendingAuthorization>,
     handle: &str,
-    before: HashedSecret,
-    account: i64,
-) -> Result<Response, PageError> {
-    if handle.is_empty() {
-        return redirect_back(session, None);
+    authenticated: Authenticated,
+) -> Result<Option<Response>, PageError> {
+    let (before, id) = (session.hashed_cookie(), authenticated.account.id);
+    let lang = pending.map_or(session.lang, PendingAuthorization::lang);
+    if session.sign_in(authenticated, lang).await? == SignInOutcome::PasswordChanged {
+        return Ok(None);
     }
-    rebind_request(session, handle, before, Some(account)).await
+    session.state.metrics.authentication.page.success.inc();
+    let response = match handle {
+        "" => redirect_back(session, None),
+        handle => rebind_request(session, handle, before, Some(id)).await,
+    };
+    response.map(Some)
 }
 
 /// Whether the account of this name or e-mail address is signed in already.

@@ -6,15 +6,17 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
-use belfry_store::{Account, SignInOutcome, StoreError};
+use belfry_store::{Account, StoreError};
 use jiff::SignedDuration;
 use url::Url;
 
 use super::registration::{NAME_TAKEN, register, validate};
-use super::sign_in::{continue_signed_in, is_signed_in_as, resume_signed_in};
-use crate::auth::authentication::{Authenticated, AuthenticationError, Guess, SignUpError};
+use super::sign_in::{is_signed_in_as, load_pending, resume_signed_in, start_session};
+use crate::auth::authentication::{
+    Authenticated, AuthenticationError, Guess, SignUpError, VerifyError,
+};
 use crate::config::RegistrationPolicy;
-use crate::http::error::{PageError, sign_in_status};
+use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
@@ -64,10 +66,6 @@ impl Errors {
         self.fields.is_empty() && !self.passwords_differ && self.failed.is_none()
     }
 
-    fn of(fields: Vec<AccountError>) -> Self {
-        Self { fields, ..Self::default() }
-    }
-
     fn failed(failed: AuthenticationError) -> Self {
         Self { failed: Some(failed), ..Self::default() }
     }
@@ -89,22 +87,20 @@ async fn handle(
     }
     check_open(session)?;
     let pending = load_pending(session, handle).await?;
-    let authenticated = match create(session, guard, pairs, entered.clone()).await? {
+    let authenticated = match create(session, guard, pairs, entered.clone()).await {
         Ok(created) => created,
-        Err(errors) => match find_double_submit(session, guard, &entered, &errors).await? {
-            Some(created) => created,
-            None => return show(session, pending.as_ref(), &entered, &errors),
-        },
-    };
-    let (before, id) = (session.hashed_cookie(), authenticated.account.id);
-    let lang = pending.as_ref().map_or(session.lang, PendingAuthorization::lang);
-    match session.sign_in(authenticated, lang).await? {
-        SignInOutcome::SignedIn => {
-            session.state.metrics.authentication.page.success.inc();
-            continue_signed_in(session, handle, before, id).await
+        Err(error) => {
+            let errors = error.rejected()?;
+            match find_double_submit(session, guard, &entered, &errors).await? {
+                Some(created) => created,
+                None => return show(session, pending.as_ref(), &entered, &errors),
+            }
         }
+    };
+    match start_session(session, pending.as_ref(), handle, authenticated).await? {
+        Some(response) => Ok(response),
         // Somebody else has just changed the password of the new account.
-        SignInOutcome::PasswordChanged => {
+        None => {
             let errors = Errors::failed(AuthenticationError::WrongPassword);
             show(session, pending.as_ref(), &entered, &errors)
         }
@@ -118,29 +114,32 @@ async fn create(
     guard: &AbuseGuard,
     pairs: &Pairs,
     entered: SignUp,
-) -> Result<Result<Authenticated, Errors>, StoreError> {
+) -> Result<Authenticated, SubmitError<Errors>> {
     let has_rules = session.state.config.instance.rules_url.is_some();
     let entered = if has_rules { entered } else { entered.without_rules() };
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
+    let rejected = |fields: Vec<AccountError>, passwords_differ| {
+        SubmitError::Rejected(Errors { fields, passwords_differ, failed: None })
+    };
     let valid = match validate(&session.state, entered) {
         Ok(valid) if !passwords_differ => valid,
-        Ok(_) => return Ok(Err(Errors { passwords_differ, ..Errors::default() })),
+        Ok(_) => return Err(rejected(Vec::new(), true)),
         Err(invalid) => {
             // The page shows neither password again, so the error of the first one suffices.
             let is_password = |error: &AccountError| error.field == Field::Password;
             let passwords_differ = passwords_differ && !invalid.0.iter().any(is_password);
-            return Ok(Err(Errors { passwords_differ, ..Errors::of(invalid.0) }));
+            return Err(rejected(invalid.0, passwords_differ));
         }
     };
-    if let Err(exceeded) = guard.sign_up().await {
-        return Ok(Err(Errors::failed(AuthenticationError::TooMany(exceeded.retry_after))));
-    }
-    match register(&session.state, &session.audit, valid).await {
-        Ok(created) => Ok(Ok(created)),
-        Err(SignUpError::NameTaken) => Ok(Err(Errors::of(vec![NAME_TAKEN]))),
-        Err(SignUpError::Busy(_)) => Ok(Err(Errors::failed(AuthenticationError::Busy))),
-        Err(SignUpError::Store(error)) => Err(error),
-    }
+    let failed = |error| SubmitError::Rejected(Errors::failed(error));
+    let too_many =
+        |LimitExceeded { retry_after }| failed(AuthenticationError::TooMany(retry_after));
+    guard.sign_up().await.map_err(too_many)?;
+    register(&session.state, &session.audit, valid).await.map_err(|error| match error {
+        SignUpError::NameTaken => rejected(vec![NAME_TAKEN], false),
+        SignUpError::Busy(_) => failed(AuthenticationError::Busy),
+        SignUpError::Store(error) => error.into(),
+    })
 }
 
 /// The account that the first of two equal forms has just created. The password must be right, and
@@ -163,24 +162,17 @@ async fn find_double_submit(
     };
     let (guess, found) = (Guess::SignIn(name), ready(Ok(Some(found))));
     let password = entered.password.clone();
-    let verified = state.authenticator().verify(guard, guess, None, found, password).await?;
-    Ok(verified.ok())
+    match state.authenticator().verify(guard, guess, None, found, password).await {
+        Ok(verified) => Ok(Some(verified)),
+        Err(VerifyError::Rejected(_)) => Ok(None),
+        Err(VerifyError::Store(error)) => Err(error),
+    }
 }
 
 fn check_open(session: &BrowserSession) -> Result<(), PageError> {
     match session.state.config.registration {
         RegistrationPolicy::Open => Ok(()),
         RegistrationPolicy::Closed => Err(PageError::RegistrationClosed),
-    }
-}
-
-async fn load_pending(
-    session: &BrowserSession,
-    handle: &str,
-) -> Result<Option<PendingAuthorization>, PageError> {
-    match handle {
-        "" => Ok(None),
-        handle => PendingAuthorization::load(session, handle).await.map(Some),
     }
 }
 

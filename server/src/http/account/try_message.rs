@@ -12,22 +12,20 @@ use belfry_core::rules::preferences::Subject;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
 use belfry_store::{Account, StoredRulesets};
 
-use super::stale_session::StaleSession;
+use super::notifications::load;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_to_sign_in, respond, show_large_page, show_page};
-use crate::pages::{self, AccountSection, TryErrors, TryFields, TryPage};
+use crate::http::respond::{respond, show_large_page};
+use crate::pages::{self, AccountSection, Trial, TryErrors, TryFields, TryPage};
 use crate::paths::{ACCOUNT_TRY, with_language};
 
 /// `GET /oauth/account/try`
 pub(crate) async fn try_page(session: BrowserSession) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Try, None);
-        };
-        let rulesets = session.state.store.rulesets(account.id, session.state.clock.now()).await?;
+        let account = session.require_account(AccountSection::Try)?;
+        let rulesets = load(&session, account).await?;
         let server = session.state.server_name();
         let fields = TryFields {
             sender: format!("@someone:{server}"),
@@ -36,56 +34,28 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
             name: account.name.clone(),
             ..TryFields::default()
         };
-        show(&session, &rulesets, &fields, &Trial::NotRun)
+        show(&session, account, &rulesets, &fields, &Trial::NotRun)
     };
-    let result = result.await;
-    respond(&session, result)
+    respond(&session, result.await)
 }
 
 /// `POST /oauth/account/try`: shows the result for the message in the form.
 pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
-        let stale = StaleSession::detect(&session, &pairs)?;
+        let account = session.require_form(AccountSection::Try, &pairs)?;
         let fields = read_fields(&pairs);
-        let Some(account) = session.account() else {
-            let trial = Trial::Stale(StaleSession::SignedOut);
-            return show(&session, &StoredRulesets::default(), &fields, &trial);
-        };
-        let rulesets = session.state.store.rulesets(account.id, session.state.clock.now()).await?;
-        let trial = match (stale, read_message(&fields)) {
-            (Some(stale), _) => Trial::Stale(stale),
-            (None, Err(errors)) => Trial::Invalid(errors),
-            (None, Ok(message)) => match evaluate(&session, account, &rulesets, message).await {
+        let rulesets = load(&session, account).await?;
+        let trial = match read_message(&fields) {
+            Err(errors) => Trial::Invalid(errors),
+            Ok(message) => match evaluate(&session, account, &rulesets, message).await {
                 Ok(result) => Trial::Result(result),
                 Err(EvaluationError::QueueFull | EvaluationError::AccountBusy) => Trial::Busy,
                 Err(error) => return Err(error.into()),
             },
         };
-        show(&session, &rulesets, &fields, &trial)
+        show(&session, account, &rulesets, &fields, &trial)
     };
-    let result = result.await;
-    respond(&session, result)
-}
-
-/// The state of the page.
-enum Trial {
-    NotRun,
-    /// The page was opened in an earlier session.
-    Stale(StaleSession),
-    Invalid(TryErrors),
-    Busy,
-    Result(TrialResult),
-}
-
-impl Trial {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::NotRun | Self::Result(_) => StatusCode::OK,
-            Self::Stale(stale) => stale.status(),
-            Self::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
+    respond(&session, result.await)
 }
 
 fn read_fields(pairs: &Pairs) -> TryFields {
@@ -141,47 +111,30 @@ async fn evaluate(
     let rulesets = rulesets.clone();
     let evaluate = move || UserRules::new(&user_id, rulesets.documents()).try_message(&message);
     let result = slot.run(evaluate).await?;
-    let metrics = &state.metrics.evaluation;
-    metrics.explain.observe_since(start);
-    metrics.users.inc();
-    metrics.work_exceeded.inc_by(result.exceeds_work_limit().into());
+    state.metrics.evaluation.record_explanation(start, result.exceeds_work_limit());
     Ok(result)
 }
 
 fn show(
     session: &BrowserSession,
+    account: &Account,
     rulesets: &StoredRulesets,
     fields: &TryFields,
     trial: &Trial,
 ) -> Result<Response, PageError> {
     let action = with_language(ACCOUNT_TRY, session.lang);
-    let mut profiles = rulesets.profile_tags();
-    if session.account().is_none() && !fields.profile.is_empty() {
-        // The rules are not known, so this is the only profile that the form can offer.
-        profiles.push(&fields.profile);
-    }
     let page = TryPage {
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Try),
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },
         entered: fields,
-        profiles: &profiles,
-        errors: match trial {
-            Trial::Invalid(errors) => errors.clone(),
-            _ => TryErrors::default(),
-        },
-        is_busy: matches!(trial, Trial::Busy),
-        stale: match trial {
-            Trial::Stale(stale) => Some(stale.describe(session, AccountSection::Try)),
-            _ => None,
-        },
-        result: match trial {
-            Trial::Result(result) => Some(result),
-            _ => None,
-        },
+        profiles: &rulesets.profile_tags(),
+        trial,
     };
-    match session.account() {
-        Some(account) => show_large_page(session, trial.status(), &page, account.id),
-        None => show_page(session, trial.status(), &page, None),
-    }
+    let status = match trial {
+        Trial::NotRun | Trial::Result(_) => StatusCode::OK,
+        Trial::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Trial::Busy => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    show_large_page(session, status, &page, account.id)
 }

@@ -13,9 +13,9 @@ use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
-use crate::account_memory::large_bodies::LargeBodyInProgress;
+use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
-use crate::auth::authentication::{AuthenticationError, SignUpError};
+use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
 use crate::evaluation::pool::EvaluationError;
@@ -180,13 +180,16 @@ impl From<RuleWriteError> for MatrixError {
     }
 }
 
-impl From<AuthenticationError> for MatrixError {
-    fn from(error: AuthenticationError) -> Self {
+impl From<VerifyError> for MatrixError {
+    fn from(error: VerifyError) -> Self {
         match error {
-            AuthenticationError::WrongPassword => Self::WrongPassword,
-            AuthenticationError::Disabled => Self::Deactivated,
-            AuthenticationError::Busy => HashQueueFull.into(),
-            AuthenticationError::TooMany(retry_after) => LimitExceeded { retry_after }.into(),
+            VerifyError::Rejected(AuthenticationError::WrongPassword) => Self::WrongPassword,
+            VerifyError::Rejected(AuthenticationError::Disabled) => Self::Deactivated,
+            VerifyError::Rejected(AuthenticationError::Busy) => HashQueueFull.into(),
+            VerifyError::Rejected(AuthenticationError::TooMany(retry_after)) => {
+                LimitExceeded { retry_after }.into()
+            }
+            VerifyError::Store(error) => error.into(),
         }
     }
 }
@@ -213,6 +216,6 @@ impl From<IssueError> for MatrixError {
 }
 
 from_common!(
-    MatrixError from EvaluationError, HashQueueFull, LargeBodyInProgress, LimitExceeded, StoreError,
+    MatrixError from EvaluationError, HashQueueFull, AccountBusy, LimitExceeded, StoreError,
     TooManyUnread
 );

@@ -8,11 +8,11 @@ use belfry_store::{RuleWriteError, StoreError};
 use super::format::ErrorFormat;
 use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
-use crate::account_memory::large_bodies::LargeBodyInProgress;
+use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
-use crate::auth::authentication::AuthenticationError;
+use crate::auth::authentication::{AuthenticationError, VerifyError};
 use crate::evaluation::pool::EvaluationError;
-use crate::pages::{ErrorCause, RejectionReason, SecurityError};
+use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityError};
 
 /// An error that a person sees as a page.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,10 @@ pub(crate) enum PageError {
     /// Nobody can create an account.
     #[error("Registration is closed on this server")]
     RegistrationClosed,
+    /// Nobody is signed in. The browser is sent to the sign-in page, which leads back to this page
+    /// of the account and shows the notice there.
+    #[error("Sign in first")]
+    SignInRequired(AccountSection, Option<Notice>),
     #[error(transparent)]
     Common(#[from] CommonError),
 }
@@ -40,6 +44,7 @@ impl PageError {
             Self::OAuth(error) => status_of(*error),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::ForgedForm | Self::RegistrationClosed => StatusCode::FORBIDDEN,
+            Self::SignInRequired(..) => StatusCode::UNAUTHORIZED,
             Self::Common(error) => error.to_response(ErrorFormat::Page).status(),
         }
     }
@@ -48,7 +53,7 @@ impl PageError {
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
             Self::OAuth(error) => ErrorCause::OAuth(*error),
-            Self::Expired => ErrorCause::Expired,
+            Self::Expired | Self::SignInRequired(..) => ErrorCause::Expired,
             Self::ForgedForm => ErrorCause::ForgedForm,
             Self::RegistrationClosed => ErrorCause::RegistrationClosed,
             Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
@@ -65,9 +70,38 @@ impl PageError {
         match self {
             Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
             Self::Common(error) => error.into_response(),
-            Self::Expired | Self::ForgedForm | Self::RegistrationClosed => {
-                ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text)
-            }
+            _ => ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text),
+        }
+    }
+}
+
+/// Why a form had no effect.
+pub(crate) enum SubmitError<R> {
+    /// The page shows the form again, with the reason.
+    Rejected(R),
+    Failed(PageError),
+}
+
+impl<R, E: Into<PageError>> From<E> for SubmitError<R> {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl<R> SubmitError<R> {
+    /// The reason to show, unless the form failed.
+    pub(crate) fn rejected(self) -> Result<R, PageError> {
+        match self {
+            Self::Rejected(reason) => Ok(reason),
+            Self::Failed(error) => Err(error),
+        }
+    }
+
+    /// The error of a form whose password was not verified.
+    pub(crate) fn unverified(error: VerifyError, reason: fn(AuthenticationError) -> R) -> Self {
+        match error {
+            VerifyError::Rejected(error) => Self::Rejected(reason(error)),
+            VerifyError::Store(error) => error.into(),
         }
     }
 }
@@ -117,5 +151,5 @@ impl From<RuleWriteError> for PageError {
 }
 
 from_common!(
-    PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError, LargeBodyInProgress
+    PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError, AccountBusy
 );

@@ -72,19 +72,14 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
-    /// Counts the lookup of a name like a sign-up, before anything is said about the name, so that
-    /// names cannot be tried out faster than accounts can be created, also not concurrently.
-    pub async fn name_lookup(&self) -> Result<(), LimitExceeded> {
-        self.sign_up().await
-    }
-
-    /// Takes back the lookup of a name that no account has: only names that are revealed use up the
-    /// limit.
+    /// Takes back a sign-up that was counted for the lookup of a name which no account has: only names
+    /// that are revealed use up the limit.
     pub async fn unused_name(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);
         let _ = self.check(&active, CountMode::Refund, &buckets).await;
-        self.outcome.clear();
+        // Nothing remains counted that the headers could report.
+        drop(self.outcome.take());
     }
 
     /// Counts a sign-up on the page or through the Matrix API, under the limits of Mastodon's
@@ -171,11 +166,6 @@ impl GuardOutcome {
     /// Stores a decision; it replaces an earlier one about the same limits.
     fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
-    }
-
-    /// Removes the decision, because nothing remains counted.
-    fn clear(&self) {
-        drop(self.take());
     }
 
     /// Removes and returns the decision.

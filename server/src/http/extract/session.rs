@@ -25,13 +25,15 @@ use crate::http::extract::form::Query;
 use crate::http::extract::page_language::wants_json;
 use crate::language::Language;
 use crate::log::request_context::RequestContext;
-use crate::pages::{AccountNav, AccountSection, Arrival, Layout, Notice, PendingDeletion};
+use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
 
 static SESSION_USE_ERROR_LINES: LogThrottle =
     LogThrottle::new("failed to store the last use of a session");
 
 /// Minimum seconds between two updates of a session's last use.
 const LAST_USE_INTERVAL: i64 = 60;
+
+const FETCH_SITE: &str = "sec-fetch-site";
 
 /// A browser, and the account that is signed in.
 pub(crate) struct BrowserSession {
@@ -48,8 +50,9 @@ pub(crate) struct BrowserSession {
     pub(crate) wants_json: bool,
     /// Whether the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
-    /// How the browser came to the page.
-    pub(crate) arrival: Arrival,
+    /// Whether a form or link of this server led to the page. Browsers send the header for a redirect
+    /// as for the request that was redirected.
+    pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
     has_cookie: bool,
@@ -89,7 +92,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             return_to: last_value(&query, "return_to").parse().ok(),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
-            arrival: arrival(headers),
+            is_from_own_page: headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin"),
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
@@ -110,6 +113,23 @@ impl BrowserSession {
     /// The signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.signed_in.as_ref().map(|signed_in| &signed_in.account)
+    }
+
+    /// The signed-in account, without which this page of the account cannot be shown.
+    pub(crate) fn require_account(&self, section: AccountSection) -> Result<&Account, PageError> {
+        self.account().ok_or(PageError::SignInRequired(section, None))
+    }
+
+    /// The signed-in account whose form this is, on this page of the account.
+    pub(crate) fn require_form(
+        &self,
+        section: AccountSection,
+        pairs: &Pairs,
+    ) -> Result<&Account, PageError> {
+        let not_saved = PageError::SignInRequired(section, Some(Notice::NotSaved));
+        let account = self.account().ok_or(not_saved)?;
+        self.check_form(pairs)?;
+        Ok(account)
     }
 
     /// The CSRF token of forms, derived from the cookie.
@@ -230,21 +250,12 @@ fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> 
 /// `Sec-Fetch-Site`; for our pages it is `null`, because of their `Referrer-Policy`. Without either
 /// header, the CSRF token is the only protection.
 fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
-    if let Some(site) = headers.get("sec-fetch-site") {
+    if let Some(site) = headers.get(FETCH_SITE) {
         return site == "same-origin" || site == "none";
     }
     match headers.get(header::ORIGIN) {
         Some(origin) => origin == "null" || *origin == *base_url.to_string(),
         None => true,
-    }
-}
-
-/// How the browser came to a page. Browsers send the header for a redirect as for the request that
-/// was redirected.
-fn arrival(headers: &HeaderMap) -> Arrival {
-    match headers.get("sec-fetch-site") {
-        Some(site) if site == "same-origin" => Arrival::OwnPage,
-        _ => Arrival::OtherSite,
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn login(
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     let sign_ins = &state.metrics.authentication.matrix;
     let (authenticator, name) = (state.authenticator(), Login::Name(name));
-    let authenticated = authenticator.sign_in(&guard, sign_ins, name, login.password).await??;
+    let authenticated = authenticator.sign_in(&guard, sign_ins, name, login.password).await?;
     RequestContext::record_account(authenticated.account.id);
     let events = Events::from(guard.audit.success(AuditKind::SignIn));
     let events = events.and(guard.audit.success(AuditKind::TokenIssue));

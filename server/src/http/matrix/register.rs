@@ -1,15 +1,13 @@
 //! `POST register`: creates an account, for a person if registration is open, or for an application
 //! service.
 
-mod service;
-
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use belfry_core::audit::AuditKind;
+use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
-use belfry_core::oauth::account::{self, check_free_name, check_password};
+use belfry_core::oauth::account::{self, check_free_name, check_name, check_password};
 use belfry_core::oauth::sign_up::NewAccount;
 use belfry_core::percent;
 use belfry_runtime::random;
@@ -22,6 +20,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::account::registration as account_registration;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::audit::Audit;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::Json;
@@ -38,7 +37,7 @@ pub(crate) async fn register(
     if let Ok(request) = &request
         && request.kind == RegistrationType::ApplicationService
     {
-        return service::register(&state, &guard.audit, service, request).await;
+        return register_for_service(&state, &guard.audit, service, request).await;
     }
     if state.config.registration == RegistrationPolicy::Closed {
         return Err(MatrixError::RegistrationClosed);
@@ -57,7 +56,9 @@ pub(crate) async fn register(
         if is_reserved(name, &state) {
             return Err(MatrixError::Exclusive);
         }
-        guard.name_lookup().await?;
+        // The lookup counts like a sign-up, before anything is said about the name, so that names
+        // cannot be tried out faster than accounts can be created, even concurrently.
+        guard.sign_up().await?;
         let found = state.store.account_by_name(name).await;
         if !matches!(found, Ok(Some(_))) {
             guard.unused_name().await;
@@ -89,6 +90,47 @@ pub(crate) async fn register(
     }
     let events = guard.audit.success(AuditKind::TokenIssue).into();
     login_response(&events, &state, &created, request.device).await
+}
+
+/// Creates a user in the namespaces of an application service, without a password, even if
+/// registration is closed. The limits on sign-ups do not apply, because the operator has configured
+/// the service, whose id is recorded.
+async fn register_for_service(
+    state: &AppState,
+    audit: &Audit,
+    service: Result<RequestingService, MatrixError>,
+    request: &RegisterRequest,
+) -> Result<Json<Value>, MatrixError> {
+    let RequestingService(service) = service.map_err(|error| match error {
+        // The valid token of a user or an app is not that of an application service.
+        MatrixError::ApplicationServiceRequired
+        | MatrixError::UserRequired
+        | MatrixError::Deactivated => MatrixError::UnknownToken,
+        error => error,
+    })?;
+    let name = request.username.clone();
+    let name = name.ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
+    check_name(&name).map_err(MatrixError::Username)?;
+    let server_name = state.server_name();
+    if !service.may_act_for(&name, &user_id(&name, server_name)) {
+        return Err(MatrixError::NameOutsideNamespace);
+    }
+    if state.application_services.is_reserved_by_other(&service, &name, server_name) {
+        return Err(MatrixError::Exclusive);
+    }
+    if !request.inhibit_login {
+        // If the operator has disabled Matrix clients, no token could be issued.
+        first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
+    }
+    let detail = Some(service.id.clone());
+    let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
+    let events = event(AuditKind::AccountAdd).into();
+    let created = state.authenticator().sign_up(&events, name, None, None).await?;
+    if request.inhibit_login {
+        return Ok(response_without_token(state, &created.account.name));
+    }
+    let events = event(AuditKind::TokenIssue).into();
+    login_response(&events, state, &created, request.device.clone()).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

@@ -72,7 +72,7 @@ async fn change<T: Send + Sync + 'static>(
     let length = request.body().size_hint().upper();
     let is_small = length.is_some_and(|length| length <= small as u64);
     // Held until the change is stored, because parsed rules take a multiple of their JSON.
-    let _large = if is_small { None } else { Some(state.large_bodies.begin(account)?) };
+    let _large = if is_small { None } else { Some(state.large_bodies.take(account)?) };
     let limit = if is_small { small } else { rules.max_import_bytes() };
     let FullBody(body) = FullBody::within(limit, request, state).await?;
     let parsed = if body.len() <= small {

@@ -37,10 +37,7 @@ pub(crate) async fn explain(
         (to_bytes(&explanation), explanation.exceeds_work_limit())
     };
     let (explanation, exceeds_work_limit) = slot.run(explain).await?;
-    let metrics = &state.metrics.evaluation;
-    metrics.explain.observe_since(start);
-    metrics.users.inc();
-    metrics.work_exceeded.inc_by(exceeds_work_limit.into());
+    state.metrics.evaluation.record_explanation(start, exceeds_work_limit);
     let explanation = state.unread_responses.count(requester.account, explanation.into())?;
     Ok(JsonBytes(explanation).into_response())
 }

@@ -187,11 +187,11 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
     ] {
         let route = routes.find(path);
         assert_eq!(route.pattern, pattern, "{path}");
-        assert_eq!(routes.metrics[route.index].pattern(), pattern, "{path}");
+        assert_eq!(routes.metrics[route.index].pattern, pattern, "{path}");
     }
-    let different: BTreeSet<&str> = routes.metrics.iter().map(|route| route.pattern()).collect();
+    let different: BTreeSet<&str> = routes.metrics.iter().map(|route| route.pattern).collect();
     assert_eq!(different.len(), routes.metrics.len());
-    assert_eq!(routes.metrics[0].pattern(), UNMATCHED);
+    assert_eq!(routes.metrics[0].pattern, UNMATCHED);
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ use belfry_core::rules::preferences::PreferenceError;
 use super::NotificationsPart;
 use super::rows::show_name;
 use crate::language::{Argument, Language};
-use crate::pages::StaleForm;
 
 /// A rejected form.
 pub struct RejectedForm {
@@ -20,15 +19,26 @@ pub struct RejectedForm {
     pub(super) is_new: bool,
     /// What is wrong, and what to do.
     pub(super) text: String,
-    /// Why it was not accepted, if its page was opened in an earlier session.
-    pub(super) stale: Option<StaleForm>,
-    /// The fields as they were entered.
+    pub(super) fields: EnteredFields,
+}
+
+/// The fields of the forms that add an entry, as they were entered.
+pub(super) struct EnteredFields {
     pub(super) word: String,
     pub(super) id: String,
     pub(super) choice: String,
     pub(super) sound: bool,
     pub(super) highlight: bool,
 }
+
+/// The fields of a form that was not sent yet.
+pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
+    word: String::new(),
+    id: String::new(),
+    choice: String::new(),
+    sound: true,
+    highlight: true,
+};
 
 /// Why a form was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +47,6 @@ pub enum RejectionReason {
     Field(PreferenceError),
     /// The rules do not allow the change.
     Rules(RuleError),
-    /// The page with the form was opened in an earlier session.
-    Stale(StaleForm),
 }
 
 impl RejectedForm {
@@ -52,26 +60,14 @@ impl RejectedForm {
             part: NotificationsPart::of_change(last_value(pairs, "change"))?,
             is_new: rule.is_empty(),
             text: reason.text(&id, language),
-            stale: match reason {
-                RejectionReason::Stale(stale) => Some(stale.clone()),
-                RejectionReason::Field(_) | RejectionReason::Rules(_) => None,
+            fields: EnteredFields {
+                word: value("word"),
+                id: value("id"),
+                choice: value("choice"),
+                sound: is_checked("sound"),
+                highlight: is_checked("highlight"),
             },
-            word: value("word"),
-            id: value("id"),
-            choice: value("choice"),
-            sound: is_checked("sound"),
-            highlight: is_checked("highlight"),
         })
-    }
-
-    /// Whether the user entered a text, which would be lost if the form was not shown again.
-    pub fn has_text(&self) -> bool {
-        self.is_new && !(self.word.is_empty() && self.id.is_empty())
-    }
-
-    /// The error of the field with the text.
-    pub(super) fn field_error(&self) -> Option<&str> {
-        self.stale.is_none().then_some(&*self.text)
     }
 }
 
@@ -97,7 +93,6 @@ impl RejectionReason {
         let name = show_name(id);
         let name = Argument::Trusted(&name);
         match self {
-            Self::Stale(stale) => stale.text.clone(),
             Self::Field(error) => field_error(*error, language).into_owned(),
             Self::Rules(RuleError::TooManyRules(most)) => {
                 let most = most.to_string();

@@ -6,8 +6,8 @@ use belfry_core::rules::preferences::Switch;
 use belfry_core::rules::{Effect, Rule, RuleKind, RuleRef, RuleScope};
 use belfry_core::text::escape_invisible;
 
-use super::RuleLinks;
-use super::view::anchor;
+use super::links::{anchor, rule_path};
+use crate::language::Language;
 use crate::pages::Layout;
 use crate::pages::text::truncate;
 use crate::pages::timed_text::{TimeFormat, TimedText};
@@ -40,7 +40,7 @@ impl RuleRow {
         kind: RuleKind,
         rule: &Rule,
         layout: &Layout<'_>,
-        links: RuleLinks,
+        lang: Option<Language>,
     ) -> Self {
         let name = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
         let is_builtin = rule.is_builtin();
@@ -60,7 +60,7 @@ impl RuleRow {
                 TimedText::new(layout, "rules-until", until.to_second(), TimeFormat::Full)
             }),
             path: name.path(),
-            page: links.rule(&name),
+            page: rule_path(lang, &name),
             name: escape_invisible(&rule.rule_id).into_owned(),
         }
     }

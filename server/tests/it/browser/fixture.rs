@@ -58,12 +58,6 @@ impl Fixture {
         get.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Ends all sessions, as another process would.
-    pub(super) fn end_sessions(&self) {
-        let database = rusqlite::Connection::open(self.folder.path().join("data/belfry.db"));
-        database.unwrap().execute_batch("delete from sessions").unwrap();
-    }
-
     /// Issues a token of Alice with these scopes and further arguments.
     pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
         let issue = ["token", "issue", "alice", "--scopes"];

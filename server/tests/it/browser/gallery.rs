@@ -27,25 +27,6 @@ pub(super) async fn visit_all(fixture: &Fixture, lang: &str, mut show: impl Asyn
     show("sign-up-wrong").await;
     tab.goto(&format!("{}/oauth/account/nothing{lang}", fixture.server.url)).await;
     show("not-found").await;
-    visit_stale_forms(fixture, &lang, &mut show).await;
-}
-
-/// Opens the pages that show a text again, because the session ended before it was sent.
-async fn visit_stale_forms(fixture: &Fixture, lang: &str, show: &mut impl AsyncFnMut(&str)) {
-    let (tab, url) = (&fixture.tab, &fixture.server.url);
-    for (page, field, button) in
-        [("notifications", "#word", "#keywords form button"), ("try", "#text", "main form button")]
-    {
-        tab.goto(&format!("{url}/oauth/sign_in{lang}")).await;
-        fixture.sign_in("alice").await;
-        tab.find("nav").await;
-        tab.goto(&format!("{url}/oauth/account/{page}{lang}")).await;
-        tab.fill(field, "cake").await;
-        fixture.end_sessions();
-        tab.click(button).await;
-        tab.find("[role=alert] a").await;
-        show(&format!("{page}-signed-out")).await;
-    }
 }
 
 /// Opens the pages of an authorization request. Alice signs in, in this language.

@@ -10,9 +10,6 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     tab.goto(&rules(fixture)).await;
     show("rules").await;
-    tab.goto(&format!("{}?scope=global&kind=override", rules(fixture))).await;
-    show("rules-group").await;
-    tab.goto(&rules(fixture)).await;
     add(fixture, "room", "#tea:ring.example").await;
     tab.find("#value-error").await;
     show("rules-invalid").await;
@@ -66,11 +63,12 @@ async fn sign_in(fixture: &Fixture) {
 
 /// The ids of the user's rules of a kind, in the order of the page.
 async fn shown_rules(fixture: &Fixture, kind: &str) -> Vec<String> {
-    fixture.tab.goto(&format!("{}?scope=global&kind={kind}", rules(fixture))).await;
+    fixture.tab.goto(&rules(fixture)).await;
     fixture.tab.find("h1").await;
-    let names = "[...document.querySelectorAll('li:not(:has([name=rule][value*=\"/.m.\"])) .rule')]
-        .map((name) => name.innerText)";
-    let names = fixture.tab.evaluate(names).await;
+    let rows = format!("li:has([name=rule][value^='global/{kind}/']):not(:has([value*='/.m.']))");
+    let names =
+        format!("[...document.querySelectorAll(\"{rows} .rule\")].map((name) => name.textContent)");
+    let names = fixture.tab.evaluate(&names).await;
     names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 

@@ -38,45 +38,22 @@ async fn fill(alice: &Alice) {
 }
 
 #[tokio::test]
-async fn a_thousand_rules_are_shown_in_pages() {
+async fn a_thousand_rules_are_shown() {
     let mut alice = Alice::new().await;
     fill(&alice).await;
     let page = alice.page().await;
-    assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
-    assert_eq!(page.text.matches("<details>").count(), 75);
+    assert!(page.text.len() < 2_000_000, "{} bytes", page.text.len());
+    assert_eq!(page.text.matches("<details>").count(), 999);
     let text = visible_text(&page);
-    assert!(text.contains("|Page 1 of 16|Next page|") && text.contains("Page 1 of 12"), "{text}");
     assert!(text.contains(&format!("|word 000{}…|", "x".repeat(192))), "{text}");
     assert!(text.contains("You have rules that this page cannot show: 1.|All rules"), "{text}");
     page.page(200, "<a href=\"/oauth/account/rules\">All rules</a>");
 
-    let page = alice.browser.get(&format!("{PAGE}?keywords=16&people=2&lang=de")).await;
-    let text = visible_text(&page);
-    assert!(text.contains("word 399") && text.contains("word 375") && !text.contains("word 374"));
-    assert!(text.contains("|@025:x|") && !text.contains("@024:x") && text.contains("|!000:x|"));
-    assert!(text.contains("Vorige Seite|Seite 16 von 16|"), "{text}");
-    page.page(200, &format!("<a href=\"{PAGE}?lang=de&#38;keywords=15&#38;people=2#keywords\">"));
-    // A page that does not exist is the last one.
-    for number in ["17", "99999999999999999999", "0", "-1", "x"] {
-        alice.browser.get(&format!("{PAGE}?keywords={number}")).await.page(200, "</html>");
-    }
-}
-
-#[tokio::test]
-async fn the_page_after_a_change_shows_the_changed_entry() {
-    let mut alice = Alice::new().await;
-    fill(&alice).await;
     alice.app.delete("global/content/000:x").await;
     let fields = [("change", "keyword"), ("word", "word 400"), ("sound", "on")];
-    let response = alice.post(&fields).await;
-    let location = format!("{PAGE}?keywords=16&part=keywords&notice=saved#keywords");
+    let response = alice.post_to(&format!("{PAGE}?lang=de"), &fields).await;
+    let location = format!("{PAGE}?lang=de&part=keywords&notice=saved#keywords");
     assert_eq!(response.header("location"), location);
     let text = visible_text(&alice.browser.follow(&response).await);
-    assert!(text.contains("Keywords|Saved.|") && text.contains("|word 400|Sound|"), "{text}");
-    // The other lists stay where they were.
-    let fields = [("change", "subject"), ("id", "!280:x"), ("choice", "notify")];
-    let response = alice.post_to(&format!("{PAGE}?lang=de&keywords=3&rooms=2"), &fields).await;
-    let location =
-        format!("{PAGE}?lang=de&keywords=3&rooms=12&part=subjects&notice=saved#subjects");
-    assert_eq!(response.header("location"), location);
+    assert!(text.contains("|word 400|") && !text.contains("|word 000"), "{text}");
 }

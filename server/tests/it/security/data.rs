@@ -98,7 +98,7 @@ async fn one_download_of_an_account_runs_at_a_time() {
     let mut browser = alice(&service).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let page = browser.get(SECURITY).await;
-    let running = service.state.large_bodies.begin(account).unwrap();
+    let running = service.state.large_bodies.take(account).unwrap();
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
     response.page(503, "This server is busy");
     assert_eq!(response.header("retry-after"), "5");

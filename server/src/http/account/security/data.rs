@@ -14,7 +14,7 @@ use crate::http::error::{CommonError, PageError};
 use crate::http::extract::form::Form;
 use crate::http::extract::session::BrowserSession;
 use crate::http::json::JsonBytes;
-use crate::http::respond::{redirect_to_sign_in, respond, with_security_headers};
+use crate::http::respond::{respond, with_security_headers};
 use crate::pages::AccountSection;
 
 /// Maximum numbers of sessions, of tokens of each app and of audit events in a download.
@@ -26,12 +26,10 @@ const MAX_EVENTS: i64 = 10_000;
 /// because each download is recorded, and links on other sites can cause a GET.
 pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) -> Response {
     let result = async {
-        let Some(account) = session.account() else {
-            return redirect_to_sign_in(&session, AccountSection::Security, None);
-        };
+        let account = session.require_account(AccountSection::Security)?;
         session.check_form(&pairs)?;
         // One at a time, because the data of an account may take megabytes while it is collected.
-        let _download = session.state.large_bodies.begin(account.id)?;
+        let _download = session.state.large_bodies.take(account.id)?;
         let events = session.audit.success(AuditKind::DataDownload).into();
         session.state.store.record_account_event(&events, account.id).await?;
         let data = to_bytes(&collect(&session, account).await?);

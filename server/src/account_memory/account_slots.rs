@@ -1,0 +1,68 @@
+//! Expensive requests of users, one at a time for each account.
+//!
+//! A large body stays in memory until it is complete and processed, and a client decides how fast it
+//! arrives; an evaluation occupies a thread. Without a bound, an account could send as many as its
+//! rate limits allow.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The accounts whose slot is taken.
+#[derive(Debug, Clone, Default)]
+pub struct AccountSlots(Arc<Mutex<HashSet<i64>>>);
+
+/// The slot of an account. It is taken until this is dropped.
+#[derive(Debug)]
+pub struct AccountSlot {
+    account: i64,
+    slots: AccountSlots,
+}
+
+/// The slot of the account is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("another request of this account is in progress")]
+pub struct AccountBusy;
+
+impl AccountSlots {
+    /// Takes the slot of an account.
+    pub fn take(&self, account: i64) -> Result<AccountSlot, AccountBusy> {
+        if !self.lock().insert(account) {
+            return Err(AccountBusy);
+        }
+        Ok(AccountSlot { account, slots: self.clone() })
+    }
+
+    /// The number of slots that are taken.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of
+    /// the set.
+    fn lock(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for AccountSlot {
+    fn drop(&mut self) {
+        self.slots.lock().remove(&self.account);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_has_one_slot() {
+        let slots = AccountSlots::default();
+        let first = slots.take(7).unwrap();
+        assert_eq!(slots.take(7).err(), Some(AccountBusy));
+        let other = slots.take(8).unwrap();
+        drop(first);
+        assert!(slots.take(7).is_ok());
+        drop(other);
+        assert_eq!(slots.count(), 0, "accounts without a slot use no memory");
+    }
+}
