@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use belfry::config::Config;
 use belfry_store::Database;
 
-use crate::support::{Service, TestDatabase, metric};
+use crate::support::service::metric;
+use crate::support::{Service, TestDatabase};
 
 /// A command of another process deletes the owner, while the write of a request waits for it.
 #[tokio::test(flavor = "multi_thread")]
