@@ -71,8 +71,12 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         ConfigError(format!("{message} ({file}, line {})", line_at(text, position)))
     };
     let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    let parsed = DeTable::parse(text)
-        .map_err(|error| reject((error.message().trim_end().to_owned(), start(&error))))?;
+    let parsed = DeTable::parse(text).map_err(|error| {
+        let line = text.lines().nth(line_at(text, start(&error)) - 1).unwrap_or_default();
+        let is_valid = line.parse::<Table>().is_ok();
+        let advice = if is_valid { "" } else { "; write key = \"value\", with quotes around text" };
+        reject((format!("{}{advice}", error.message().trim_end()), start(&error)))
+    })?;
     let table = parsed.get_ref();
     check_keys(table, "").map_err(reject)?;
     let mut config: Config = toml::from_str(text).map_err(|error| {

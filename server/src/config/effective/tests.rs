@@ -127,8 +127,7 @@ fn a_url_in_a_file_is_shown_as_that_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");
     std::fs::write(&path, "postgres://me:hunter2@db/belfry").unwrap();
-    let mut config = Config::default();
-    config.database_file = Some(path.clone());
+    let mut config = Config { database_file: Some(path.clone()), ..Config::default() };
     config.origins.insert("database_file".to_owned(), "--database-file".to_owned());
     config.read_secret_files(None).unwrap();
     let shown = config.to_toml().unwrap();
