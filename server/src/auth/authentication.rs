@@ -70,7 +70,7 @@ impl AuthenticationError {
 /// Why a password was not verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
-    /// The attempt was rejected, for a reason that the user is told.
+    /// The attempt was rejected, for a reason that the page shows.
     #[error("rejected: {0:?}")]
     Rejected(AuthenticationError),
     /// The store failed.

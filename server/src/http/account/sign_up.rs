@@ -97,14 +97,12 @@ async fn handle(
             }
         }
     };
-    match start_session(session, pending.as_ref(), handle, authenticated).await? {
-        Some(response) => Ok(response),
-        // Somebody else has just changed the password of the new account.
-        None => {
-            let errors = Errors::failed(AuthenticationError::WrongPassword);
-            show(session, pending.as_ref(), &entered, &errors)
-        }
+    if let Some(response) = start_session(session, pending.as_ref(), handle, authenticated).await? {
+        return Ok(response);
     }
+    // Somebody else has just changed the password of the new account.
+    let errors = Errors::failed(AuthenticationError::WrongPassword);
+    show(session, pending.as_ref(), &entered, &errors)
 }
 
 /// Creates the account. Whether the name is taken is checked after the sign-up has counted for the

@@ -36,6 +36,7 @@ const LAST_USE_INTERVAL: i64 = 60;
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// A browser, and the account that is signed in.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent headers of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
     /// Records the audit events of the request.

@@ -21,11 +21,11 @@ async fn rules_of_users_and_builtin_rules_are_turned_off_and_on() {
             }
         }
     }
-    // The rule before all others has no group.
+    // The rule before all others, which the page shows above its group.
     let page = alice.browser.get(RULES).await;
     let response =
         row(&page, "global/override/.m.rule.master").press("enable", &mut alice.browser).await;
-    assert_eq!(location(&response), format!("{RULES}?notice=saved"));
+    assert_eq!(location(&response), format!("{RULES}?open=global%2Foverride&notice=saved"));
 }
 
 #[tokio::test]
