@@ -1,5 +1,7 @@
-//! OAuth scopes: a catalogue, and stored scopes that only a newer release knows.
+//! OAuth scopes: a catalogue, scopes with a parameter, and stored scopes that only a newer release
+//! knows.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -103,13 +105,40 @@ impl FromStr for Scope {
     }
 }
 
+/// The text before the parameter of [`OtherScope::MatrixDevice`].
+const MATRIX_DEVICE: &str = "urn:matrix:client:device:";
+
+/// A stored scope that is not in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OtherScope {
+    /// `urn:matrix:client:device:ID`: a Matrix device. No endpoint accepts it yet.
+    MatrixDevice(String),
+    /// A scope that a newer release stored. It has no effect.
+    Unknown(String),
+}
+
+impl OtherScope {
+    fn from_stored(text: &str) -> Self {
+        match text.strip_prefix(MATRIX_DEVICE).filter(|id| !id.is_empty()) {
+            Some(id) => Self::MatrixDevice(id.to_owned()),
+            None => Self::Unknown(text.to_owned()),
+        }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::MatrixDevice(id) => format!("{MATRIX_DEVICE}{id}").into(),
+            Self::Unknown(text) => text.into(),
+        }
+    }
+}
+
 /// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
     /// Those of the catalogue, a byte each.
     listed: Vec<Scope>,
-    /// Those that a newer release stored. They have no effect.
-    unknown: Vec<String>,
+    others: Vec<OtherScope>,
 }
 
 impl Scopes {
@@ -131,7 +160,7 @@ impl Scopes {
         for text in text.split(' ').filter(|text| !text.is_empty()) {
             match Scope::from_name(text) {
                 Some(scope) => scopes.add(scope),
-                None => scopes.add_unknown(text.to_owned()),
+                None => scopes.add_other(OtherScope::from_stored(text)),
             }
         }
         scopes
@@ -139,26 +168,25 @@ impl Scopes {
 
     /// The text to store: all scopes, separated by spaces, also unknown ones.
     pub fn to_stored(&self) -> String {
-        let mut names: Vec<&str> = self.names().collect();
-        names.extend(self.unknown.iter().map(String::as_str));
-        names.join(" ")
+        let listed = self.iter().map(|scope| scope.as_str().into());
+        listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
     }
 
     /// The number of stored scopes that this version does not know.
     pub fn unknown(&self) -> usize {
-        self.unknown.len()
+        self.others.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
     }
 
     /// The memory that the scopes occupy outside this value, in bytes.
     pub fn bytes_in_memory(&self) -> usize {
-        let unknown = self.unknown.iter().map(|scope| size_of_val(scope) + scope.len());
-        self.listed.len() + unknown.sum::<usize>()
+        let others = self.others.iter().map(|other| size_of_val(other) + other.name().len());
+        self.listed.len() + others.sum::<usize>()
     }
 
     /// Adds the scopes of a different set.
     pub fn add_all(&mut self, other: Self) {
         other.listed.into_iter().for_each(|scope| self.add(scope));
-        other.unknown.into_iter().for_each(|scope| self.add_unknown(scope));
+        other.others.into_iter().for_each(|scope| self.add_other(scope));
     }
 
     fn add(&mut self, scope: Scope) {
@@ -167,9 +195,9 @@ impl Scopes {
         }
     }
 
-    fn add_unknown(&mut self, scope: String) {
-        if !self.unknown.contains(&scope) {
-            self.unknown.push(scope);
+    fn add_other(&mut self, scope: OtherScope) {
+        if !self.others.contains(&scope) {
+            self.others.push(scope);
         }
     }
 
@@ -183,14 +211,16 @@ impl Scopes {
         self.listed.iter().copied()
     }
 
-    /// The names of the scopes of the catalogue.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.iter().map(Scope::as_str)
+    /// The names of the scopes that have an effect: of the catalogue, then those with a parameter.
+    pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
+        let others = self.others.iter().filter(is_known).map(OtherScope::name);
+        self.iter().map(|scope| scope.as_str().into()).chain(others)
     }
 
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.listed.is_empty() && self.unknown.is_empty()
+        self.listed.is_empty() && self.others.is_empty()
     }
 
     /// Whether the set contains exactly this scope.
@@ -202,7 +232,7 @@ impl Scopes {
     pub fn covers_all(&self, requested: &Self) -> bool {
         let covers = |scope| self.iter().any(|declared| declared.covers(scope));
         requested.iter().all(covers)
-            && requested.unknown.iter().all(|scope| self.unknown.contains(scope))
+            && requested.others.iter().all(|scope| self.others.contains(scope))
     }
 
     /// Whether all of them may be granted for an account with this role; `None` for an app itself,
@@ -231,9 +261,9 @@ impl Scopes {
 impl PartialEq for Scopes {
     fn eq(&self, other: &Self) -> bool {
         self.listed.len() == other.listed.len()
-            && self.unknown.len() == other.unknown.len()
+            && self.others.len() == other.others.len()
             && self.iter().all(|scope| other.contains(scope))
-            && self.unknown.iter().all(|scope| other.unknown.contains(scope))
+            && self.others.iter().all(|scope| other.others.contains(scope))
     }
 }
 

@@ -158,6 +158,8 @@ fn an_unlisted_scope_is_unknown() {
     assert_eq!("read nope".parse::<Scopes>(), Err(ScopeError::Unknown("nope".into())));
 }
 
+const DEVICE: &str = "urn:matrix:client:device:ABC";
+
 #[test]
 fn stored_scopes_that_are_not_listed_are_preserved() {
     // Stored text, stored again, names with an effect, number of unknown ones.
@@ -166,6 +168,8 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
         ("write read", "write read", "write read", 0),
         ("bells:ring read", "read bells:ring", "read", 1),
         ("a read b a read", "read a b", "read", 2),
+        (DEVICE, DEVICE, DEVICE, 0),
+        ("urn:matrix:client:device:", "urn:matrix:client:device:", "", 1),
         ("READ \"read\"", "READ \"read\"", "", 2),
     ] {
         let scopes = Scopes::from_stored(stored);
@@ -183,17 +187,18 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
 
 #[test]
 fn scopes_that_are_not_listed_cannot_be_requested_and_are_not_equal_to_none() {
-    let other = "bells:ring";
-    assert_eq!(other.parse::<Scopes>(), Err(ScopeError::Unknown(other.to_owned())));
-    let with_other = Scopes::from_stored(&format!("read {other}"));
-    assert_ne!(with_other, scopes("read"));
-    assert!(with_other.covers_all(&scopes("read")));
-    assert!(!scopes("read").covers_all(&with_other));
-    assert_eq!(Scopes::from_stored(other).or_read(), Scopes::from_stored(other));
-    let mut sum = scopes("write");
-    sum.add_all(with_other.clone());
-    sum.add_all(with_other);
-    assert_eq!(sum.to_stored(), format!("write read {other}"));
+    assert_eq!(DEVICE.parse::<Scopes>(), Err(ScopeError::Unknown(DEVICE.to_owned())));
+    for other in [DEVICE, "bells:ring"] {
+        let with_other = Scopes::from_stored(&format!("read {other}"));
+        assert_ne!(with_other, scopes("read"));
+        assert!(with_other.covers_all(&scopes("read")));
+        assert!(!scopes("read").covers_all(&with_other));
+        assert_eq!(Scopes::from_stored(other).or_read(), Scopes::from_stored(other));
+        let mut sum = scopes("write");
+        sum.add_all(with_other.clone());
+        sum.add_all(with_other);
+        assert_eq!(sum.to_stored(), format!("write read {other}"));
+    }
 }
 
 proptest! {

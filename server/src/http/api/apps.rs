@@ -1,5 +1,6 @@
 //! `/api/v1/apps`: registration of apps.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -55,7 +56,7 @@ impl Application {
             id: id.to_string(),
             name: details.name,
             website: details.website,
-            scopes: details.scopes.names().map(str::to_owned).collect(),
+            scopes: details.scopes.names().map(Cow::into_owned).collect(),
             redirect_uri: uris.join("\n"),
             redirect_uris: uris,
             vapid_key: "",

@@ -226,7 +226,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
 /// A newer release may have stored them.
 pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: Store) {
     with_alice(&store).await;
-    let scopes = Scopes::from_stored("read bells:ring towers:climb");
+    let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
     let new = NewToken { scopes: scopes.clone(), ..token("t", Some(7)) };
     let counted = || {
         let mut out = Exposition::default();
@@ -240,7 +240,7 @@ pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: St
 
     let stored = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!(stored.scopes, scopes);
-    assert_eq!(stored.scopes.to_string(), "read");
+    assert_eq!(stored.scopes.to_string(), "read urn:matrix:client:device:ABC");
     // Other tests of this process count in the same metric.
     assert!(counted() >= before + 2);
     let apps = store.authorized_apps(7, at(50)).await.unwrap();
