@@ -11,6 +11,7 @@ mod front;
 mod last_use;
 mod logo;
 mod notifications;
+mod pager;
 mod rule;
 mod rules;
 mod security;
@@ -39,9 +40,10 @@ pub use self::front::FrontPage;
 pub use self::notifications::{
     NotificationsPage, NotificationsPart, NotificationsView, RejectedForm, RejectionReason,
 };
+pub use self::pager::PageNumber;
 pub use self::rule::RulePage;
 pub(crate) use self::rules::rule_anchor;
-pub use self::rules::{NewRuleFields, RuleGroup, RulesPage, open_group, rules_path};
+pub use self::rules::{NewRuleFields, RulesPage, RulesView};
 pub use self::security::{MAX_SESSIONS, SecurityError, SecurityPage};
 pub use self::sign_in::SignInPage;
 pub use self::sign_up::SignUpPage;

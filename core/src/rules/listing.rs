@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::evaluate::split_scopes;
-use super::{Document, Rule, RuleKind, RuleScope, Ruleset, User};
+use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
 
 /// The rules of a user in the order of evaluation.
 #[derive(Debug)]
@@ -36,6 +36,20 @@ impl<'a> RuleListing<'a> {
         let mut global = list(global.unwrap_or(Document::without_rules()));
         let master = global.rules[RuleKind::Override].remove(0);
         Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
+    }
+
+    /// The number of rules after the first one.
+    pub fn count(&self) -> usize {
+        self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
+    }
+
+    /// The index of a rule among those after the first one.
+    pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
+        let rules = self.scopes.iter().flat_map(|scope| {
+            scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
+        });
+        let mut rules = rules.into_iter();
+        rules.position(|listed| listed == (&rule.scope, rule.kind, &rule.id))
     }
 }
 
@@ -85,6 +99,16 @@ mod tests {
         let all = builtin::all().iter().count() + 2;
         assert_eq!(global.rules.iter().count(), all - 1, "all rules but master");
         assert_eq!(global.rules[Override][0].rule_id, "o");
+        assert_eq!(listing.count(), all + 1);
+        for (path, index) in [
+            ("device/desk/room/r", Some(0)),
+            ("global/override/o", Some(2)),
+            ("global/override/.m.rule.suppress_notices", Some(3)),
+            ("device/phone/room/r", None),
+            ("global/override/.m.rule.master", None),
+        ] {
+            assert_eq!(listing.index_of(&RuleRef::from_path(path).unwrap()), index, "{path}");
+        }
     }
 
     #[test]

@@ -18,9 +18,9 @@ use strum::VariantArray;
 use super::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
     AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
-    Language, Layout, MAX_SESSIONS, NewRuleFields, Notice, PendingDeletion, RejectedPage, RulePage,
-    RulesPage, SecurityError, SecurityPage, SignInPage, SignUpPage, SignedOutPage, StaticFile,
-    Trial, TryErrors, TryFields, TryPage, assets,
+    Language, Layout, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
+    RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage,
+    SignUpPage, SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
 };
 
 #[path = "samples/notifications.rs"]

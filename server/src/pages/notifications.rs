@@ -16,6 +16,7 @@ use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{KeywordRow, SubjectRow, keyword_row, show_name, subject_row};
 pub use self::view::{NotificationsPart, NotificationsView};
+use super::pager::{PageNumber, Pager, shown};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;
@@ -62,6 +63,9 @@ const SWITCHES: [(&str, &[Switch]); 3] = [
         &[Switch::Call, Switch::Invitation, Switch::Upgrade, Switch::Members, Switch::Servers],
     ),
 ];
+
+/// The number of profiles that are linked.
+const MAX_PROFILES: usize = 30;
 
 /// A choice of a form: a button or an option.
 struct ChoiceRow {
@@ -122,13 +126,38 @@ impl NotificationsPage<'_> {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
-    fn keywords(&self) -> Vec<KeywordRow> {
-        let row = |keyword| keyword_row(&self.layout, keyword, self.now);
-        self.preferences.keywords.iter().map(row).collect()
+    /// The number of keywords, people and rooms.
+    fn count(&self) -> usize {
+        let Preferences { keywords, people, rooms, .. } = self.preferences;
+        keywords.len() + people.len() + rooms.len()
     }
 
-    fn subjects(&self, subjects: &[SubjectPreference<'_>]) -> Vec<SubjectRow> {
-        subjects.iter().map(|subject| subject_row(&self.layout, subject, self.now)).collect()
+    fn pager(&self) -> Option<Pager> {
+        let link = |page| {
+            NotificationsView { page, ..self.view.with_profile(self.view.profile.clone()) }.path()
+        };
+        PageNumber::pager(&self.view.page.entries(self.count()), self.count(), &self.layout, link)
+    }
+
+    fn keywords(&self) -> Vec<KeywordRow> {
+        let row = |keyword| keyword_row(&self.layout, keyword, self.now);
+        let entries = self.view.page.entries(self.count());
+        shown(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
+    }
+
+    fn people(&self) -> Vec<SubjectRow> {
+        self.subjects(&self.preferences.people, self.preferences.keywords.len())
+    }
+
+    fn rooms(&self) -> Vec<SubjectRow> {
+        let Preferences { keywords, people, rooms, .. } = self.preferences;
+        self.subjects(rooms, keywords.len() + people.len())
+    }
+
+    fn subjects(&self, subjects: &[SubjectPreference<'_>], first: usize) -> Vec<SubjectRow> {
+        let row = |subject| subject_row(&self.layout, subject, self.now);
+        let entries = self.view.page.entries(self.count());
+        shown(subjects, first, &entries).iter().map(row).collect()
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
@@ -165,8 +194,9 @@ impl NotificationsPage<'_> {
             title: tag.map_or_else(everywhere, show_name),
             is_current: current == tag,
         };
-        let missing = current.filter(|tag| !self.profiles.contains(tag));
-        let tags = missing.into_iter().chain(self.profiles.iter().copied()).map(Some);
+        let profiles = &self.profiles[..self.profiles.len().min(MAX_PROFILES)];
+        let missing = current.filter(|tag| !profiles.contains(tag));
+        let tags = missing.into_iter().chain(profiles.iter().copied()).map(Some);
         std::iter::once(None).chain(tags).map(link).collect()
     }
 
@@ -177,10 +207,20 @@ impl NotificationsPage<'_> {
         Some(self.layout.language.text_with("notifications-device", "profile", profile))
     }
 
+    fn more_profiles(&self) -> Option<String> {
+        let more = self.profiles.len().saturating_sub(MAX_PROFILES);
+        self.count_sentence("notifications-more-profiles", more)
+    }
+
     fn other_rules(&self) -> Option<String> {
-        let count = Some(self.preferences.other_rules).filter(|count| *count > 0)?.to_string();
-        let count = Argument::Trusted(&count);
-        Some(self.layout.language.text_with("notifications-other-rules", "count", count))
+        self.count_sentence("notifications-other-rules", self.preferences.other_rules)
+    }
+
+    /// The message with a number; none for 0.
+    fn count_sentence(&self, key: &str, count: usize) -> Option<String> {
+        let text = count.to_string();
+        let sentence = || self.layout.language.text_with(key, "count", Argument::Trusted(&text));
+        (count > 0).then(sentence)
     }
 
     fn rules_path(&self) -> String {

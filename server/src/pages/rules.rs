@@ -4,15 +4,17 @@ mod links;
 mod row;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use askama::Template;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 
+pub use self::links::RulesView;
 pub(crate) use self::links::anchor as rule_anchor;
-pub use self::links::{RuleGroup, open_group, rules_path};
 use self::row::RuleRow;
+use super::pager::{PageNumber, Pager, shown};
 use super::{AccountNav, Form, Layout};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
@@ -24,8 +26,7 @@ pub struct RulesPage<'a> {
     pub nav: AccountNav,
     pub form: Form<'a>,
     pub listing: &'a RuleListing<'a>,
-    /// The group that is unfolded, because one of its rules was changed.
-    pub open: Option<RuleGroup>,
+    pub view: &'a RulesView,
     /// Why a rule was not changed.
     pub rejected: Option<String>,
     pub new_rule: NewRuleFields,
@@ -62,6 +63,8 @@ struct Section {
 /// The rules of one kind.
 struct Group {
     title: Cow<'static, str>,
+    /// The number of all its rules.
+    count: usize,
     is_open: bool,
     rows: Vec<RuleRow>,
 }
@@ -75,29 +78,56 @@ impl RulesPage<'_> {
         self.row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
+    /// The rules after the first one that the page shows, by their index.
+    fn entries(&self) -> Range<usize> {
+        let changed = self.view.changed.as_ref().and_then(|rule| self.listing.index_of(rule));
+        let page = changed.map_or(self.view.page, PageNumber::of_entry);
+        page.entries(self.listing.count())
+    }
+
+    fn pager(&self) -> Option<Pager> {
+        let link = |page| RulesView { page, changed: None }.path(self.nav.lang);
+        PageNumber::pager(&self.entries(), self.listing.count(), &self.layout, link)
+    }
+
     fn sections(&self) -> Vec<Section> {
         let all = self.listing.scopes.iter().flat_map(|scope| scope.rules.iter());
         let may_open = all.filter(|(_, rule)| !rule.is_builtin()).count() <= MAX_OPEN;
-        let section = |scope: &ScopeListing<'_>| Section {
-            title: scope_title(scope.scope, &self.layout),
-            groups: RuleKind::ALL
-                .into_iter()
-                .filter(|kind| !scope.rules[*kind].is_empty())
-                .map(|kind| self.group(scope, kind, may_open))
-                .collect(),
-        };
-        self.listing.scopes.iter().map(section).collect()
+        let (entries, mut first) = (self.entries(), 0);
+        let mut sections = Vec::new();
+        for scope in &self.listing.scopes {
+            let mut groups = Vec::new();
+            for kind in RuleKind::ALL {
+                let shown = shown(&scope.rules[kind], first, &entries);
+                first += scope.rules[kind].len();
+                if !shown.is_empty() {
+                    groups.push(self.group(scope, kind, shown, may_open));
+                }
+            }
+            if !groups.is_empty() {
+                sections.push(Section { title: scope_title(scope.scope, &self.layout), groups });
+            }
+        }
+        sections
     }
 
-    fn group(&self, scope: &ScopeListing<'_>, kind: RuleKind, may_open: bool) -> Group {
+    fn group(
+        &self,
+        scope: &ScopeListing<'_>,
+        kind: RuleKind,
+        shown: &[Cow<'_, Rule>],
+        may_open: bool,
+    ) -> Group {
         let rules = &scope.rules[kind];
         let has_user_rule = rules.iter().any(|rule| !rule.is_builtin());
+        let changed = self.view.changed.as_ref();
         let is_changed =
-            self.open.as_ref().is_some_and(|open| (&open.0, open.1) == (scope.scope, kind));
+            changed.is_some_and(|rule| (&rule.scope, rule.kind) == (scope.scope, kind));
         Group {
             title: self.layout.text(&format!("rules-{kind}")),
+            count: rules.len(),
             is_open: (may_open && has_user_rule) || is_changed,
-            rows: rules.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
+            rows: shown.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
         }
     }
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, Form, Layout, NewRuleFields, RulePage, RulesPage, Sample, Trial,
-    TryErrors, TryFields, TryPage,
+    AccountNav, AccountSection, Form, Layout, NewRuleFields, PageNumber, RulePage, RulesPage,
+    RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
 };
 
 /// Every page, about a rule with this id.
@@ -21,10 +21,12 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     let (kind, none) = (RuleKind::Override, NewRuleFields::default());
     let gone = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
     let gone = Some(gone.text(id, layout.language));
+    let all = RulesView::default();
+    let second = RulesView { page: PageNumber::of_entry(50), changed: None };
     let mut pages = vec![
-        ("rules", rules(layout, &few, None, none.clone())?),
-        ("rules-gone", rules(layout, &few, gone, none.clone())?),
-        ("many-rules", rules(layout, &many, None, none)?),
+        ("rules", rules(layout, &few, &all, None, none.clone())?),
+        ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
+        ("many-rules", rules(layout, &many, &second, None, none)?),
     ];
     for (subject, error) in
         [("word", PreferenceError::WordTooLong), ("room", PreferenceError::RoomAlias)]
@@ -33,7 +35,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
         let rejected = NewRuleFields::rejected(&pairs, text);
-        pages.push(("rules-new", rules(layout, &few, None, rejected)?));
+        pages.push(("rules-new", rules(layout, &few, &all, None, rejected)?));
     }
     let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };
     let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..own.clone() };
@@ -59,6 +61,7 @@ fn nav(section: AccountSection) -> AccountNav {
 fn rules(
     layout: Layout<'_>,
     documents: &[Document],
+    view: &RulesView,
     rejected: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<String, askama::Error> {
@@ -67,7 +70,7 @@ fn rules(
         nav: nav(AccountSection::Rules),
         form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
         listing: &RuleListing::new(documents, User::new("@alice:social.example")),
-        open: Some((RuleScope::Global, RuleKind::Underride)),
+        view,
         rejected,
         new_rule,
     };

@@ -38,7 +38,7 @@ pub(crate) async fn change_notifications(
         let account = session.require_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         match save(&session, account, &view, &pairs).await {
-            Ok(change) => redirect(&session, &view.path_after(&change)),
+            Ok(change) => redirect_after(&session, account, view, &change).await,
             Err(error) => {
                 let reason = error.rejected()?;
                 let language = session.layout(session.lang).language;
@@ -96,6 +96,19 @@ pub(super) async fn write(
         RuleWriteError::Rejected(error) => SubmitError::Rejected(RejectionReason::Rules(error)),
         error => error.into(),
     })
+}
+
+async fn redirect_after(
+    session: &BrowserSession,
+    account: &Account,
+    mut view: NotificationsView,
+    change: &PreferenceChange,
+) -> Result<Response, PageError> {
+    let rulesets = load(session, account).await?;
+    if let Some(document) = rulesets.document(&view.scope()) {
+        view.show_changed(change, &Preferences::read(document));
+    }
+    redirect(session, &view.path_after(change))
 }
 
 /// The rules of the signed-in user.

@@ -14,8 +14,8 @@ use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, respond, show_large_page};
 use crate::pages::{
-    self, AccountSection, NewRuleFields, Notice, RejectionReason, RuleGroup, RulePage, RulesPage,
-    open_group, rule_anchor, rules_path,
+    self, AccountSection, NewRuleFields, Notice, RejectionReason, RulePage, RulesPage, RulesView,
+    rule_anchor,
 };
 use crate::paths::with_parameters;
 
@@ -23,8 +23,8 @@ use crate::paths::with_parameters;
 pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
-        let (open, fields) = (open_group(&query), NewRuleFields::default());
-        show_rules(&session, account, StatusCode::OK, open, None, fields).await
+        let (view, fields) = (RulesView::from_query(&query), NewRuleFields::default());
+        show_rules(&session, account, StatusCode::OK, &view, None, fields).await
     };
     respond(&session, result.await)
 }
@@ -44,13 +44,13 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
             form: pages::Form {
-                action: &rules_path(session.lang, None),
+                action: &RulesView::default().path(session.lang),
                 csrf: &session.csrf_token(),
                 request: None,
             },
             rule: &rule,
             json: &stored.map_err(|_| CommonError::NotFound)?.to_pretty_json(),
-            back: &rules_path(session.lang, Some(&group_of(&rule))),
+            back: &RulesView::default().after(&rule).path(session.lang),
         };
         show_large_page(&session, StatusCode::OK, &page, account.id)
     };
@@ -58,18 +58,23 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
 }
 
 /// `POST /oauth/account/rules`: adds, enables, disables or deletes a rule.
-pub(crate) async fn change_rules(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn change_rules(
+    session: BrowserSession,
+    Query(query): Query,
+    Form(pairs): Form,
+) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Rules, &pairs)?;
+        let view = RulesView::from_query(&query);
         let rule = || {
             let path = last_value(&pairs, "rule");
             RuleRef::from_path(path).map_err(|error| CommonError::Malformed(error.to_string()))
         };
         match last_value(&pairs, "change") {
-            "add" => add(&session, account, &pairs).await,
-            "enable" => set_enabled(&session, account, &rule()?, true).await,
-            "disable" => set_enabled(&session, account, &rule()?, false).await,
-            "delete" => delete(&session, account, &rule()?).await,
+            "add" => add(&session, account, &view, &pairs).await,
+            "enable" => set_enabled(&session, account, &view, &rule()?, true).await,
+            "disable" => set_enabled(&session, account, &view, &rule()?, false).await,
+            "delete" => delete(&session, account, &view, &rule()?).await,
             _ => {
                 let text = "change must be one of the buttons of the page";
                 Err(CommonError::Malformed(text.to_owned()).into())
@@ -83,6 +88,7 @@ pub(crate) async fn change_rules(session: BrowserSession, Form(pairs): Form) -> 
 async fn add(
     session: &BrowserSession,
     account: &Account,
+    view: &RulesView,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let change = PreferenceChange::from_rule_form(pairs);
@@ -90,13 +96,13 @@ async fn add(
         Ok(change) => {
             let rulesets = load(session, account).await?;
             let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
-            redirect_to_rule(session, &rule.ok_or(CommonError::Internal)?)
+            redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?)
         }
         Err(error) => {
             let reason = error.rejected()?;
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::rejected(pairs, text);
-            show_rules(session, account, rejection_status(&reason), None, None, fields).await
+            show_rules(session, account, rejection_status(&reason), view, None, fields).await
         }
     }
 }
@@ -104,14 +110,15 @@ async fn add(
 async fn set_enabled(
     session: &BrowserSession,
     account: &Account,
+    view: &RulesView,
     rule: &RuleRef,
     enabled: bool,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.set_enabled(kind, &id, enabled);
     match write(session, account, &rule.scope, change).await {
-        Ok(()) => redirect_to_rule(session, rule),
-        Err(error) => show_rejected(session, account, rule, error).await,
+        Ok(()) => redirect_to_rule(session, view, rule),
+        Err(error) => show_rejected(session, account, view, rule, error).await,
     }
 }
 
@@ -120,6 +127,7 @@ async fn set_enabled(
 async fn delete(
     session: &BrowserSession,
     account: &Account,
+    view: &RulesView,
     rule: &RuleRef,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
@@ -127,20 +135,20 @@ async fn delete(
     match write(session, account, &rule.scope, change).await {
         Ok(())
         | Err(SubmitError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
-            let path = rules_path(session.lang, Some(&group_of(rule)));
+            let path = view.after(rule).path(session.lang);
             redirect(session, &with_parameters(&path, [("notice", Notice::Removed.code())]))
         }
-        Err(error) => show_rejected(session, account, rule, error).await,
+        Err(error) => show_rejected(session, account, view, rule, error).await,
     }
 }
 
-fn group_of(rule: &RuleRef) -> RuleGroup {
-    (rule.scope.clone(), rule.kind)
-}
-
 /// Redirects to the row of a changed rule.
-fn redirect_to_rule(session: &BrowserSession, rule: &RuleRef) -> Result<Response, PageError> {
-    let path = rules_path(session.lang, Some(&group_of(rule)));
+fn redirect_to_rule(
+    session: &BrowserSession,
+    view: &RulesView,
+    rule: &RuleRef,
+) -> Result<Response, PageError> {
+    let path = view.after(rule).path(session.lang);
     let path = with_parameters(&path, [("notice", Notice::Saved.code())]);
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
@@ -149,21 +157,21 @@ fn redirect_to_rule(session: &BrowserSession, rule: &RuleRef) -> Result<Response
 async fn show_rejected(
     session: &BrowserSession,
     account: &Account,
+    view: &RulesView,
     rule: &RuleRef,
     error: SubmitError<RejectionReason>,
 ) -> Result<Response, PageError> {
     let reason = error.rejected()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
-    let (open, fields) = (Some(group_of(rule)), NewRuleFields::default());
-    show_rules(session, account, rejection_status(&reason), open, Some(text), fields).await
+    let (view, fields) = (view.after(rule), NewRuleFields::default());
+    show_rules(session, account, rejection_status(&reason), &view, Some(text), fields).await
 }
 
-/// Shows all rules, with one group unfolded.
 async fn show_rules(
     session: &BrowserSession,
     account: &Account,
     status: StatusCode,
-    open: Option<RuleGroup>,
+    view: &RulesView,
     rejected: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<Response, PageError> {
@@ -175,12 +183,12 @@ async fn show_rules(
         layout: session.layout(session.lang),
         nav,
         form: pages::Form {
-            action: &rules_path(session.lang, None),
+            action: &RulesView { page: view.page, changed: None }.path(session.lang),
             csrf: &session.csrf_token(),
             request: None,
         },
         listing: &RuleListing::new(rulesets.documents(), User::new(&user_id)),
-        open,
+        view,
         rejected,
         new_rule,
     };

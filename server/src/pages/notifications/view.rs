@@ -2,12 +2,12 @@
 
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent;
-use belfry_core::rules::preferences::PreferenceChange;
-use belfry_core::rules::{ProfileTag, RuleScope};
+use belfry_core::rules::preferences::{KeywordTarget, PreferenceChange, Preferences};
+use belfry_core::rules::{ProfileTag, RuleScope, pattern};
 use strum::{EnumString, IntoStaticStr};
 
 use crate::language::Language;
-use crate::pages::Notice;
+use crate::pages::{Notice, PageNumber};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 
 /// The preferences of a device profile, or of all devices.
@@ -18,6 +18,8 @@ pub struct NotificationsView {
     pub profile: Option<ProfileTag>,
     /// The part that was changed, which shows the notice.
     pub part: Option<NotificationsPart>,
+    /// The page of keywords, people and rooms.
+    pub page: PageNumber,
 }
 
 /// A part of the page. Its name in a query is also its id in the page.
@@ -52,7 +54,8 @@ impl NotificationsView {
     /// Reads the parameters of a query. Those that are invalid are ignored.
     pub fn from_query(query: &Pairs, lang: Option<Language>) -> Self {
         let profile = last_value(query, "profile").parse().ok();
-        Self { lang, profile, part: last_value(query, "part").parse().ok() }
+        let part = last_value(query, "part").parse().ok();
+        Self { lang, profile, part, page: PageNumber::from_query(query) }
     }
 
     /// The scope of the rules that are shown.
@@ -63,7 +66,8 @@ impl NotificationsView {
     /// The path of the page with this view.
     pub fn path(&self) -> String {
         let profile = self.profile.as_ref().map(|tag| ("profile", percent::encode(tag.as_str())));
-        with_parameters(&with_language(ACCOUNT_NOTIFICATIONS, self.lang), profile)
+        let path = with_language(ACCOUNT_NOTIFICATIONS, self.lang);
+        with_parameters(&path, profile.into_iter().chain(self.page.parameter()))
     }
 
     /// The path of the page after a change: it shows a notice in the part that was changed, and
@@ -88,6 +92,27 @@ impl NotificationsView {
     }
 
     pub(super) fn with_profile(&self, profile: Option<ProfileTag>) -> Self {
-        Self { lang: self.lang, profile, part: None }
+        Self { lang: self.lang, profile, ..Self::default() }
+    }
+
+    /// Shows the page with the changed entry.
+    pub fn show_changed(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
+        let Preferences { keywords, people, rooms, .. } = preferences;
+        let index = match change {
+            PreferenceChange::SetKeyword { target, .. } => {
+                keywords.iter().position(|keyword| match target {
+                    KeywordTarget::Word(word) => {
+                        pattern::lower(keyword.pattern) == pattern::lower(word)
+                    }
+                    KeywordTarget::Rule { id, .. } => keyword.id == id,
+                })
+            }
+            PreferenceChange::SetSubject { subject, .. } => {
+                let index = people.iter().chain(rooms).position(|it| it.id == subject.id());
+                index.map(|index| keywords.len() + index)
+            }
+            _ => None,
+        };
+        self.page = index.map_or(self.page, PageNumber::of_entry);
     }
 }

@@ -2,25 +2,40 @@
 
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::encode;
-use belfry_core::rules::{RuleKind, RuleRef, RuleScope};
+use belfry_core::rules::RuleRef;
 use belfry_core::secret::Sha256Digest;
 
 use crate::language::Language;
+use crate::pages::PageNumber;
 use crate::paths::{ACCOUNT_RULE, ACCOUNT_RULES, with_language, with_parameters};
 
-/// The rules of one scope and kind.
-pub type RuleGroup = (RuleScope, RuleKind);
-
-/// The group that a query unfolds.
-pub fn open_group(query: &Pairs) -> Option<RuleGroup> {
-    let (scope, kind) = last_value(query, "open").rsplit_once('/')?;
-    scope.parse().ok().zip(kind.parse().ok())
+/// The part of the rules that is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RulesView {
+    /// The page.
+    pub page: PageNumber,
+    /// The rule that was changed: its page is shown instead, and its group is unfolded.
+    pub changed: Option<RuleRef>,
 }
 
-/// The path of the rules, with this group unfolded.
-pub fn rules_path(lang: Option<Language>, open: Option<&RuleGroup>) -> String {
-    let open = open.map(|(scope, kind)| ("open", encode(&format!("{scope}/{kind}"))));
-    with_language(&with_parameters(ACCOUNT_RULES, open), lang)
+impl RulesView {
+    /// Reads the parameters of a query. Those that are invalid are ignored.
+    pub fn from_query(query: &Pairs) -> Self {
+        let changed = RuleRef::from_path(last_value(query, "changed")).ok();
+        Self { page: PageNumber::from_query(query), changed }
+    }
+
+    /// The view after a change of this rule.
+    pub fn after(&self, rule: &RuleRef) -> Self {
+        Self { page: self.page, changed: Some(rule.clone()) }
+    }
+
+    /// The path of the rules with this view.
+    pub fn path(&self, lang: Option<Language>) -> String {
+        let changed = self.changed.as_ref().map(|rule| ("changed", encode(&rule.path())));
+        let path = with_parameters(ACCOUNT_RULES, self.page.parameter().into_iter().chain(changed));
+        with_language(&path, lang)
+    }
 }
 
 /// The path of the page of a rule.
@@ -36,19 +51,23 @@ pub(crate) fn anchor(rule: &RuleRef) -> String {
 
 #[cfg(test)]
 mod tests {
+    use belfry_core::rules::RuleKind;
+
     use super::*;
 
     #[test]
-    fn a_group_is_read_from_the_query_of_its_link() {
+    fn a_view_is_read_from_the_query_of_its_link() {
         let lang = Some(Language::German);
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
-            let group = (scope.parse().unwrap(), RuleKind::Room);
-            let path = rules_path(lang, Some(&group));
+            let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());
+            let changed = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
+            let view = RulesView { page: PageNumber::of_entry(100), changed };
+            let path = view.path(lang);
             assert!(path.is_ascii() && path.ends_with("&lang=de"), "{path}");
             let (_, query) = path.split_once('?').unwrap();
             let query = belfry_core::oauth::form::parse(query.as_bytes()).unwrap();
-            assert_eq!(open_group(&query), Some(group), "{path}");
+            assert_eq!(RulesView::from_query(&query), view, "{path}");
         }
-        assert_eq!(rules_path(lang, None), "/oauth/account/rules?lang=de");
+        assert_eq!(RulesView::default().path(lang), "/oauth/account/rules?lang=de");
     }
 }

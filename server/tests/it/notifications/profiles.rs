@@ -58,11 +58,16 @@ async fn a_change_applies_to_the_profile_that_is_shown() {
 }
 
 #[tokio::test]
-async fn a_profile_without_rules_is_linked_and_an_invalid_one_ignored() {
+async fn many_profiles_are_not_all_linked_and_invalid_ones_are_ignored() {
     let mut alice = Alice::new().await;
-    alice.put_rule("device/tv/sender/@bob:x", &json!({"actions": []})).await;
-    let text = visible_text(&alice.browser.get(&format!("{PAGE}?profile=desk")).await);
-    assert!(text.contains("All devices|desk|tv|"), "{text}");
+    for number in 0..40 {
+        let path = format!("device/tv{number:02}/sender/@bob:x");
+        alice.put_rule(&path, &json!({"actions": []})).await;
+    }
+    let page = alice.browser.get(&format!("{PAGE}?profile=tv39")).await;
+    let text = visible_text(&page);
+    assert!(text.contains("All devices|tv39|tv00|") && !text.contains("|tv30|"), "{text}");
+    assert!(text.contains("More device profiles, which are not shown here: 10."), "{text}");
     for invalid in ["a/b", "", &"x".repeat(256)] {
         let page = alice.browser.get(&format!("{PAGE}?profile={invalid}")).await;
         page.page(200, "Pause everything");

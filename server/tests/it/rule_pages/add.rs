@@ -1,5 +1,6 @@
 //! The form that mutes or highlights a word, a person or a room.
 
+use belfry_core::percent::encode;
 use serde_json::{Value, json};
 
 use super::{Alice, PageForm, RULES, forms, location, row, visible_text};
@@ -26,10 +27,10 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
     let mut alice = Alice::new().await;
     let loud = json!(["notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }]);
     let form = new_rule(&alice.browser.get(RULES).await);
-    for (subject, value, rule, kind) in [
-        ("word", "cake", "global/content/cake", "content"),
-        ("person", "@bob:x", "global/sender/%40bob%3Ax", "sender"),
-        ("room", "https://matrix.to/#/!a:x", "global/room/%21a%3Ax", "room"),
+    for (subject, value, rule) in [
+        ("word", "cake", "global/content/cake"),
+        ("person", "@bob:x", "global/sender/%40bob%3Ax"),
+        ("room", "https://matrix.to/#/!a:x", "global/room/%21a%3Ax"),
     ] {
         for (effect, actions, mark) in
             [("mute", json!([]), "Silent"), ("highlight", loud.clone(), "Notifies|Sound|Highlight")]
@@ -38,7 +39,7 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
             for _ in 0..2 {
                 let form = filled(&form, effect, subject, value);
                 let saved = form.submit(&mut alice.browser).await;
-                let expected = format!("{RULES}?open=global%2F{kind}&notice=saved");
+                let expected = format!("{RULES}?changed={}&notice=saved", encode(rule));
                 assert_eq!(location(&saved), expected);
                 let page = alice.browser.follow(&saved).await;
                 page.page(200, "Saved.");

@@ -25,7 +25,10 @@ async fn rules_of_users_and_builtin_rules_are_turned_off_and_on() {
     let page = alice.browser.get(RULES).await;
     let response =
         row(&page, "global/override/.m.rule.master").press("enable", &mut alice.browser).await;
-    assert_eq!(location(&response), format!("{RULES}?open=global%2Foverride&notice=saved"));
+    assert_eq!(
+        location(&response),
+        format!("{RULES}?changed=global%2Foverride%2F.m.rule.master&notice=saved")
+    );
 }
 
 #[tokio::test]
@@ -44,7 +47,7 @@ async fn a_rule_is_deleted_on_its_page_after_a_warning() {
     // The second submit finds the rule deleted.
     for _ in 0..2 {
         let deleted = form.press("delete", &mut alice.browser).await;
-        assert_eq!(location(&deleted), format!("{RULES}?open=global%2Froom&notice=removed"));
+        assert_eq!(location(&deleted), format!("{RULES}?changed=global%2Froom%2Fb&notice=removed"));
         alice.browser.follow(&deleted).await.page(200, "Removed.");
         assert_eq!(alice.rooms().await, "a c");
     }

@@ -1,0 +1,112 @@
+//! Long lists, of which a page shows a part.
+
+use std::ops::Range;
+
+use belfry_core::oauth::form::{Pairs, last_value};
+
+use super::Layout;
+
+/// The entries that a page shows.
+const ENTRIES: usize = 50;
+
+/// The number of a page, from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PageNumber(usize);
+
+/// Links to the pages before and after the one that is shown.
+pub(super) struct Pager {
+    /// "Page 2 of 3".
+    pub(super) position: String,
+    pub(super) previous: Option<String>,
+    pub(super) next: Option<String>,
+}
+
+impl PageNumber {
+    /// The page of a query, which counts from 1; otherwise the first one.
+    pub fn from_query(query: &Pairs) -> Self {
+        Self(last_value(query, "page").parse::<usize>().unwrap_or(1).saturating_sub(1))
+    }
+
+    /// The page with the entry at this index.
+    pub fn of_entry(index: usize) -> Self {
+        Self(index / ENTRIES)
+    }
+
+    /// The parameter of a query that leads to this page.
+    pub(super) fn parameter(self) -> Option<(&'static str, String)> {
+        (self.0 > 0).then(|| ("page", (self.0 + 1).to_string()))
+    }
+
+    /// The entries of this page, or of the last one if the list has become shorter.
+    pub(super) fn entries(self, count: usize) -> Range<usize> {
+        let start = self.0.min(count.saturating_sub(1) / ENTRIES) * ENTRIES;
+        start..count.min(start + ENTRIES)
+    }
+
+    /// The links of the page with these entries of all; `None` if there is no other page.
+    pub(super) fn pager(
+        entries: &Range<usize>,
+        count: usize,
+        layout: &Layout<'_>,
+        link: impl Fn(Self) -> String,
+    ) -> Option<Pager> {
+        let (page, pages) = (entries.start / ENTRIES, count.div_ceil(ENTRIES));
+        let arguments = [("page", (page + 1).into()), ("pages", pages.into())];
+        (pages > 1).then(|| Pager {
+            position: layout.language.text_with_all("pager-position", arguments),
+            previous: page.checked_sub(1).map(|page| link(Self(page))),
+            next: (page + 1 < pages).then(|| link(Self(page + 1))),
+        })
+    }
+}
+
+/// The entries of one of several lists that are shown as one. `first` is the index of its first
+/// entry in all lists.
+pub(super) fn shown<'a, T>(list: &'a [T], first: usize, entries: &Range<usize>) -> &'a [T] {
+    let index = |entry: usize| entry.clamp(first, first + list.len()) - first;
+    &list[index(entries.start)..index(entries.end)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_page_is_shown_instead_of_one_beyond_it() {
+        for (page, count, expected) in [
+            (0, 0, 0..0),
+            (0, 49, 0..49),
+            (0, 50, 0..50),
+            (1, 50, 0..50),
+            (1, 51, 50..51),
+            (9, 120, 100..120),
+            (usize::MAX, 1000, 950..1000),
+        ] {
+            assert_eq!(PageNumber(page).entries(count), expected, "{page} {count}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_read_from_a_query() {
+        for (text, page) in [("", 0), ("0", 0), ("1", 0), ("2", 1), ("-1", 0), ("x", 0)] {
+            let query = vec![("page".to_owned(), text.to_owned())].into();
+            assert_eq!(PageNumber::from_query(&query), PageNumber(page), "{text}");
+        }
+    }
+
+    #[test]
+    fn several_lists_are_shown_as_one() {
+        let lists = [&[1, 2, 3][..], &[], &[4], &[5, 6]];
+        for start in 0..=6 {
+            for end in start..=6 {
+                let mut first = 0;
+                let mut all: Vec<i32> = Vec::new();
+                for list in lists {
+                    all.extend(shown(list, first, &(start..end)));
+                    first += list.len();
+                }
+                assert_eq!(all, [1, 2, 3, 4, 5, 6][start..end], "{start}..{end}");
+            }
+        }
+    }
+}
