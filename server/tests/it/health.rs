@@ -153,7 +153,7 @@ async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
     let direct = ask(service.operator(), "").await;
     let key = direct["key"].as_str().unwrap();
     assert_eq!((key.len(), &direct["has_key"]), (32, &json!(false)));
-    let digest = direct["settings"]["digests"]["trusted_proxies"].as_str().unwrap();
+    let digest = direct["settings"]["trusted_proxies"]["value"].as_str().unwrap();
     assert_eq!(digest.len(), 16);
     assert!(!direct["settings"].to_string().contains("10.0.0.1"), "{direct}");
 
