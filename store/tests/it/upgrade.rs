@@ -22,9 +22,10 @@ use belfry_store::test_support::{
 };
 
 /// The tables that recorded cases write to.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "accounts",
     "apps",
+    "grants",
     "tokens",
     "codes",
     "sessions",
@@ -370,7 +371,7 @@ async fn collect_recorded_statements() {
             let case = path.file_name().unwrap().to_str().unwrap().replace('.', "::");
             RecordedCase { case, batches }
         })
-        .filter(|case| case.case.starts_with("store::sqlite::"))
+        .filter(|case| case.case.starts_with("sqlite::"))
         .collect();
     cases.sort_by_key(|case| (case.batches.len(), case.case.clone()));
     let mut known = BTreeSet::new();
@@ -385,6 +386,7 @@ async fn collect_recorded_statements() {
         known.extend(texts);
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
+    assert!(!known.is_empty(), "nothing was recorded");
     let number = newest();
     fs::create_dir_all(folder()).unwrap();
     fs::write(folder().join(format!("{number:04}.jsonl")), lines).unwrap();
