@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_page_is_read_from_a_query() {
         for (text, page) in [("", 0), ("0", 0), ("1", 0), ("2", 1), ("-1", 0), ("x", 0)] {
-            let query = vec![("page".to_owned(), text.to_owned())].into();
+            let query = vec![("page".to_owned(), text.to_owned())];
             assert_eq!(PageNumber::from_query(&query), PageNumber(page), "{text}");
         }
     }

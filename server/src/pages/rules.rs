@@ -69,9 +69,6 @@ struct Group {
     rows: Vec<RuleRow>,
 }
 
-/// The number of a user's rules up to which all groups with one are open.
-const MAX_OPEN: usize = 50;
-
 impl RulesPage<'_> {
     /// The rule before all others.
     fn master(&self) -> RuleRow {
@@ -91,8 +88,6 @@ impl RulesPage<'_> {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let all = self.listing.scopes.iter().flat_map(|scope| scope.rules.iter());
-        let may_open = all.filter(|(_, rule)| !rule.is_builtin()).count() <= MAX_OPEN;
         let (entries, mut first) = (self.entries(), 0);
         let mut sections = Vec::new();
         for scope in &self.listing.scopes {
@@ -101,7 +96,7 @@ impl RulesPage<'_> {
                 let shown = shown(&scope.rules[kind], first, &entries);
                 first += scope.rules[kind].len();
                 if !shown.is_empty() {
-                    groups.push(self.group(scope, kind, shown, may_open));
+                    groups.push(self.group(scope, kind, shown));
                 }
             }
             if !groups.is_empty() {
@@ -111,22 +106,15 @@ impl RulesPage<'_> {
         sections
     }
 
-    fn group(
-        &self,
-        scope: &ScopeListing<'_>,
-        kind: RuleKind,
-        shown: &[Cow<'_, Rule>],
-        may_open: bool,
-    ) -> Group {
-        let rules = &scope.rules[kind];
-        let has_user_rule = rules.iter().any(|rule| !rule.is_builtin());
+    fn group(&self, scope: &ScopeListing<'_>, kind: RuleKind, shown: &[Cow<'_, Rule>]) -> Group {
+        let has_user_rule = shown.iter().any(|rule| !rule.is_builtin());
         let changed = self.view.changed.as_ref();
         let is_changed =
             changed.is_some_and(|rule| (&rule.scope, rule.kind) == (scope.scope, kind));
         Group {
             title: self.layout.text(&format!("rules-{kind}")),
-            count: rules.len(),
-            is_open: (may_open && has_user_rule) || is_changed,
+            count: scope.rules[kind].len(),
+            is_open: has_user_rule || is_changed,
             rows: shown.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
         }
     }

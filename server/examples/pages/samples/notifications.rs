@@ -61,7 +61,7 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         ),
         (
             "notifications-device",
-            render(layout, &State { query: "profile=phone", profiles: 3, ..State::default() })?,
+            render(layout, &State { query: "profile=phone", profiles: 40, ..State::default() })?,
         ),
     ];
     for part in ["keywords", "subjects", "switches"] {

@@ -201,7 +201,7 @@ fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     Ok(vec![document("global", &global)?, document("device/phone", &device)?])
 }
 
-/// More rules than the page unfolds.
+/// More rules than a page shows.
 fn many_rules() -> Result<Document, askama::Error> {
     let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
     let rooms: Value = (0..100).map(rule).collect();

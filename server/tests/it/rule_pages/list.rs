@@ -126,7 +126,6 @@ async fn a_thousand_rules_are_shown_in_pages() {
     let text = visible_text(&page);
     assert!(text.contains("Words|1001|000|Looks for xxx"), "{text}");
     assert!(text.contains(&format!("Looks for {}…|", "x".repeat(200))), "{text}");
-    assert!(!page.text.contains("<details open>"), "many rules are folded");
 
     // Every rule is on one of the pages that the links lead to.
     let (mut path, mut seen) = (RULES.to_owned(), Vec::new());
