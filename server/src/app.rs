@@ -146,12 +146,17 @@ impl AppState {
         }
     }
 
-    /// Deletes tokens of apps that were issued too many. Unlike a sweep, every node does it, for the
-    /// tokens that it issued.
-    pub async fn delete_excess_app_tokens(&self) {
-        match self.store.delete_excess_app_tokens(self.config.oauth.max_app_tokens).await {
-            Ok(rows) => self.metrics.count_deleted_rows("tokens", rows),
-            Err(error) => tracing::warn!(%error, "failed to delete tokens of apps"),
+    /// Deletes the tokens, grants and sessions that an account or app has too many of. Unlike a
+    /// sweep, every node does it, for those that it issued.
+    pub async fn delete_excess(&self) {
+        let max_app_tokens = self.config.oauth.max_app_tokens;
+        match self.store.delete_excess(max_app_tokens, self.clock.now()).await {
+            Ok(deleted) => {
+                for (table, rows) in deleted {
+                    self.metrics.count_deleted_rows(table, rows);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "failed to delete the least recently used tokens"),
         }
     }
 

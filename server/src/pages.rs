@@ -31,7 +31,7 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
 pub use belfry_store::{AccountSession, AccountToken, AuthorizedApp};
 
-pub use self::account::{AccountPage, MAX_TOKENS};
+pub use self::account::{AccountPage, ListedApp};
 pub use self::account_nav::{AccountNav, AccountSection, Notice, PendingDeletion};
 pub use self::assets::StaticFile;
 pub use self::consent::ConsentPage;

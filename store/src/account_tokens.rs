@@ -35,30 +35,44 @@ from_row!(
 );
 
 impl Store {
-    /// The valid tokens of an account in order of app, of each app `at_most` this many, the last
-    /// used first.
+    /// The valid tokens of an account that were issued to an app, the last used first: all of them,
+    /// or 101 if there are more, which only an app with several grants can have.
     pub async fn tokens_of(
         &self,
         account: i64,
+        app: i64,
         now: Timestamp,
-        at_most: i64,
     ) -> Result<Vec<AccountToken>, StoreError> {
+        // SQLite would merge the queries, and read all tokens, if only one of them had a limit.
         self.read_all(sql!(
             concat!(
                 "select ",
                 token_columns!(),
                 " from (select t.lookup, t.app_id, t.scopes, t.created_at, t.expires_at, \
-                 t.last_used_at, g.device_name as device, row_number() over (partition by t.app_id \
-                 order by coalesce(t.last_used_at, t.created_at) desc, t.lookup) as place \
-                 from tokens t join apps p on p.id = t.app_id join grants g \
+                 t.last_used_at, g.device_name as device from tokens t join grants g \
                  on g.account_id = t.account_id and g.app_id = t.app_id and g.id = t.grant_id \
-                 where t.account_id = $account and t.revoked_at is null and (t.expires_at is null \
-                 or t.expires_at > $now) and p.disabled_at is null) as ordered \
-                 where place <= $at_most order by app_id, place"
+                 where t.account_id = $account and t.app_id = $app and t.revoked_at is null \
+                 and (t.expires_at is null or t.expires_at > $now) limit 101) as listed \
+                 order by coalesce(last_used_at, created_at) desc, lookup limit 101"
             ),
-            [account, now, at_most]
+            [account, app, now]
         ))
         .await
+    }
+
+    /// The number of valid tokens of an account that were issued to an app.
+    pub async fn token_count(
+        &self,
+        account: i64,
+        app: i64,
+        now: Timestamp,
+    ) -> Result<i64, StoreError> {
+        let count = sql!(
+            "select count(*) from tokens where account_id = $account and app_id = $app \
+             and revoked_at is null and (expires_at is null or expires_at > $now)",
+            [account, app, now]
+        );
+        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
 
     /// Revokes a token of this account. `NotFound` if it is not valid.

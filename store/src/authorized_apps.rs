@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, read_rows, sql};
 use super::event_source::event_source;
+use super::grants::is_active;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
@@ -23,17 +24,15 @@ pub struct AuthorizedApp {
     pub name: String,
     /// The home page.
     pub website: Option<String>,
-    /// The scopes of all its grants.
+    /// The scopes of all its active grants.
     pub scopes: Scopes,
-    /// When the oldest grant began.
+    /// When the oldest of them began.
     pub since: Timestamp,
-    /// The number of its valid tokens.
-    pub tokens: i64,
 }
 
 from_row!(AuthorizedApp, app_columns {
     app_id = "p.id", client_id = "p.client_id", origin = "p.registered_by", name = "p.name",
-    website = "p.website", scopes = "g.scopes", since = "min(g.created_at)", tokens = "count(*)"
+    website = "p.website", scopes = "grants.scopes", since = "min(grants.created_at)"
 });
 
 impl Store {
@@ -47,11 +46,10 @@ impl Store {
             concat!(
                 "select ",
                 app_columns!(),
-                " from grants g join apps p on p.id = g.app_id join tokens t \
-                 on t.account_id = g.account_id and t.app_id = g.app_id and t.grant_id = g.id \
-                 where g.account_id = $account and t.revoked_at is null and (t.expires_at is null \
-                 or t.expires_at > $now) and p.disabled_at is null group by p.id, g.scopes \
-                 order by p.id, g.scopes"
+                " from grants join apps p on p.id = grants.app_id \
+                 where grants.account_id = $account and p.disabled_at is null and ",
+                is_active!(""),
+                " group by p.id, grants.scopes order by p.id, grants.scopes"
             ),
             [account, now]
         );
@@ -61,7 +59,6 @@ impl Store {
                 Some(last) => {
                     last.scopes.add_all(next.scopes);
                     last.since = last.since.min(next.since);
-                    last.tokens += next.tokens;
                 }
                 None => all.push(next),
             }

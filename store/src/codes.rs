@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::authorized_apps::lock_account;
-use super::engine::{FromRow, Grouping, Row, sql};
+use super::engine::{FromRow, Grouping, Row, from_row, sql};
 use super::event_source::events_of;
 use super::grants::{NewGrant, grant_id};
+use super::new_rows::RowOwner;
 use super::tokens::token_event;
 use super::{Change, Store, StoreError, to_json};
 
@@ -56,6 +57,15 @@ pub enum RedeemError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+/// A code after an attempt to redeem it.
+struct RedeemedCode {
+    token: Option<LookupKey>,
+    account_id: i64,
+    app_id: i64,
+}
+
+from_row!(RedeemedCode, redeemed_columns { token, account_id, app_id });
 
 /// The stored form of a [`Binding`].
 #[derive(Serialize, Deserialize)]
@@ -192,11 +202,21 @@ impl Store {
              where lookup = $code and token = $lookup",
             [code, lookup = token.lookup, digest = token.digest, expires_at]
         );
-        let select = sql!("select token from codes where lookup = $code", [code]);
+        let select = sql!(
+            concat!("select ", redeemed_columns!(), " from codes where lookup = $code"),
+            [code]
+        );
         let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
         let [_, _, redeemed] = self.write_rows(change.grouped(Grouping::Code(code))).await?;
-        match redeemed.into_iter().next().map(Option::from_row).transpose()?.flatten() {
-            Some(lookup) if lookup == token.lookup => Ok(()),
+        let Some(redeemed) = redeemed.into_iter().next() else {
+            return Err(RedeemError::NotRedeemable);
+        };
+        let RedeemedCode { token: of_code, account_id, app_id } = RedeemedCode::from_row(redeemed)?;
+        match of_code {
+            Some(lookup) if lookup == token.lookup => {
+                self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
+                Ok(())
+            }
             Some(lookup) => Err(RedeemError::AlreadyRedeemed(lookup)),
             None => Err(RedeemError::NotRedeemable),
         }

@@ -52,6 +52,7 @@ macro_rules! is_active {
         )
     };
 }
+pub(super) use is_active;
 
 /// The statements that begin the grant of a new row of a table, if it was inserted: its app is
 /// marked as authorized, so that retention never deletes it, and the grant is inserted.

@@ -3,7 +3,7 @@
 //! A request only compares the time with a number in the cached token. The first use in an hour is
 //! collected in memory and stored at intervals, so that requests do not write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +30,7 @@ pub(super) use last_use;
 /// recorded by a later request, which bounds memory and writes.
 const MAX_TOKENS: usize = 1000;
 
-/// Maximum number of apps that are collected because they have new tokens.
+/// Maximum number of apps whose use is collected without that of a token.
 const MAX_APPS: usize = 100_000;
 
 /// Statements per transaction of a flush.
@@ -59,8 +59,6 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// The apps that were issued a token without a user since their tokens were last counted.
-    with_new_tokens: Mutex<BTreeSet<i64>>,
     /// Whether there are [`MAX_TOKENS`], so that requests do not lock in vain.
     is_full: AtomicBool,
 }
@@ -93,22 +91,12 @@ impl UseRecorder {
         self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
     }
 
-    /// Collects that an app was issued a token without a user, which is a use of the app.
-    pub(super) fn record_app_token(&self, app_id: i64, now: Timestamp) {
-        let mut apps = self.lock_apps();
-        if apps.len() < MAX_APPS {
-            apps.insert(app_id);
-            self.lock().apps.insert(app_id, now);
+    /// Collects a use of an app without one of its tokens.
+    pub(super) fn record_app(&self, app_id: i64, now: Timestamp) {
+        let mut pending = self.lock();
+        if pending.apps.len() < MAX_APPS {
+            pending.apps.insert(app_id, now);
         }
-    }
-
-    /// The apps that were issued a token without a user since the last call.
-    pub(super) fn take_apps_with_new_tokens(&self) -> BTreeSet<i64> {
-        std::mem::take(&mut self.lock_apps())
-    }
-
-    pub(super) fn restore_apps_with_new_tokens(&self, mut apps: BTreeSet<i64>) {
-        self.lock_apps().append(&mut apps);
     }
 
     fn take(&self) -> PendingUses {
@@ -124,10 +112,6 @@ impl UseRecorder {
         uses.apps.append(&mut pending.apps);
         self.is_full.store(uses.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
         *pending = uses;
-    }
-
-    fn lock_apps(&self) -> MutexGuard<'_, BTreeSet<i64>> {
-        self.with_new_tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingUses> {

@@ -28,6 +28,7 @@ mod invalidation;
 mod last_use;
 pub mod metrics;
 mod migrations;
+mod new_rows;
 mod outage;
 mod pending_deletion;
 mod postgres;
@@ -76,6 +77,7 @@ use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_r
 pub use self::epochs::ReadEpoch;
 use self::last_use::UseRecorder;
 pub use self::migrations::{Migration, Migrations, SchemaPolicy};
+use self::new_rows::NewRows;
 pub use self::requests::StoredRequest;
 pub use self::retention::{RetentionSettings, SweepOutcome};
 pub use self::rule_writes::{RuleWriteError, RuleWriter};
@@ -94,6 +96,8 @@ pub struct Store {
     cache: Arc<Cache>,
     /// Uses of tokens and apps that are not stored yet.
     uses: Arc<UseRecorder>,
+    /// The owners of new rows that are not counted yet.
+    new_rows: Arc<NewRows>,
 }
 
 /// Whether an account or app is disabled.
@@ -261,7 +265,7 @@ impl Store {
             }
         };
         let engine = Arc::new(CheckedEngine::new(engine));
-        Ok(Self { engine, cache, uses: Arc::default() })
+        Ok(Self { engine, cache, uses: Arc::default(), new_rows: Arc::default() })
     }
 
     /// Reads the certificates that the URL of a database names, without connecting.

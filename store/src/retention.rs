@@ -8,8 +8,8 @@
 //! deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime counts
 //! as a jump, too.
 
-mod app_tokens;
 mod apps;
+mod excess;
 mod orphans;
 mod rules;
 

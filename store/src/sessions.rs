@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::authorized_apps::lock_account;
 use super::engine::{from_row, read_rows, sql};
 use super::event_source::{event_source, events_of};
+use super::new_rows::RowOwner;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A stored session.
@@ -102,6 +103,7 @@ impl Store {
         let event = events_of!(sessions, "lookup = $lookup", [lookup = secret.lookup]);
         let change = Change::new(events, statements, event);
         let [_, added, _] = self.write_rows(change).await?;
+        self.new_rows.record(RowOwner::Account(session.account_id));
         Ok(SignInOutcome::from_rows(&added))
     }
 

@@ -17,6 +17,7 @@ use super::event_source::{EventSource, events_of};
 use super::grants::{NewGrant, grant_id};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
+use super::new_rows::RowOwner;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
 /// A token to be issued.
@@ -133,6 +134,7 @@ impl Store {
         let [mark, begin] = token.grant().begin_with_token();
         let statements = [lock_account(account_id), insert(token, None), mark, begin];
         let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
+        self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
         Ok(if added.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
     }
 
@@ -142,7 +144,8 @@ impl Store {
         let change = Change::unaudited(insert(token, None));
         let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
         if outcome == UpdateOutcome::Updated {
-            self.uses.record_app_token(token.app_id, token.created_at);
+            self.uses.record_app(token.app_id, token.created_at);
+            self.new_rows.record(RowOwner::App(token.app_id));
         }
         Ok(outcome)
     }
@@ -191,6 +194,7 @@ impl Store {
             change = change.and(replace).invalidating(Invalidation::Account(account_id));
         }
         let added = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
+        self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
         Ok(SignInOutcome::from_rows(&added))
     }
 

@@ -7,9 +7,9 @@ use belfry::language::Language;
 use belfry::pages::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
     AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
-    Layout, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion, RejectedPage,
-    RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage, SignUpPage,
-    SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
+    Layout, ListedApp, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
+    RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage,
+    SignUpPage, SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
 };
 use belfry::pages::{NotificationsPage, NotificationsView, RejectedForm, RejectionReason};
 

@@ -18,7 +18,7 @@ use strum::VariantArray;
 use super::{
     AccountNav, AccountPage, AccountSection, AccountSession, AccountToken, AuthenticationError,
     AuthorizedApp, CodePage, ConsentPage, ErrorCause, ErrorPage, Form, FormPostPage, FrontPage,
-    Language, Layout, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
+    Language, Layout, ListedApp, MAX_SESSIONS, NewRuleFields, Notice, PageNumber, PendingDeletion,
     RejectedPage, RulePage, RulesPage, RulesView, SecurityError, SecurityPage, SignInPage,
     SignUpPage, SignedOutPage, StaticFile, Trial, TryErrors, TryFields, TryPage, assets,
 };
@@ -146,6 +146,13 @@ fn account(
     apps: &[AuthorizedApp],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
+    let listed: Vec<ListedApp> = apps
+        .iter()
+        .map(|app| {
+            let tokens = tokens().into_iter().filter(|token| token.app_id == app.app_id);
+            ListedApp { app: app.clone(), tokens: tokens.collect() }
+        })
+        .collect();
     let page = AccountPage {
         layout,
         nav: nav(AccountSection::Overview, notice),
@@ -153,8 +160,10 @@ fn account(
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
         revoke: form("/oauth/account/revoke_token"),
-        apps,
-        tokens: &tokens(),
+        apps: &listed,
+        // As if there were more pages.
+        count: if apps.is_empty() { 0 } else { 120 },
+        page: PageNumber::of_entry(50),
         now: now(),
     };
     page.render()
@@ -188,11 +197,12 @@ fn tokens() -> Vec<AccountToken> {
         last_used_at,
         device: (app_id == 2).then(|| "Element on Pixel".to_owned()),
     };
-    let ages = [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000];
+    let ages =
+        [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000, 864_000];
     let ages = ages.into_iter().zip(1..);
     let mut tokens: Vec<AccountToken> =
         ages.map(|(age, number)| token(number, 2, Some(time(1_800_000_000 - age)))).collect();
-    tokens.push(token(11, 3, None));
+    tokens.push(token(12, 3, None));
     tokens
 }
 
@@ -296,7 +306,6 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
             website: website.map(str::to_owned),
             scopes: scopes.parse().unwrap_or_default(),
             since: Timestamp::from_second(1_790_000_000 + app_id).unwrap_or(Timestamp::UNIX_EPOCH),
-            tokens: if app_id == 2 { 12 } else { 1 },
         };
     let website = Some("https://tusky.example/about?from=app");
     vec![

@@ -159,7 +159,7 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
 /// Starts what runs at intervals.
 fn start_periodic_tasks(state: &Arc<AppState>) {
     every(state, "sweep", SWEEP_INTERVAL, |state| async move {
-        state.delete_excess_app_tokens().await;
+        state.delete_excess().await;
         state.sweep().await;
     });
     every(state, "sweep_limits", SWEEP_INTERVAL, |state| async move {

@@ -6,9 +6,11 @@ use belfry_core::oauth::uri::web_host;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
+use super::pager::{PageNumber, Pager};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::language::isolate;
+use crate::paths::{ACCOUNT, with_language, with_parameters};
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
 /// key of the token to be revoked.
@@ -21,10 +23,18 @@ pub struct AccountPage<'a> {
     pub sign_out: Form<'a>,
     pub remove: Form<'a>,
     pub revoke: Form<'a>,
-    pub apps: &'a [AuthorizedApp],
-    /// Their tokens, the last used first, at most [`MAX_TOKENS`] of each app.
-    pub tokens: &'a [AccountToken],
+    /// The apps of this page of the list.
+    pub apps: &'a [ListedApp],
+    /// The number of all apps.
+    pub count: usize,
+    pub page: PageNumber,
     pub now: Timestamp,
+}
+
+/// An app with its tokens, the last used first.
+pub struct ListedApp {
+    pub app: AuthorizedApp,
+    pub tokens: Vec<AccountToken>,
 }
 
 fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
@@ -32,9 +42,31 @@ fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
 }
 
 /// The maximum number of tokens of an app on the page.
-pub const MAX_TOKENS: i64 = 10;
+const MAX_TOKENS: usize = 10;
+
+/// The maximum number of tokens of an app that are counted.
+const MAX_COUNT: usize = 100;
+
+impl ListedApp {
+    /// The tokens that are shown.
+    fn shown(&self) -> &[AccountToken] {
+        self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
+    }
+
+    /// Whether the tokens are listed: there are several, or they have names.
+    fn lists_tokens(&self) -> bool {
+        self.tokens.len() > 1 || self.tokens.iter().any(|token| token.device.is_some())
+    }
+}
 
 impl AccountPage<'_> {
+    fn pager(&self) -> Option<Pager> {
+        let link = |page: PageNumber| {
+            with_language(&with_parameters(ACCOUNT, page.parameter()), self.nav.lang)
+        };
+        PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
+    }
+
     fn app_title(&self, app: &AuthorizedApp) -> String {
         match app.origin {
             Origin::Matrix => self.layout.text("apps-matrix").into_owned(),
@@ -53,32 +85,22 @@ impl AccountPage<'_> {
         }
     }
 
-    /// The tokens of an app that are shown.
-    fn tokens_of(&self, app: &AuthorizedApp) -> impl Iterator<Item = &AccountToken> {
-        let app = app.app_id;
-        self.tokens.iter().filter(move |token| token.app_id == app)
-    }
-
-    /// Whether the tokens of an app are listed: there are several, or they have names.
-    fn lists_tokens(&self, app: &AuthorizedApp) -> bool {
-        app.tokens > 1 || self.tokens_of(app).any(|token| token.device.is_some())
-    }
-
     /// The name of the device of a token.
     fn device(token: &AccountToken) -> Option<String> {
         token.device.as_deref().map(isolate)
     }
 
-    fn token_count(&self, app: &AuthorizedApp) -> String {
-        let count = usize::try_from(app.tokens).unwrap_or_default();
-        self.layout.language.text_with("tokens-count", "count", count)
+    fn token_count(&self, app: &ListedApp) -> String {
+        match app.tokens.len() {
+            count @ ..=MAX_COUNT => self.layout.language.text_with("tokens-count", "count", count),
+            _ => self.layout.language.text_with("tokens-count", "count", "100+"),
+        }
     }
 
     /// A sentence about the tokens of an app that are not shown.
-    fn more_tokens(&self, app: &AuthorizedApp) -> Option<String> {
-        let shown = usize::try_from(MAX_TOKENS).unwrap_or_default();
-        let is_more = app.tokens > MAX_TOKENS;
-        is_more.then(|| self.layout.language.text_with("only-last-used", "count", shown))
+    fn more_tokens(&self, app: &ListedApp) -> Option<String> {
+        let is_more = app.tokens.len() > MAX_TOKENS;
+        is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_TOKENS))
     }
 
     /// When an app got access.
@@ -87,8 +109,8 @@ impl AccountPage<'_> {
     }
 
     /// When an app was last used, with any of its tokens.
-    fn last_use(&self, app: &AuthorizedApp) -> String {
-        let last = self.tokens_of(app).filter_map(|token| token.last_used_at).max();
+    fn last_use(&self, app: &ListedApp) -> String {
+        let last = app.tokens.iter().filter_map(|token| token.last_used_at).max();
         describe_last_use(&self.layout, last, self.now)
     }
 

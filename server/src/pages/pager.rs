@@ -38,7 +38,7 @@ impl PageNumber {
     }
 
     /// The entries of this page, or of the last one if the list has become shorter.
-    pub(super) fn entries(self, count: usize) -> Range<usize> {
+    pub fn entries(self, count: usize) -> Range<usize> {
         let start = self.0.min(count.saturating_sub(1) / ENTRIES) * ENTRIES;
         start..count.min(start + ENTRIES)
     }

@@ -332,7 +332,8 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
         remove: form,
         revoke: form,
         apps: &[],
-        tokens: &[],
+        count: 0,
+        page: PageNumber::default(),
         now: jiff::Timestamp::UNIX_EPOCH,
     };
     let page = page.render().unwrap();

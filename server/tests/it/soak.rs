@@ -73,7 +73,7 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
             }
             service.clock.advance(60);
             service.state.flush_uses().await;
-            service.state.delete_excess_app_tokens().await;
+            service.state.delete_excess().await;
             service.state.sweep().await;
         }
         let apps = i64::from(addresses) * 130;

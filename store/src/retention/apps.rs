@@ -7,7 +7,7 @@
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::app_tokens::delete_tokens;
+use super::excess::delete_tokens;
 use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
 use crate::deletion::INSERT_DELETED_APP;
 use crate::engine::{Statement, from_row, sql};

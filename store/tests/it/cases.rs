@@ -9,6 +9,7 @@ pub(super) mod apps;
 pub(super) mod audit;
 pub(super) mod codes;
 pub(super) mod deletion;
+pub(super) mod excess;
 pub(super) mod grants;
 pub(super) mod last_use;
 pub(super) mod overlapping_reads;

@@ -19,8 +19,8 @@ mod upgrade;
 
 use self::cases::{
     access, account_import, account_security, accounts, admins, apps, audit, codes, deletion,
-    grants, last_use, overlapping_reads, requests, retention, rule_writes, rulesets, sessions,
-    timed_rules, tokens, whole,
+    excess, grants, last_use, overlapping_reads, requests, retention, rule_writes, rulesets,
+    sessions, timed_rules, tokens, whole,
 };
 
 /// Defines the tests `sqlite::case` and `postgres::case` for every case.
@@ -83,7 +83,7 @@ conformance! {
         of_concurrent_changes_of_a_password_one_succeeds,
         sessions_are_listed_with_their_browser_the_last_used_first,
         a_session_is_ended_only_by_its_account,
-        tokens_are_listed_by_app_the_last_used_first,
+        the_tokens_of_an_app_are_listed_the_last_used_first,
         a_token_is_revoked_only_by_its_account,
         an_account_is_deleted_when_its_waiting_period_is_over,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
@@ -214,8 +214,16 @@ conformance! {
         the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
         issuing_a_token_without_a_user_is_a_use_of_the_app,
         uses_recorded_during_a_flush_are_not_lost,
+    }
+    excess::{
         the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
         tokens_issued_during_a_deletion_are_counted_by_the_next,
+        of_the_valid_tokens_of_a_grant_the_100_last_used_remain,
+        a_redeemed_code_counts_like_an_issued_token,
+        of_the_tokens_that_are_no_longer_valid_100_of_an_app_remain,
+        a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum,
+        of_the_grants_of_an_account_the_500_last_used_remain,
+        of_the_sessions_of_an_account_the_50_last_used_remain,
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,

@@ -57,7 +57,7 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
         .add_app_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) })
         .await
         .unwrap();
-    assert_eq!(one.delete_excess_app_tokens(1).await.unwrap(), 1);
+    one.delete_excess(1, at(1_800_000_000)).await.unwrap();
 
     assert!(!is_known(&one).await, "at once on the node that deleted it");
     wait_until("the other node invalidated its cache", async || !is_known(&other).await).await;

@@ -1,8 +1,12 @@
-//! Plans of PostgreSQL for statements that are executed often.
+//! Plans of statements that are executed often.
 
-use super::cases::{hashed, token, with_alice};
+use super::cases::{at, hashed, token, with_alice};
 use super::nodes::connect;
-use belfry_store::test_support::{RecordedBatch, TestDatabase, any_events};
+use belfry_store::Database;
+use belfry_store::test_support::{
+    RecordedBatch, RecordedStatement, TestDatabase, any_events, execute,
+};
+use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
@@ -68,5 +72,75 @@ async fn tokens_are_inserted_without_planning_each_time() {
                      order by prepare_time desc limit 1";
         let plans: i64 = client.query_one(plans, &[&"insert into tokens%"]).await.unwrap().get(0);
         assert_eq!(plans, 5, "{account:?}");
+    }
+}
+
+/// What it costs to read the access of alice and to list it: steps of SQLite's virtual machine, or
+/// rows that PostgreSQL reads.
+async fn cost_of_access(database: &TestDatabase) -> u64 {
+    let recording = tempfile::NamedTempFile::new().unwrap();
+    let store = database.open().await.recording_statements(recording.reopen().unwrap());
+    let now = at(1_800_000_000);
+    assert_eq!(store.active_grants(7, 1, now).await.unwrap().len(), 1);
+    assert_eq!(store.authorized_apps(7, now).await.unwrap().len(), 1);
+    assert!(!store.tokens_of(7, 1, now).await.unwrap().is_empty());
+    let recorded = fs::read_to_string(recording.path()).unwrap();
+    let mut cost = 0;
+    for batch in recorded.lines() {
+        let RecordedBatch::Read(select) = serde_json::from_str(batch).unwrap() else { continue };
+        cost += cost_of(database, &select).await;
+    }
+    cost
+}
+
+async fn cost_of(database: &TestDatabase, select: &RecordedStatement) -> u64 {
+    // All parameters are integers.
+    let mut sql = select.sql.clone();
+    for (index, value) in select.values.iter().enumerate().rev() {
+        sql = sql.replace(&format!("${}", index + 1), &value.to_string());
+    }
+    if let Database::Sqlite(path) = &database.database {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        let mut statement = connection.prepare(&sql).unwrap();
+        let mut rows = statement.query([]).unwrap();
+        while rows.next().unwrap().is_some() {}
+        drop(rows);
+        return u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap();
+    }
+    let client = connect(database).await;
+    let explain = format!("explain (analyze, costs off, timing off) {sql}");
+    let plan = client.query(&explain, &[]).await.unwrap();
+    let lines: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+    let number = |text: &str, after: &str| -> Option<u64> {
+        let digits = text.split_once(after)?.1;
+        let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    };
+    let read =
+        lines.iter().filter_map(|line| Some(number(line, "rows=")? * number(line, "loops=")?));
+    let removed = lines.iter().filter_map(|line| number(line, "Rows Removed by Filter: "));
+    read.chain(removed).sum()
+}
+
+/// A grant has a hundred tokens at most, until the next sweep a few more. Ended ones are older.
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_access_costs_the_same_with_many_tokens() {
+    for database in [Some(TestDatabase::sqlite()), TestDatabase::postgres().await] {
+        let Some(database) = database else { continue };
+        let store = database.open().await;
+        with_alice(&store).await;
+        store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+        let one = cost_of_access(&database).await;
+        let fill = "insert into tokens \
+                    (lookup, digest, app_id, account_id, scopes, created_at, grant_id) \
+                    with recursive numbers (number) as (select 1 union all \
+                    select number + 1 from numbers where number < 100000) \
+                    select '0000000000000000' || (1000000000000000 + number), '', 1, 7, 'read', 0, (select id from grants) \
+                    from numbers";
+        execute(&database, fill).await;
+        execute(&database, "analyze").await;
+        let many = cost_of_access(&database).await;
+        // The list of the tokens of an app has 101 of them, each of which costs some steps.
+        assert!(many < one + 101 * 100, "{one} with one token, {many} with 100,001");
     }
 }

@@ -30,7 +30,11 @@ impl Show {
     ) -> Result<(), CliError> {
         let account = super::find(store, config, &self.account).await?;
         let sessions = store.session_use(account.id, now).await?;
-        let apps = store.authorized_apps(account.id, now).await?;
+        let mut apps = Vec::new();
+        for app in store.authorized_apps(account.id, now).await? {
+            let tokens = store.token_count(account.id, app.app_id, now).await?;
+            apps.push((app, tokens));
+        }
         let rulesets = store.rulesets(account.id, now).await?;
         let documents = rulesets.documents().filter(|document| !document.is_empty());
         let rules: Vec<_> =
@@ -42,7 +46,7 @@ impl Show {
             shown["user_id"] = user_id.into();
             let last_used_at = sessions.last_used_at.map(|time| time.to_string());
             shown["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
-            shown["apps"] = apps.iter().map(app_to_json).collect();
+            shown["apps"] = apps.iter().map(|(app, tokens)| app_to_json(app, *tokens)).collect();
             let rules = rules.into_iter().map(|(scope, count)| (scope, count.into()));
             shown["rules"] = rules.collect::<Map<_, _>>().into();
             return Ok(print(&json_line(&shown))?);
@@ -60,8 +64,8 @@ impl Show {
                 format!("{}, last used {}", sessions.count, or_dash(sessions.last_used_at)),
             ),
         ];
-        rows.extend(apps.iter().map(|app| {
-            let AuthorizedApp { app_id, name, scopes, tokens, since, .. } = app;
+        rows.extend(apps.iter().map(|(app, tokens)| {
+            let AuthorizedApp { app_id, name, scopes, since, .. } = app;
             let tokens = counted(*tokens, "tokens");
             let app = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
             ("app", app)
@@ -81,13 +85,13 @@ impl Show {
     }
 }
 
-fn app_to_json(app: &AuthorizedApp) -> Value {
+fn app_to_json(app: &AuthorizedApp, tokens: i64) -> Value {
     json!({
         "id": app.app_id.to_string(),
         "client_id": app.client_id,
         "name": app.name,
         "scopes": app.scopes.names().collect::<Vec<_>>(),
-        "tokens": app.tokens,
+        "tokens": tokens,
         "since": app.since.to_string(),
     })
 }

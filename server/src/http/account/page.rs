@@ -3,31 +3,34 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::form::last_value;
+use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::LookupKey;
 
 use crate::http::error::PageError;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::{Form, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_with_notice, respond, show_large_page};
-use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
+use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
 use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
-pub(crate) async fn account_page(session: BrowserSession) -> Response {
-    respond(&session, show_account(&session).await)
+pub(crate) async fn account_page(session: BrowserSession, Query(query): Query) -> Response {
+    respond(&session, show_account(&session, &query).await)
 }
 
-async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
+async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Response, PageError> {
     let lang = session.lang;
     let account = session.require_account(AccountSection::Overview)?;
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = store.authorized_apps(account.id, now).await?;
-    for app in &mut apps {
-        app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
-    }
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let tokens = store.tokens_of(account.id, now, MAX_TOKENS).await?;
+    let (page, count) = (PageNumber::from_query(query), apps.len());
+    let mut listed = Vec::new();
+    for mut app in apps.drain(page.entries(count)) {
+        app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
+        let tokens = store.tokens_of(account.id, app.app_id, now).await?;
+        listed.push(ListedApp { app, tokens });
+    }
     let csrf = session.csrf_token();
     let [sign_out, remove_app, revoke_token] =
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
@@ -38,8 +41,9 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
-        apps: &apps,
-        tokens: &tokens,
+        apps: &listed,
+        count,
+        page,
         now,
     };
     show_large_page(session, StatusCode::OK, &page, account.id)

@@ -71,7 +71,7 @@ async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
     apps[0].get(path).await.expect(StatusCode::OK);
     service.state.flush_uses().await;
 
-    service.state.delete_excess_app_tokens().await;
+    service.state.delete_excess().await;
 
     let mut statuses = Vec::new();
     for app in &apps {

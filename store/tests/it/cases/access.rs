@@ -69,7 +69,6 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
         website: Some("https://tusky.app".to_owned()),
         scopes: "push read".parse().unwrap(),
         since: at(10),
-        tokens: 3,
     };
     let apps = store.authorized_apps(7, at(50)).await.unwrap();
     assert_eq!(apps[0].scopes.to_string(), "push read");

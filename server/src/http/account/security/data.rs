@@ -17,9 +17,9 @@ use crate::http::json::JsonBytes;
 use crate::http::respond::{respond, with_security_headers};
 use crate::pages::AccountSection;
 
-/// Maximum numbers of sessions, of tokens of each app and of audit events in a download.
+/// Maximum numbers of sessions, of tokens of all apps and of audit events in a download.
 const MAX_SESSIONS: i64 = 1000;
-const MAX_TOKENS: i64 = 100;
+const MAX_TOKENS: usize = 1000;
 const MAX_EVENTS: i64 = 10_000;
 
 /// `POST /oauth/account/security/download`: the data of the account as a JSON file. Not a GET,
@@ -49,8 +49,14 @@ pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) ->
 /// Everything that is stored about an account, without secrets.
 async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let apps = store.authorized_apps(account.id, now).await?;
-    let tokens = store.tokens_of(account.id, now, MAX_TOKENS).await?;
+    let mut apps = Vec::new();
+    let mut remaining = MAX_TOKENS;
+    for app in store.authorized_apps(account.id, now).await? {
+        let mut tokens = store.tokens_of(account.id, app.app_id, now).await?;
+        tokens.truncate(remaining);
+        remaining -= tokens.len();
+        apps.push(app_to_json(&app, &tokens));
+    }
     let sessions = store.sessions_of(account.id, now, MAX_SESSIONS).await?;
     let rulesets = store.rulesets(account.id, now).await?;
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
@@ -71,7 +77,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
             "signed_in_at": optional_time(account.signed_in_at),
             "delete_at": optional_time(account.delete_at),
         },
-        "apps": apps.iter().map(|app| app_to_json(app, &tokens)).collect::<Vec<_>>(),
+        "apps": apps,
         "sessions": sessions
             .iter()
             .map(|session| session_to_json(session, session.lookup == this))
@@ -82,8 +88,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
 }
 
 fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
-    let tokens = tokens.iter().filter(|token| token.app_id == app.app_id);
-    let tokens = tokens.map(|token| {
+    let tokens = tokens.iter().map(|token| {
         json!({
             "scopes": token.scopes.names().collect::<Vec<_>>(),
             "issued_at": token.created_at.to_string(),
@@ -98,7 +103,6 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
         "website": app.website,
         "scopes": app.scopes.names().collect::<Vec<_>>(),
         "since": app.since.to_string(),
-        "token_count": app.tokens,
         "tokens": tokens.collect::<Vec<_>>(),
     })
 }

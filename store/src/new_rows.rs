@@ -1,0 +1,46 @@
+//! Whose number of tokens or sessions has grown, since it is limited.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Maximum number of owners that are collected. Further ones are collected when they get their next
+/// row.
+const MAX_OWNERS: usize = 100_000;
+
+/// The owner of rows whose number is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RowOwner {
+    /// An app with tokens without a user.
+    App(i64),
+    /// An account with tokens of an app.
+    Access { account: i64, app: i64 },
+    /// An account with sessions.
+    Account(i64),
+}
+
+/// The owners that got a row on this node since their rows were last counted.
+#[derive(Debug, Default)]
+pub(super) struct NewRows(Mutex<BTreeSet<RowOwner>>);
+
+impl NewRows {
+    pub(super) fn record(&self, owner: RowOwner) {
+        let mut owners = self.lock();
+        if owners.len() < MAX_OWNERS {
+            owners.insert(owner);
+        }
+    }
+
+    /// The owners that got a row since the last call.
+    pub(super) fn take(&self) -> BTreeSet<RowOwner> {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// Collects owners again whose rows could not be counted.
+    pub(super) fn restore(&self, mut owners: BTreeSet<RowOwner>) {
+        self.lock().append(&mut owners);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<RowOwner>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,285 @@
+//! Deletion of tokens, grants and sessions beyond a maximum number, the least recently used first.
+//!
+//! An app can request any number of tokens, and a user can sign in any number of times. The limits
+//! bound what is stored and what it costs to list it: 100 valid tokens of a grant, 500 grants and 50
+//! sessions of an account, and a configured number of tokens of an app itself. Each node checks the
+//! owners that got a row from it since the last time.
+
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::secret::LookupKey;
+use jiff::Timestamp;
+
+use super::BATCH;
+use crate::authorized_apps::lock_account;
+use crate::engine::{from_row, sql};
+use crate::event_source::event_source;
+use crate::invalidation::Invalidation;
+use crate::last_use::last_use;
+use crate::new_rows::RowOwner;
+use crate::{Change, Store, StoreError};
+
+/// The tokens of an account and an app beyond the 100 last used of each grant, in one batch.
+///
+/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked token
+/// may be deleted.
+macro_rules! excess_tokens {
+    () => {
+        concat!(
+            "select lookup, is_valid from (select lookup, is_valid, row_number() over (partition by \
+             case when is_valid = 1 then grant_id else '' end order by last_use desc, lookup desc) \
+             as place from (select lookup, grant_id, ",
+            last_use!(),
+            " as last_use, case when revoked_at is null and (expires_at is null \
+             or expires_at > $now) then 1 else 0 end as is_valid from tokens \
+             where account_id = $account and app_id = $app) as tokens_of_app) as ordered \
+             where place > 100 order by lookup limit 1000"
+        )
+    };
+}
+
+/// The sessions of an account beyond the 50 last used, in one batch.
+macro_rules! excess_sessions {
+    () => {
+        "select lookup from sessions where account_id = $account \
+         order by seen_at desc, lookup desc limit 1000 offset 50"
+    };
+}
+
+/// A grant that ends.
+#[derive(Debug)]
+struct ExcessGrant {
+    app_id: i64,
+    id: String,
+}
+
+from_row!(ExcessGrant, grant_columns { app_id, id });
+
+impl Store {
+    /// Deletes the least recently used tokens, grants and sessions beyond the maximum numbers, of
+    /// owners that got new ones from this node since the last call. An app has at most
+    /// `max_app_tokens` tokens without a user. Returns the number of deleted rows by table.
+    pub async fn delete_excess(
+        &self,
+        max_app_tokens: usize,
+        now: Timestamp,
+    ) -> Result<Vec<(&'static str, usize)>, StoreError> {
+        let mut deleted = Vec::new();
+        let mut owners = self.new_rows.take();
+        while let Some(owner) = owners.pop_first() {
+            match self.delete_excess_of(owner, max_app_tokens, now).await {
+                Ok(rows) => deleted.extend(rows),
+                Err(error) => {
+                    owners.insert(owner);
+                    self.new_rows.restore(owners);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(deleted)
+    }
+
+    async fn delete_excess_of(
+        &self,
+        owner: RowOwner,
+        max_app_tokens: usize,
+        now: Timestamp,
+    ) -> Result<Vec<(&'static str, usize)>, StoreError> {
+        Ok(match owner {
+            RowOwner::App(app) => {
+                vec![("tokens", self.delete_excess_app_tokens(app, max_app_tokens).await?)]
+            }
+            RowOwner::Access { account, app } => vec![
+                ("tokens", self.delete_excess_tokens(account, app, now).await?),
+                ("grants", self.end_excess_grants(account, now).await?),
+            ],
+            RowOwner::Account(account) => {
+                vec![("sessions", self.delete_excess_sessions(account, now).await?)]
+            }
+        })
+    }
+
+    async fn delete_excess_app_tokens(&self, app: i64, max: usize) -> Result<usize, StoreError> {
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let mut deleted = 0;
+        loop {
+            let select = sql!(
+                concat!(
+                    "select lookup from tokens where app_id = $app and account_id is null \
+                     order by ",
+                    last_use!(),
+                    " desc, lookup desc limit 10000 offset $max"
+                ),
+                [app, max]
+            );
+            let excess: Vec<LookupKey> = self.read_all(select).await?;
+            if excess.is_empty() {
+                return Ok(deleted);
+            }
+            for batch in excess.chunks(BATCH) {
+                self.write(delete_tokens(Change::unaudited([]), batch)).await?;
+            }
+            deleted += excess.len();
+        }
+    }
+
+    async fn delete_excess_tokens(
+        &self,
+        account: i64,
+        app: i64,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let events = events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
+        let mut deleted = 0;
+        loop {
+            let select = sql!(
+                concat!("select lookup from (", excess_tokens!(), ") as excess limit 1"),
+                [account, app, now]
+            );
+            if self.read_one::<LookupKey>(select).await?.is_none() {
+                return Ok(deleted);
+            }
+            let event = event_source!(
+                concat!(
+                    "cast($account as bigint) as account_id, cast($app as bigint) as app_id, \
+                     count(*) as number from (",
+                    excess_tokens!(),
+                    ") as excess where is_valid = 1 group by is_valid"
+                ),
+                [account, app, now]
+            );
+            // Grants are locked before tokens, as by other sweeps.
+            let delete_grants = sql!(
+                concat!(
+                    "delete from grants where account_id = $account and app_id = $app \
+                     and pending_until < $now and not exists (select 1 from tokens t \
+                     where t.account_id = grants.account_id and t.app_id = grants.app_id \
+                     and t.grant_id = grants.id and t.lookup not in (select lookup from (",
+                    excess_tokens!(),
+                    ") as excess))"
+                ),
+                [account, app, now]
+            );
+            let delete_tokens = sql!(
+                concat!(
+                    "delete from tokens where lookup in (select lookup from (",
+                    excess_tokens!(),
+                    ") as excess) returning lookup"
+                ),
+                [account, app, now]
+            );
+            let change = Change::new(&events, [lock_account(account)], event)
+                .and(delete_grants)
+                .and(delete_tokens)
+                .invalidating(Invalidation::Account(account));
+            let [_, _, tokens] = self.write_rows(change).await?;
+            deleted += tokens.len();
+        }
+    }
+
+    /// Ends the least recently used grants of an account that has too many.
+    async fn end_excess_grants(&self, account: i64, now: Timestamp) -> Result<usize, StoreError> {
+        let select = sql!(
+            concat!(
+                "select ",
+                grant_columns!(),
+                " from grants where account_id = $account and (select count(*) from grants \
+                 where account_id = $account) > 500 order by coalesce((select max(",
+                last_use!(),
+                ") from tokens t where t.account_id = grants.account_id \
+                 and t.app_id = grants.app_id and t.grant_id = grants.id), grants.created_at) desc, \
+                 id desc limit 1000000 offset 500"
+            ),
+            [account]
+        );
+        let excess: Vec<ExcessGrant> = self.read_all(select).await?;
+        let events = events(now, AuditKind::TokenRevoke, "more than 500 grants");
+        for ExcessGrant { app_id, id } in &excess {
+            self.write(end_grant(&events, account, *app_id, id, now)).await?;
+        }
+        Ok(excess.len())
+    }
+
+    async fn delete_excess_sessions(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let events = events(now, AuditKind::SignOut, "more than 50 sessions");
+        let mut deleted = 0;
+        loop {
+            let select = sql!(
+                concat!("select lookup from (", excess_sessions!(), ") as excess limit 1"),
+                [account]
+            );
+            if self.read_one::<LookupKey>(select).await?.is_none() {
+                return Ok(deleted);
+            }
+            let event = event_source!(
+                concat!(
+                    "cast($account as bigint) as account_id, cast(null as bigint) as app_id, \
+                     count(*) as number from (",
+                    excess_sessions!(),
+                    ") as excess having count(*) > 0"
+                ),
+                [account]
+            );
+            let delete = sql!(
+                concat!(
+                    "delete from sessions where lookup in (select lookup from (",
+                    excess_sessions!(),
+                    ") as excess) returning lookup"
+                ),
+                [account]
+            );
+            let change = Change::new(&events, [lock_account(account)], event).and(delete);
+            let [_, sessions] = self.write_rows(change).await?;
+            deleted += sessions.len();
+        }
+    }
+}
+
+/// Ends a grant: deletes it with its codes that are not redeemed, and revokes its tokens.
+fn end_grant<'a>(
+    events: &'a Events,
+    account: i64,
+    app: i64,
+    id: &str,
+    now: Timestamp,
+) -> Change<'a> {
+    let event = event_source!(
+        "account_id, app_id, count(*) as number from tokens where account_id = $account \
+         and app_id = $app and grant_id = $id and revoked_at is null and (expires_at is null \
+         or expires_at > $now) group by account_id, app_id",
+        [account, app, id, now]
+    );
+    Change::new(events, [lock_account(account)], event)
+        .and(sql!(
+            "delete from codes where expires_at > $now and account_id = $account \
+             and app_id = $app and grant_id = $id and used_at is null",
+            [account, app, id, now]
+        ))
+        .and(sql!(
+            "delete from grants where account_id = $account and app_id = $app and id = $id",
+            [account, app, id]
+        ))
+        .and(sql!(
+            "update tokens set revoked_at = $now where account_id = $account and app_id = $app \
+             and grant_id = $id and revoked_at is null",
+            [account, app, id, now]
+        ))
+        .invalidating(Invalidation::Account(account))
+}
+
+/// The event of a deletion, with its reason.
+fn events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
+    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::of_server(now, kind) }.into()
+}
+
+/// Adds the deletion of tokens to a change.
+pub(super) fn delete_tokens<'a>(change: Change<'a>, lookups: &[LookupKey]) -> Change<'a> {
+    lookups.iter().fold(change, |change, &lookup| {
+        change
+            .and(sql!("delete from tokens where lookup = $lookup", [lookup]))
+            .invalidating(Invalidation::Token(lookup))
+    })
+}

@@ -1,0 +1,223 @@
+//! Conformance cases for tokens, grants and sessions beyond their maximum numbers.
+
+use belfry_core::oauth::grant::Grant;
+use belfry_store::test_support::{any_events, recorded_events};
+use belfry_store::{AuditFilter, NewToken, Session, Store};
+
+use super::grants::{count, device};
+use super::last_use::{issue, use_token};
+use super::{
+    account, add_app, add_session, app, at, grant, hashed, issue_code, redeem, run_concurrently,
+    session, token, with_alice,
+};
+
+const START: i64 = 1_800_000_000;
+
+/// Deletes what is beyond the maximum numbers and returns the number of rows. An app may have
+/// `max` tokens of its own.
+async fn delete_excess(store: &Store, max: usize) -> usize {
+    let deleted = store.delete_excess(max, at(START)).await.unwrap();
+    deleted.into_iter().map(|(_, rows)| rows).sum()
+}
+
+/// Whether a token is valid; `None` if it is unknown.
+async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
+    let token = store.token(hashed(secret)).await.unwrap()?;
+    Some(token.revoked_at.is_none())
+}
+
+/// The kinds, counts and reasons of the events of alice.
+async fn events(store: &Store) -> Vec<(String, i64, Option<String>)> {
+    let filter = AuditFilter { account: Some(7), ..recorded_events() };
+    let events = store.audit_events(filter, 1000).await.unwrap();
+    events.into_iter().map(|event| (event.kind, event.count, event.detail)).collect()
+}
+
+fn event(kind: &str, count: i64, reason: &str) -> (String, i64, Option<String>) {
+    (kind.to_owned(), count, Some(reason.to_owned()))
+}
+
+pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum(
+    store: Store,
+) {
+    with_alice(&store).await;
+    add_app(&store, &app(2, "other")).await;
+    for (secret, created_at) in [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("e", 3000)] {
+        issue(&store, 1, secret, START + created_at).await;
+        // Now it is cached.
+        assert!(store.token(hashed(secret)).await.unwrap().is_some());
+    }
+    issue(&store, 2, "of another app", START).await;
+    store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
+    // It may have been used until an hour later.
+    use_token(&store, "b", START + 10).await;
+    store.flush_uses().await.unwrap();
+
+    assert_eq!(delete_excess(&store, 3).await, 2);
+
+    for (secret, remains) in [
+        ("a", false),
+        ("b", true),
+        ("c", false),
+        ("d", true),
+        ("e", true),
+        ("of another app", true),
+        ("of a user", true),
+    ] {
+        assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
+    }
+    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
+    issue(&store, 1, "f", START).await;
+    assert_eq!(delete_excess(&store, 1).await, 3);
+    assert!(store.token(hashed("b")).await.unwrap().is_some());
+}
+
+pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(store: Store) {
+    with_alice(&store).await;
+    let (store, _) = run_concurrently(store, |store, index| async move {
+        for number in 0..3 {
+            issue(&store, 1, &format!("{index} {number}"), START + number).await;
+            delete_excess(&store, 10).await;
+        }
+    })
+    .await;
+    delete_excess(&store, 10).await;
+    assert_eq!(store.app_tokens(1, at(START)).await.unwrap().valid, 10);
+}
+
+pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(store: Store) {
+    with_alice(&store).await;
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    add_app(&store, &app(2, "other")).await;
+    let names: Vec<String> = (0..103).map(|number| format!("t{number:03}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        let created_at = at(START + i64::try_from(number).unwrap());
+        let new = NewToken { created_at, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new).await.unwrap();
+    }
+    for (name, app_id, account, scopes) in [
+        ("of another app", 2, 7, "read push"),
+        ("of another account", 1, 8, "read push"),
+        ("of another grant", 1, 7, "read"),
+    ] {
+        let scopes = scopes.parse().unwrap();
+        let new = NewToken { app_id, scopes, ..token(name, Some(account)) };
+        store.add_token(&any_events(), &new).await.unwrap();
+    }
+    use_token(&store, "t000", START + 1000).await;
+    store.flush_uses().await.unwrap();
+    assert_eq!(is_valid(&store, "t001").await, Some(true), "it is cached now");
+
+    assert_eq!(delete_excess(&store, 1).await, 3);
+
+    for name in &names {
+        let remains = !["t001", "t002", "t003"].contains(&name.as_str());
+        assert_eq!(is_valid(&store, name).await.is_some(), remains, "{name}");
+    }
+    for name in ["of another app", "of another account", "of another grant"] {
+        assert_eq!(is_valid(&store, name).await, Some(true), "{name}");
+    }
+    let expected = [event("token_revoke", 3, "more than 100 tokens of a grant")];
+    assert_eq!(events(&store).await, expected);
+    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
+}
+
+pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
+    with_alice(&store).await;
+    for number in 0..101 {
+        let (code, token) = (format!("c{number}"), format!("t{number}"));
+        issue_code(&store, &code, &grant()).await;
+        assert!(redeem(&store, &code, &token).await);
+    }
+    assert_eq!(delete_excess(&store, 1).await, 1);
+}
+
+pub(crate) async fn of_the_tokens_that_are_no_longer_valid_100_of_an_app_remain(store: Store) {
+    with_alice(&store).await;
+    store.add_token(&any_events(), &token("valid", Some(7))).await.unwrap();
+    for number in 0..120 {
+        let scopes = if number % 2 == 0 { "read push" } else { "read" }.parse().unwrap();
+        // Those of one grant were revoked, those of the other have expired.
+        let expires_at = (number % 2 == 1).then(|| at(START));
+        let created_at = at(START - 1000 + number);
+        let name = format!("t{number}");
+        let new = NewToken { scopes, expires_at, created_at, ..token(&name, Some(7)) };
+        store.add_token(&any_events(), &new).await.unwrap();
+        if number % 2 == 0 {
+            store.revoke_token(&any_events(), hashed(&name).lookup, at(START)).await.unwrap();
+        }
+    }
+    assert_eq!(delete_excess(&store, 1).await, 20);
+    assert_eq!(is_valid(&store, "valid").await, Some(true));
+    assert_eq!(is_valid(&store, "t19").await, None);
+    assert_eq!(is_valid(&store, "t20").await, Some(false));
+    assert_eq!(events(&store).await, [], "they had ended before");
+    assert_eq!(count(&store).await, 2);
+}
+
+pub(crate) async fn a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum(store: Store) {
+    with_alice(&store).await;
+    let add = async |name: &str, scopes: &str, expires_at: i64| {
+        let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
+        let created_at = at(expires_at.unwrap().as_second() - 10);
+        let new = NewToken { scopes, expires_at, created_at, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new).await.unwrap();
+    };
+    add("old", "read", START - 500).await;
+    for number in 0..100 {
+        add(&format!("t{number}"), "write", START - number).await;
+    }
+    assert_eq!(count(&store).await, 2);
+    assert_eq!(delete_excess(&store, 1).await, 1);
+    assert_eq!(is_valid(&store, "old").await, None);
+    assert_eq!(count(&store).await, 1);
+}
+
+pub(crate) async fn of_the_grants_of_an_account_the_500_last_used_remain(store: Store) {
+    with_alice(&store).await;
+    let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        let created_at = at(START + i64::try_from(number).unwrap());
+        let device = Some(device(name, ""));
+        let new = NewToken { created_at, device, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new).await.unwrap();
+    }
+    use_token(&store, "t000", START + 1000).await;
+    store.flush_uses().await.unwrap();
+    let pending = Grant { expires_at: at(START + 600), ..grant() };
+    issue_code(&store, "new", &pending).await;
+    assert_eq!(count(&store).await, 503);
+    assert_eq!(is_valid(&store, "t001").await, Some(true), "it is cached now");
+
+    assert_eq!(delete_excess(&store, 1).await, 3);
+
+    assert_eq!(count(&store).await, 500);
+    // The grant of the code is the oldest, as its time is that of the consent.
+    for (name, expected) in [("t000", true), ("t001", false), ("t002", false), ("t003", true)] {
+        assert_eq!(is_valid(&store, name).await, Some(expected), "{name}");
+    }
+    let expected = event("token_revoke", 1, "more than 500 grants");
+    assert_eq!(events(&store).await, [expected.clone(), expected]);
+}
+
+pub(crate) async fn of_the_sessions_of_an_account_the_50_last_used_remain(store: Store) {
+    with_alice(&store).await;
+    store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    add_session(&store, hashed("of bob"), &session(8, START + 600)).await;
+    for number in 0..53 {
+        let seen_at = at(START + number);
+        let new = Session { seen_at, ..session(7, START + 600) };
+        add_session(&store, hashed(&format!("s{number}")), &new).await;
+    }
+    store.record_session_use(hashed("s0").lookup, at(START + 100), at(START + 600)).await.unwrap();
+
+    assert_eq!(delete_excess(&store, 1).await, 3);
+
+    let exists = async |name: &str| store.session(hashed(name), at(START)).await.unwrap().is_some();
+    for (name, remains) in
+        [("s0", true), ("s1", false), ("s2", false), ("s3", false), ("s4", true), ("of bob", true)]
+    {
+        assert_eq!(exists(name).await, remains, "{name}");
+    }
+    assert_eq!(events(&store).await, [event("sign_out", 3, "more than 50 sessions")]);
+}
