@@ -9,7 +9,7 @@ use super::last_use::describe_last_use;
 use super::pager::{PageNumber, Pager};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
-use crate::language::isolate;
+use crate::language::{Argument, isolate};
 use crate::paths::{ACCOUNT, with_language, with_parameters};
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
@@ -93,7 +93,7 @@ impl AccountPage<'_> {
     fn token_count(&self, app: &ListedApp) -> String {
         match app.tokens.len() {
             count @ ..=MAX_COUNT => self.layout.language.text_with("tokens-count", "count", count),
-            _ => self.layout.language.text_with("tokens-count", "count", "100+"),
+            _ => self.layout.language.text_with("tokens-count", "count", Argument::Trusted("100+")),
         }
     }
 

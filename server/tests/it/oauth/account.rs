@@ -280,3 +280,45 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
     service.execute_sql("update grants set scopes = 'bells:ring read'");
     browser.get(ACCOUNT).await.page(200, "See everything in your account");
 }
+
+/// With long names full of characters that HTML writes as several, and many tokens.
+#[tokio::test]
+async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
+    let (service, _, mut browser) = with_alice().await;
+    service.execute_sql(
+        "with recursive numbers (n) as (select 100 union all select n + 1 from numbers where n < 219)
+         insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at, used_at,
+         auth_method, grant_types, registered_by, issuer) select n, 'client' || n, '', 'App ' || n ||
+         replace(hex(zeroblob(30)), '0', '&'), '[]', 'read', 0, 0, 'client_secret',
+         'authorization_code', 'api', 'oauth' from numbers;
+         insert into grants (account_id, app_id, id, scopes, redirect_uri, device_id, device_name,
+         created_at, pending_until) select a.id, p.id, 'g', 'read', '', '',
+         replace(hex(zeroblob(50)), '0', '&'), 0, 0 from accounts a, apps p where p.id >= 100;
+         with recursive numbers (n) as (select 100 union all select n + 1 from numbers where n < 300)
+         insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, grant_id)
+         select '00000000000000000000000000' || p.id || n, '', p.id, a.id, 'read', 0, 'g'
+         from numbers, accounts a, apps p where p.id >= 100",
+    );
+    for (query, apps, links) in [
+        ("", 100..150, vec!["/oauth/account?page=2"]),
+        ("?page=2", 150..200, vec!["/oauth/account", "/oauth/account?page=3"]),
+        ("?page=3", 200..220, vec!["/oauth/account?page=2"]),
+        ("?page=9", 200..220, vec!["/oauth/account?page=2"]),
+    ] {
+        let page = browser.get(&format!("{ACCOUNT}{query}")).await;
+        page.page(200, "Signed in 100+ times");
+        let html = &page.text;
+        assert!(html.len() < 1_000_000, "{}", html.len());
+        for app in 100..220 {
+            assert_eq!(html.contains(&format!("App {app}")), apps.contains(&app), "{query} {app}");
+        }
+        let pager = html.split("class=\"pager\"").nth(1).unwrap();
+        let found: Vec<&str> = pager
+            .split("href=\"")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap())
+            .take(links.len())
+            .collect();
+        assert_eq!(found, links, "{query}");
+    }
+}
