@@ -9,6 +9,7 @@ mod counters;
 mod evaluate;
 mod evaluation;
 mod fill;
+mod hoard;
 mod process;
 mod store;
 mod world;
@@ -36,6 +37,8 @@ enum Part {
     Evaluate,
     /// Add accounts with an access token each to data/belfry.db or to PostgreSQL
     Fill(fill::Arguments),
+    /// Give an account as many grants, tokens and sessions as it may hold
+    Hoard(hoard::Arguments),
     /// Measure durable writes on SQLite in this directory, and on the PostgreSQL of the variable
     /// `BELFRY_TEST_POSTGRES`
     Store,
@@ -51,6 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Part::Counters => counters::measure(),
         Part::Evaluate => evaluate::measure().await,
         Part::Fill(arguments) => fill::fill(&arguments).await,
+        Part::Hoard(arguments) => hoard::hoard(&arguments).await,
         Part::Store => store::measure().await,
         Part::Evaluation(arguments) => {
             evaluation::measure(&arguments);

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: throughput, memory and start time against the performance targets.
 
 mod compare;
+mod cost;
 mod engines;
 mod line;
 mod measure;
@@ -33,9 +34,13 @@ use crate::{cargo, packages};
 /// configuration. Other work on the machine affects all figures except the CPU time per request:
 /// measure again before you rely on a small difference.
 ///
+/// With the row `cost`, the most expensive legal requests are sent one after the other: their
+/// processor time, the bytes that they write, and the size of the response.
+///
 /// The exit code is 0 if every row was measured and met its target.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench \"one rule\"\n  \
+    cargo xtask bench cost\n  \
     cargo xtask bench --against ../old/target/release/belfry --rounds 15 \"GET /pushrules/\"")]
 pub(crate) struct Options {
     /// Measure only the rows whose names contain this text
@@ -53,6 +58,9 @@ pub(crate) struct Options {
     #[arg(long)]
     no_install: bool,
 }
+
+/// The name of the row whose table has other columns.
+const COST: &str = "cost";
 
 /// A build of Belfry and of the tool that fills its database and measures its parts.
 struct Build {
@@ -75,8 +83,8 @@ struct Bench {
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.row.as_deref().unwrap_or("");
     let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(filter)).collect();
-    if rows.is_empty() {
-        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).collect();
+    if rows.is_empty() && filter != COST {
+        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).chain([COST]).collect();
         let names = names.join("\n  ");
         return Err(format!("no row's name contains {filter:?}; the rows are\n  {names}").into());
     }
@@ -94,6 +102,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         rounds: options.rounds,
         seconds: options.seconds,
     };
+    if filter == COST {
+        return cost::run(&bench.current);
+    }
     let cores = thread::available_parallelism()?;
     println!("{cores} cores, {} rounds of {} s", bench.rounds, bench.seconds);
     let (mut lines, mut passed) = (vec![], true);

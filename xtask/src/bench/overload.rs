@@ -117,7 +117,7 @@ fn add_account(bench: &Bench, instance: &Instance, name: &str) -> io::Result<Str
 
 /// Stores a mebibyte of rules. [`expensive_event`] meets all conditions of each rule except the
 /// last.
-fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
+pub(super) fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
     let condition = r#"{"kind":"event_match","key":"content.a","pattern":"*?a?a?a?b*"}"#;
     let last = r#"{"kind":"room_member_count","is":"99999"}"#;
     let conditions = [vec![condition; 63], vec![last]].concat().join(",");
@@ -131,7 +131,7 @@ fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
 }
 
 /// A message of almost the maximum size.
-fn expensive_event() -> String {
+pub(super) fn expensive_event() -> String {
     let text = "a".repeat(60_000);
     format!(
         r#"{{"type":"m.room.message","sender":"@b:x","content":{{"body":"hi","a":"{text}b"}}}}"#

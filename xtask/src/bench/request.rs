@@ -41,6 +41,17 @@ impl Request {
         self
     }
 
+    pub(super) fn with_cookie(mut self, cookie: &str) -> Self {
+        self.headers.push(("cookie", cookie.to_owned()));
+        self
+    }
+
+    /// Expects this status instead of a success.
+    pub(super) fn expecting(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
     /// Sets the number of accounts, and the template of their tokens in place of `{token}`.
     pub(super) fn with_accounts(mut self, accounts: u32, token: &str) -> Self {
         self.accounts = accounts;

@@ -1,0 +1,85 @@
+//! Gives an account as many grants, tokens and sessions as it may hold.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::oauth::app::{App, AppDetails};
+use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::scope::Scope;
+use belfry_core::user_agent::UserAgent;
+use belfry_runtime::random;
+use belfry_store::{Database, NewToken, Options, Session, Store, StoredApp};
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::JoinSet;
+
+const GRANTS: i64 = 500;
+const TOKENS: i64 = 100;
+const SESSIONS: i64 = 49;
+
+/// The account.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Name of an account in data/belfry.db
+    name: String,
+}
+
+/// Adds an app for each grant.
+pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let now = Timestamp::now();
+    let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
+    let database = Database::Sqlite("data/belfry.db".into());
+    let store = Arc::new(Store::open(&database, &options, now).await?);
+    let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
+    let events: Arc<Events> = Arc::new(AuditEntry::of_server(now, AuditKind::TokenIssue).into());
+    let mut tasks = JoinSet::new();
+    for app in 1..=GRANTS {
+        let (store, events) = (Arc::clone(&store), Arc::clone(&events));
+        tasks.spawn(async move {
+            store.add_app(&events, &self::app(app, now)).await?;
+            for _ in 0..TOKENS {
+                let token = NewToken {
+                    secret: random::secret(now).hashed(),
+                    app_id: app,
+                    account_id: Some(account),
+                    scopes: [Scope::Read, Scope::Write].into_iter().collect(),
+                    created_at: now,
+                    expires_at: None,
+                    device: None,
+                };
+                store.add_token(&events, &token).await?;
+            }
+            Ok::<_, belfry_store::StoreError>(())
+        });
+    }
+    for outcome in tasks.join_all().await {
+        outcome?;
+    }
+    for _ in 0..SESSIONS {
+        let session = Session {
+            account_id: account,
+            created_at: now,
+            seen_at: now,
+            expires_at: now + SignedDuration::from_hours(24),
+            lang: None,
+            browser: UserAgent::default(),
+        };
+        store.add_session(&events, random::secret(now).hashed(), &session, 0).await?;
+    }
+    Ok(())
+}
+
+/// An app with a long name full of characters that HTML writes as several.
+fn app(id: i64, now: Timestamp) -> StoredApp {
+    let details = AppDetails {
+        name: format!("{}{id:03}", "&".repeat(57)),
+        website: None,
+        redirect_uris: Vec::new(),
+        scopes: [Scope::Read, Scope::Write].into_iter().collect(),
+    };
+    let properties = ClientProperties::new(Origin::Api);
+    let app = App { id, client_id: format!("hoarded{id}"), details, properties };
+    StoredApp::new(app, random::secret(now).hashed(), now)
+}

@@ -1,0 +1,140 @@
+//! `cargo xtask bench cost`: what the most expensive legal request of each kind costs.
+//!
+//! Each request is sent several times to a server on SQLite without rate limits. Its processor time
+//! is that of all threads of the server; the part on worker threads is the one during which other
+//! requests wait.
+
+mod cases;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use test_engines::Server;
+
+use self::cases::Installation;
+use super::Build;
+use super::request::Request;
+use super::setup::belfry_command;
+use crate::table::table;
+
+/// How often a request is sent.
+const TIMES: u32 = 10;
+
+/// The bounds of every request: milliseconds on worker threads, and bytes of a page.
+const MAX_WORKER_MS: f64 = 100.0;
+const MAX_PAGE_BYTES: usize = 1_000_000;
+
+/// What a request costs.
+struct Cost {
+    cpu_ms: f64,
+    worker_ms: f64,
+    written: f64,
+    response: usize,
+}
+
+/// Measures all requests and prints the table; returns whether all are within the bounds.
+pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
+    let dir = tempfile::tempdir()?;
+    fs::write(dir.path().join("belfry.toml"), cases::SETTINGS)?;
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--limits", "off"];
+    let server = Server::start(belfry_command(&build.belfry, dir.path(), &arguments), dir.path())?;
+    let installation =
+        Installation { bench: &build.bench, dir: dir.path(), address: server.address };
+    let (mut lines, mut passed) = (vec![], true);
+    for case in installation.prepare_cases()? {
+        let cost =
+            measure(&server, &case.request).map_err(|error| format!("{}: {error}", case.name))?;
+        let is_page = case.request.path.starts_with("/oauth/");
+        let is_within =
+            cost.worker_ms <= MAX_WORKER_MS && (!is_page || cost.response <= MAX_PAGE_BYTES);
+        passed &= is_within;
+        let kilobytes = |bytes: f64| format!("{:.1} kB", bytes / 1000.0);
+        #[expect(clippy::cast_precision_loss, reason = "responses are small")]
+        let response = cost.response as f64;
+        lines.push(vec![
+            case.name.to_owned(),
+            case.who.to_owned(),
+            format!("{:.1} ms", cost.cpu_ms),
+            format!("{:.1} ms", cost.worker_ms),
+            kilobytes(cost.written),
+            kilobytes(response),
+            if is_within { "ok" } else { "FAILED" }.to_owned(),
+        ]);
+    }
+    let header = ["request", "who", "CPU", "on workers", "written", "response", ""];
+    println!("\n{}", table(&header, &lines));
+    println!("at most {MAX_WORKER_MS} ms on workers, and {MAX_PAGE_BYTES} bytes of a page");
+    println!("{}", if passed { "all requests are within the bounds" } else { "FAILED: see above" });
+    Ok(passed)
+}
+
+/// Sends a request several times and returns the cost of one.
+fn measure(server: &Server, request: &Request) -> io::Result<Cost> {
+    let response = request.send(server.address)?.body.len();
+    settle();
+    let before = Usage::of(server.id())?;
+    for _ in 0..TIMES {
+        request.send(server.address)?;
+    }
+    settle();
+    let after = Usage::of(server.id())?;
+    let times = f64::from(TIMES);
+    Ok(Cost {
+        cpu_ms: (after.cpu_ms(|_| true) - before.cpu_ms(|_| true)) / times,
+        worker_ms: (after.cpu_ms(|name| name == WORKER) - before.cpu_ms(|name| name == WORKER))
+            / times,
+        written: (after.written - before.written) / times,
+        response,
+    })
+}
+
+/// Waits until the server has done what follows a response, such as a checkpoint of its database.
+fn settle() {
+    thread::sleep(Duration::from_millis(200));
+}
+
+/// The name of a worker thread in [`Usage`].
+const WORKER: &str = "worker";
+
+/// What a process has used so far.
+struct Usage {
+    /// Nanoseconds of processor time by thread, with the name of the thread.
+    threads: BTreeMap<u32, (String, f64)>,
+    written: f64,
+}
+
+impl Usage {
+    fn of(process: u32) -> io::Result<Self> {
+        let io = fs::read_to_string(format!("/proc/{process}/io"))?;
+        let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        let written = written.and_then(|bytes| bytes.parse().ok()).unwrap_or(f64::NAN);
+        let mut threads = BTreeMap::new();
+        for entry in fs::read_dir(format!("/proc/{process}/task"))? {
+            let path = entry?.path();
+            let Some(id) = path.file_name().and_then(|name| name.to_str()?.parse().ok()) else {
+                continue;
+            };
+            // A thread may end meanwhile.
+            let name = fs::read_to_string(path.join("comm")).unwrap_or_default();
+            let times = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
+            let time = times.split(' ').next().and_then(|time| time.parse().ok());
+            threads.insert(id, (name.trim_end().to_owned(), time.unwrap_or(0.0)));
+        }
+        // Threads for blocking work have the name of the workers, which start first.
+        let workers = thread::available_parallelism()?.get();
+        let runtime = threads.values_mut().filter(|(name, _)| name.starts_with("tokio-"));
+        for (name, _) in runtime.take(workers) {
+            WORKER.clone_into(name);
+        }
+        Ok(Self { threads, written })
+    }
+
+    fn cpu_ms(&self, is_counted: impl Fn(&str) -> bool) -> f64 {
+        let counted = self.threads.values().filter(|(name, _)| is_counted(name));
+        counted.map(|(_, nanoseconds)| nanoseconds / 1e6).sum()
+    }
+}

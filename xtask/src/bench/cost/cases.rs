@@ -1,0 +1,266 @@
+//! The most expensive legal requests, and the data that makes them expensive.
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+
+use crate::bench::overload::{expensive_event, put_expensive_rules};
+use crate::bench::request::{Request, Response};
+use crate::cargo;
+
+const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+const PASSWORD: &str = "correct-horse-battery";
+const CALLBACK: &str = "https://app.example/callback";
+
+/// The token of the application service of [`SETTINGS`].
+const SERVICE_TOKEN: &str = "bench-service";
+
+/// The settings of the server.
+pub(super) const SETTINGS: &str = "[[application_services]]\n\
+    id = \"bench\"\n\
+    as_token = \"bench-service\"\n\
+    sender_localpart = \"bench\"\n\
+    namespaces.users = [{ regex = \"@.*\" }]\n";
+
+/// A request, and who can send it.
+pub(super) struct Case {
+    pub name: &'static str,
+    pub who: &'static str,
+    pub request: Request,
+}
+
+/// The server and its data.
+pub(super) struct Installation<'a> {
+    /// The program that stores data which requests cannot.
+    pub bench: &'a Path,
+    pub dir: &'a Path,
+    pub address: SocketAddr,
+}
+
+/// A user with an access token and a session.
+struct User {
+    token: String,
+    cookie: String,
+}
+
+impl User {
+    fn get(&self, path: &str) -> Request {
+        Request::new("GET", path).with_cookie(&self.cookie)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Request {
+        let request = Request::new("POST", &format!("{PUSH_RULES}{path}"));
+        request.with_bearer(&self.token).with_body(JSON, body.to_string())
+    }
+}
+
+impl Installation<'_> {
+    /// The requests, after their data was stored.
+    pub(super) fn prepare_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
+        let mut cases = self.anonymous_cases()?;
+        cases.extend(self.access_cases()?);
+        cases.extend(self.rule_cases()?);
+        cases.extend(self.evaluation_cases()?);
+        Ok(cases)
+    }
+
+    fn anonymous_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
+        let (id, credentials) = self.register_app()?;
+        let request_token =
+            form("/oauth/token", &format!("grant_type=client_credentials&{credentials}"));
+        self.add_user("visitor")?;
+        let login = |password: &str| {
+            let body =
+                json!({ "type": "m.login.password", "user": "visitor", "password": password });
+            Request::new("POST", "/_matrix/client/v3/login").with_body(JSON, body.to_string())
+        };
+        let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
+        let uri = format!("https://app.example/{}", "a".repeat(1900));
+        let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
+        let fields = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
+        Ok(vec![
+            case(
+                "GET authorize, 4 kB of state",
+                "anybody",
+                Request::new("GET", &authorize).expecting(303),
+            ),
+            case("POST apps, 2 kB of URIs", "anybody", register),
+            case("POST token, client_credentials", "anybody", request_token),
+            case("POST login, wrong password", "anybody", login("wrong").expecting(403)),
+            case("POST login", "user", login(PASSWORD)),
+            case("POST form of 63 kB", "anybody", fields),
+        ])
+    }
+
+    /// The requests of an account with as many grants, tokens and sessions as it may hold.
+    fn access_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
+        let user = self.add_user("hoarder")?;
+        self.run(Command::new(self.bench).args(["hoard", "hoarder"]))?;
+        let page = user.get("/oauth/account/security");
+        let html = text(&self.send(&page)?);
+        let download =
+            form("/oauth/account/security/download", &format!("csrf={}", hidden(&html, "csrf")?));
+        let (id, _) = self.register_app()?;
+        Ok(vec![
+            case("GET authorize, 50,000 tokens", "user", user.get(&authorize(&id))),
+            case("GET account, 50,000 tokens of 500 apps", "user", user.get("/oauth/account")),
+            case("GET security, 50 sessions", "user", page),
+            case("POST download, 50,000 tokens", "user", download.with_cookie(&user.cookie)),
+        ])
+    }
+
+    fn rule_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
+        let (collector, tagger) = (self.add_user("collector")?, self.add_user("tagger")?);
+        let id = |number: usize| format!("!{number:03}{}", "&".repeat(200));
+        let rule = |number: usize| {
+            let tweak = json!({ "set_tweak": "sound", "value": "&".repeat(400) });
+            json!({ "rule_id": id(number), "actions": ["notify", tweak], "enabled": true })
+        };
+        let rules: Vec<Value> = (0..1000).map(rule).collect();
+        self.send(&collector.post("import", &json!({ "global": { "room": rules } })))?;
+        let profiles: Map<String, Value> = (0..1000)
+            .map(|number| {
+                (id(number), json!({ "room": [{ "rule_id": id(number), "actions": [] }] }))
+            })
+            .collect();
+        self.send(&tagger.post("import", &json!({ "global": {}, "device": profiles })))?;
+        let enabled = Request::new(
+            "PUT",
+            &format!("{PUSH_RULES}global/room/{}/enabled", id(0).replace('&', "%26")),
+        );
+        let enabled = enabled.with_bearer(&collector.token).with_body(JSON, r#"{"enabled":false}"#);
+        let changes: Vec<Value> = (0..1000)
+            .map(|number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": true }))
+            .collect();
+        let empty: Map<String, Value> =
+            (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
+        let empty = tagger.post("import", &json!({ "global": {}, "device": empty }));
+        let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
+        Ok(vec![
+            case("GET rules page, 1,000 rules", "user", collector.get("/oauth/account/rules")),
+            case(
+                "GET notifications, 1,000 rules",
+                "user",
+                collector.get("/oauth/account/notifications"),
+            ),
+            case("GET rules page, 1,000 profiles", "user", tagger.get("/oauth/account/rules")),
+            case(
+                "GET notifications, 1,000 profiles",
+                "user",
+                tagger.get("/oauth/account/notifications"),
+            ),
+            case("GET try page, 1,000 profiles", "user", tagger.get("/oauth/account/try")),
+            case("GET pushrules, 1 MB", "user", read),
+            case("PUT enabled, 1 MB of rules", "user", enabled),
+            case(
+                "POST bulk, 1,000 changes of 1 MB",
+                "user",
+                collector.post("bulk", &json!({ "changes": changes })),
+            ),
+            // The last one, because it replaces the rules.
+            case("POST import, 170,000 empty profiles", "user", empty),
+        ])
+    }
+
+    fn evaluation_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
+        let user = self.add_user("evaluator")?;
+        put_expensive_rules(self.address, &user.token)?;
+        let event: Value = serde_json::from_str(&expensive_event())?;
+        let explain =
+            user.post("explain", &json!({ "event": event, "room": { "member_count": 3 } }));
+        let member = json!({ "user_id": format!("@evaluator:{}", self.address.ip()) });
+        let evaluate = json!({ "event": event, "members": vec![member; 1000] });
+        let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
+            .with_bearer(SERVICE_TOKEN)
+            .with_body(JSON, evaluate.to_string());
+        Ok(vec![
+            case("POST explain, 1 MB of expensive rules", "user", explain),
+            case("POST evaluate, 1,000 members with them", "service", evaluate),
+        ])
+    }
+
+    /// Registers an app and returns its id and the fields of its credentials.
+    fn register_app(&self) -> Result<(String, String), Box<dyn Error>> {
+        let fields = format!("client_name=App&redirect_uris={CALLBACK}&scopes=read+write+push");
+        let app: Value = serde_json::from_slice(&self.send(&form("/api/v1/apps", &fields))?.body)?;
+        let field = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
+        let id = field("client_id");
+        let credentials = format!("client_id={id}&client_secret={}", field("client_secret"));
+        Ok((id, credentials))
+    }
+
+    /// Signs a user up and in.
+    fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
+        let (_, credentials) = self.register_app()?;
+        let request = format!("grant_type=client_credentials&scope=write&{credentials}");
+        let app_token = token_of(&self.send(&form("/oauth/token", &request))?)?;
+        let fields =
+            format!("username={name}&email={name}@example.org&password={PASSWORD}&agreement=true");
+        let sign_up = form("/api/v1/accounts", &fields).with_bearer(&app_token);
+        let token = token_of(&self.send(&sign_up)?)?;
+
+        let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
+        let html = text(&page);
+        let fields = format!("csrf={}&username={name}&password={PASSWORD}", hidden(&html, "csrf")?);
+        let sign_in = form("/oauth/sign_in", &fields).with_cookie(&cookie_of(&page)?);
+        let cookie = cookie_of(&self.send(&sign_in.expecting(303))?)?;
+        Ok(User { token, cookie })
+    }
+
+    /// Runs a command in the directory of the data and returns its output.
+    fn run(&self, command: &mut Command) -> io::Result<String> {
+        cargo::remove_inherited_variables(command);
+        let output = command.current_dir(self.dir).output()?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(format!("{command:?}: {error}")));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    }
+
+    fn send(&self, request: &Request) -> io::Result<Response> {
+        request.send(self.address)
+    }
+}
+
+fn case(name: &'static str, who: &'static str, request: Request) -> Case {
+    Case { name, who, request }
+}
+
+fn form(path: &str, fields: &str) -> Request {
+    Request::new("POST", path).with_body(FORM, fields)
+}
+
+fn authorize(client_id: &str) -> String {
+    format!(
+        "/oauth/authorize?response_type=code&client_id={client_id}&redirect_uri={CALLBACK}&scope=read"
+    )
+}
+
+fn token_of(response: &Response) -> Result<String, Box<dyn Error>> {
+    let body: Value = serde_json::from_slice(&response.body)?;
+    body["access_token"].as_str().map(str::to_owned).ok_or_else(|| "no token".into())
+}
+
+fn cookie_of(response: &Response) -> Result<String, Box<dyn Error>> {
+    let cookie = response.headers.iter().find(|(name, _)| name == "set-cookie");
+    let cookie = cookie.and_then(|(_, value)| value.split(';').next());
+    cookie.map(str::to_owned).ok_or_else(|| "no cookie".into())
+}
+
+fn text(response: &Response) -> String {
+    String::from_utf8_lossy(&response.body).into_owned()
+}
+
+/// The value of the first hidden field with this name.
+fn hidden<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
+    let field = format!("name=\"{name}\" value=\"");
+    let value = page.split_once(&field).and_then(|(_, rest)| rest.split('"').next());
+    value.ok_or_else(|| format!("no field {name} in {page}").into())
+}
