@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
+use super::TIMES;
 use crate::bench::overload::{expensive_event, put_expensive_rules};
 use crate::bench::request::{Request, Response};
 use crate::cargo;
@@ -32,7 +33,8 @@ pub(super) const SETTINGS: &str = "[[application_services]]\n\
 pub(super) struct Case {
     pub name: &'static str,
     pub who: &'static str,
-    pub request: Request,
+    /// Variants of the request, which are sent in turn.
+    pub requests: Vec<Request>,
 }
 
 /// The server and its data.
@@ -80,18 +82,22 @@ impl Installation<'_> {
                 json!({ "type": "m.login.password", "user": "visitor", "password": password });
             Request::new("POST", "/_matrix/client/v3/login").with_body(JSON, body.to_string())
         };
+        let app_token = self.app_token()?;
+        let sign_up = |number: u32| self.sign_up(&app_token, &format!("new{number}"));
         let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
         let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
         let fields = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
         Ok(vec![
-            case(
-                "GET authorize, 4 kB of state",
-                "anybody",
-                Request::new("GET", &authorize).expecting(303),
-            ),
+            case("GET authorize, 4 kB of state", "anybody", Request::new("GET", &authorize)),
             case("POST apps, 2 kB of URIs", "anybody", register),
             case("POST token, client_credentials", "anybody", request_token),
+            // A name can be taken once.
+            Case {
+                name: "POST accounts, sign-up",
+                who: "anybody",
+                requests: (0..=TIMES).map(sign_up).collect(),
+            },
             case("POST login, wrong password", "anybody", login("wrong").expecting(403)),
             case("POST login", "user", login(PASSWORD)),
             case("POST form of 63 kB", "anybody", fields),
@@ -130,14 +136,15 @@ impl Installation<'_> {
             })
             .collect();
         self.send(&tagger.post("import", &json!({ "global": {}, "device": profiles })))?;
-        let enabled = Request::new(
-            "PUT",
-            &format!("{PUSH_RULES}global/room/{}/enabled", id(0).replace('&', "%26")),
-        );
-        let enabled = enabled.with_bearer(&collector.token).with_body(JSON, r#"{"enabled":false}"#);
-        let changes: Vec<Value> = (0..1000)
-            .map(|number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": true }))
-            .collect();
+        let path = format!("{PUSH_RULES}global/room/{}/enabled", id(0).replace('&', "%26"));
+        let set_enabled = |enabled: bool| {
+            let put = Request::new("PUT", &path).with_bearer(&collector.token);
+            put.with_body(JSON, json!({ "enabled": enabled }).to_string())
+        };
+        let bulk = |enabled: bool| {
+            let change = |number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": enabled });
+            collector.post("bulk", &json!({ "changes": (0..1000).map(change).collect::<Vec<_>>() }))
+        };
         let empty: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
         let empty = tagger.post("import", &json!({ "global": {}, "device": empty }));
@@ -157,12 +164,16 @@ impl Installation<'_> {
             ),
             case("GET try page, 1,000 profiles", "user", tagger.get("/oauth/account/try")),
             case("GET pushrules, 1 MB", "user", read),
-            case("PUT enabled, 1 MB of rules", "user", enabled),
-            case(
-                "POST bulk, 1,000 changes of 1 MB",
-                "user",
-                collector.post("bulk", &json!({ "changes": changes })),
-            ),
+            Case {
+                name: "PUT enabled, 1 MB of rules",
+                who: "user",
+                requests: [false, true].map(set_enabled).into(),
+            },
+            Case {
+                name: "POST bulk, 1,000 changes of 1 MB",
+                who: "user",
+                requests: [false, true].map(bulk).into(),
+            },
             // The last one, because it replaces the rules.
             case("POST import, 170,000 empty profiles", "user", empty),
         ])
@@ -195,15 +206,22 @@ impl Installation<'_> {
         Ok((id, credentials))
     }
 
-    /// Signs a user up and in.
-    fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
+    /// A token with which an app signs people up.
+    fn app_token(&self) -> Result<String, Box<dyn Error>> {
         let (_, credentials) = self.register_app()?;
         let request = format!("grant_type=client_credentials&scope=write&{credentials}");
-        let app_token = token_of(&self.send(&form("/oauth/token", &request))?)?;
+        token_of(&self.send(&form("/oauth/token", &request))?)
+    }
+
+    fn sign_up(&self, app_token: &str, name: &str) -> Request {
         let fields =
             format!("username={name}&email={name}@example.org&password={PASSWORD}&agreement=true");
-        let sign_up = form("/api/v1/accounts", &fields).with_bearer(&app_token);
-        let token = token_of(&self.send(&sign_up)?)?;
+        form("/api/v1/accounts", &fields).with_bearer(app_token)
+    }
+
+    /// Signs a user up and in.
+    fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
+        let token = token_of(&self.send(&self.sign_up(&self.app_token()?, name))?)?;
 
         let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
         let html = text(&page);
@@ -230,7 +248,7 @@ impl Installation<'_> {
 }
 
 fn case(name: &'static str, who: &'static str, request: Request) -> Case {
-    Case { name, who, request }
+    Case { name, who, requests: vec![request] }
 }
 
 fn form(path: &str, fields: &str) -> Request {
