@@ -125,7 +125,7 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         ("https://tusky.app/cb", true),
         ("https://evil.example/cb", false),
         ("https://tusky.app.evil.example/cb", false),
-        ("tusky://cb", false),
+        ("app.tusky://cb", false),
         ("http://127.0.0.1/cb", false),
     ] {
         let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");

@@ -73,7 +73,8 @@ fn scopes_of_admins_are_granted_by_admins_only() {
         scopes: vec!["read admin:read".to_owned()],
         ..Registration::default()
     };
-    let (details, properties) = (declared.validate().unwrap(), ClientProperties::new(Origin::Api));
+    let (details, properties) =
+        (declared.validate(&[]).unwrap(), ClientProperties::new(Origin::Api));
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
         let pairs = [
