@@ -189,10 +189,10 @@ fn the_user_of_the_service_cannot_type_into_the_terminal_of_root() {
     if !can_install() {
         return;
     }
-    const TYPE: &str = r#"
+    let script = r#"
         my $key = "x";
         print "$<: ", ioctl(STDIN, 0x5412, $key) ? "typed" : "refused", "\n";"#;
-    let output = on_terminal(&with_program(TYPE)).wait_with_output().unwrap();
+    let output = on_terminal(&with_program(script)).wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "4321: refused\r\n");
 }
 
@@ -201,17 +201,17 @@ fn ctrl_c_stops_a_command_of_root() {
     if !can_install() {
         return;
     }
-    const WAIT: &str = r#"
+    let script = r#"
         $SIG{TERM} = sub { print "stopped\n"; exit 3 };
         print "ready\n";
         sleep 60;"#;
-    let machine = with_program(WAIT);
-    let mut script = on_terminal(&machine);
-    let mut lines = BufReader::new(script.stdout.take().unwrap()).lines();
+    let machine = with_program(script);
+    let mut terminal = on_terminal(&machine);
+    let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    script.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    terminal.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
     assert_eq!(lines.next().unwrap().unwrap(), "^Cstopped");
-    assert_eq!(script.wait().unwrap().code(), Some(3));
+    assert_eq!(terminal.wait().unwrap().code(), Some(3));
 }
 
 #[test]
