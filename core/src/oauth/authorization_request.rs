@@ -157,8 +157,8 @@ impl AuthorizationRequest {
     /// Whether an earlier consent implies this one: for exactly the same scopes, none of them of
     /// admins, and only if no other program can get a token for the code. Any program can listen on
     /// a loopback port or claim a private-use scheme, so there PKCE and the same URI are required
-    /// (RFC 8252, section 8.6). In the modes other than `query`, the code passes the app's server
-    /// or reaches it in a way that it may not expect, and any website can request a mode.
+    /// (RFC 8252, section 8.6). Any website can request a response mode, and in modes other than
+    /// `query` the code bypasses the app's server, or reaches it in a form that it may not expect.
     fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {
