@@ -70,7 +70,7 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     }
     // The app is registered with the same parameters, if they are valid.
     let details =
-        Registration::from_pairs(pairs.clone()).validate().unwrap_or_else(|_| default_app());
+        Registration::from_pairs(pairs.clone()).validate(&[]).unwrap_or_else(|_| default_app());
     let properties = ClientProperties::new(Origin::Api);
     let app = App { id: 1, client_id: "app".to_owned(), details, properties };
     if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {

@@ -483,6 +483,7 @@ app-redirect-uri-fragment = لا يمكن أن يحتوي عنوان إعادة 
 app-redirect-uri-user-info = لا يمكن أن يحتوي عنوان إعادة التوجيه على اسم مستخدم أو كلمة مرور.
 app-redirect-uri-wildcard = لا يمكن أن يحتوي عنوان إعادة التوجيه على محرف بدل.
 app-redirect-uri-insecure = يجب أن يكون عنوان إعادة التوجيه عنوان HTTPS.
+app-redirect-uri-scheme = يجب أن يكون مخطط عنوان إعادة التوجيه https، أو مخططًا يحتوي على نقطة مثل com.example.app، أو مخططًا سمح به مشغّل الخادم.
 app-redirect-uri-too-long =
     عنوان إعادة التوجيه طويل جدًا (الحد الأقصى { $count ->
         [few] { $count } أحرف

@@ -462,6 +462,7 @@ app-redirect-uri-fragment = Weiterleitungs-URI darf kein Fragment enthalten.
 app-redirect-uri-user-info = Weiterleitungs-URI darf keinen Benutzernamen und kein Passwort enthalten.
 app-redirect-uri-wildcard = Weiterleitungs-URI darf keinen Platzhalter enthalten.
 app-redirect-uri-insecure = Weiterleitungs-URI muss eine HTTPS-URI sein.
+app-redirect-uri-scheme = Weiterleitungs-URI muss das Schema https haben, eines mit einem Punkt wie com.example.app oder eines, das der Betreiber des Servers erlaubt hat.
 app-redirect-uri-too-long = Weiterleitungs-URI ist zu lang (höchstens { $count } Zeichen)
 app-scopes = Berechtigungen stimmen nicht mit denen überein, die der Server kennt.
 app-website-invalid = Website der App ist keine gültige URL

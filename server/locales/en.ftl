@@ -462,6 +462,7 @@ app-redirect-uri-fragment = Redirect URI cannot contain a fragment.
 app-redirect-uri-user-info = Redirect URI cannot contain a user name or password.
 app-redirect-uri-wildcard = Redirect URI cannot contain a wildcard.
 app-redirect-uri-insecure = Redirect URI must be an HTTPS/SSL URI.
+app-redirect-uri-scheme = Redirect URI must have the scheme https, one that contains a dot like com.example.app, or one that the operator of the server has allowed.
 app-redirect-uri-too-long = Redirect URI is too long (maximum is { $count } characters)
 app-scopes = Scopes doesn't match those configured on the server.
 app-website-invalid = Application website is not a valid URL

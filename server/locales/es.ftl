@@ -462,6 +462,7 @@ app-redirect-uri-fragment = La URI de redirección no puede contener un fragment
 app-redirect-uri-user-info = La URI de redirección no puede contener un nombre de usuario ni una contraseña.
 app-redirect-uri-wildcard = La URI de redirección no puede contener un comodín.
 app-redirect-uri-insecure = La URI de redirección debe ser HTTPS.
+app-redirect-uri-scheme = La URI de redirección debe tener el esquema https, uno que contenga un punto, como com.example.app, o uno que el operador del servidor haya permitido.
 app-redirect-uri-too-long = La URI de redirección es demasiado larga (máximo: { $count } caracteres)
 app-scopes = Los permisos no coinciden con los que conoce el servidor.
 app-website-invalid = El sitio web de la aplicación no es una URL válida

@@ -462,6 +462,7 @@ app-redirect-uri-fragment = L’URI de redirection ne peut pas contenir de fragm
 app-redirect-uri-user-info = L’URI de redirection ne peut contenir ni nom d’utilisateur ni mot de passe.
 app-redirect-uri-wildcard = L’URI de redirection ne peut pas contenir de caractère générique.
 app-redirect-uri-insecure = L’URI de redirection doit être en HTTPS.
+app-redirect-uri-scheme = L’URI de redirection doit avoir le schéma https, un schéma qui contient un point comme com.example.app, ou un schéma que l’opérateur du serveur a autorisé.
 app-redirect-uri-too-long = L’URI de redirection est trop longue ({ $count } caractères au maximum)
 app-scopes = Les autorisations ne correspondent pas à celles que connaît le serveur.
 app-website-invalid = Le site web de l’application n’est pas une URL valide

@@ -462,6 +462,7 @@ app-redirect-uri-fragment = L’URI di reindirizzamento non può contenere un fr
 app-redirect-uri-user-info = L’URI di reindirizzamento non può contenere un nome utente o una password.
 app-redirect-uri-wildcard = L’URI di reindirizzamento non può contenere un carattere jolly.
 app-redirect-uri-insecure = L’URI di reindirizzamento deve essere HTTPS.
+app-redirect-uri-scheme = L’URI di reindirizzamento deve avere lo schema https, uno che contiene un punto come com.example.app, o uno consentito dal gestore del server.
 app-redirect-uri-too-long = L’URI di reindirizzamento è troppo lungo (massimo { $count } caratteri)
 app-scopes = I permessi non corrispondono a quelli noti al server.
 app-website-invalid = Il sito web dell’app non è un URL valido

@@ -442,6 +442,7 @@ app-redirect-uri-fragment = リダイレクト URI にフラグメントを含�
 app-redirect-uri-user-info = リダイレクト URI にユーザー名やパスワードを含めることはできません。
 app-redirect-uri-wildcard = リダイレクト URI にワイルドカードを含めることはできません。
 app-redirect-uri-insecure = リダイレクト URI は HTTPS でなければなりません。
+app-redirect-uri-scheme = リダイレクト URI のスキームは、https、com.example.app のようにドットを含むもの、またはサーバーの運営者が許可したものでなければなりません。
 app-redirect-uri-too-long = リダイレクト URI が長すぎます（最大 { $count } 文字）
 app-scopes = スコープがサーバーの設定と一致しません。
 app-website-invalid = アプリのウェブサイトが有効な URL ではありません

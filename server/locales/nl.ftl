@@ -462,6 +462,7 @@ app-redirect-uri-fragment = Omleidings-URI mag geen fragment bevatten.
 app-redirect-uri-user-info = Omleidings-URI mag geen gebruikersnaam of wachtwoord bevatten.
 app-redirect-uri-wildcard = Omleidings-URI mag geen jokerteken bevatten.
 app-redirect-uri-insecure = Omleidings-URI moet een HTTPS-URI zijn.
+app-redirect-uri-scheme = Omleidings-URI moet het schema https hebben, een schema met een punt zoals com.example.app, of een schema dat de beheerder van de server heeft toegestaan.
 app-redirect-uri-too-long = Omleidings-URI is te lang (maximaal { $count } tekens)
 app-scopes = Toestemmingen komen niet overeen met die van de server.
 app-website-invalid = Website van de app is geen geldige URL

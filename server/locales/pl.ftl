@@ -478,6 +478,7 @@ app-redirect-uri-fragment = Adres URI przekierowania nie może zawierać fragmen
 app-redirect-uri-user-info = Adres URI przekierowania nie może zawierać nazwy użytkownika ani hasła.
 app-redirect-uri-wildcard = Adres URI przekierowania nie może zawierać symbolu wieloznacznego.
 app-redirect-uri-insecure = Adres URI przekierowania musi używać HTTPS.
+app-redirect-uri-scheme = Adres URI przekierowania musi mieć schemat https, schemat zawierający kropkę, jak com.example.app, albo schemat dozwolony przez operatora serwera.
 app-redirect-uri-too-long = Adres URI przekierowania jest za długi (maksymalna liczba znaków: { $count })
 app-scopes = Uprawnienia nie odpowiadają tym, które zna serwer.
 app-website-invalid = Strona aplikacji nie jest prawidłowym adresem URL

@@ -462,6 +462,7 @@ app-redirect-uri-fragment = A URI de redirecionamento não pode conter um fragme
 app-redirect-uri-user-info = A URI de redirecionamento não pode conter nome de usuário nem senha.
 app-redirect-uri-wildcard = A URI de redirecionamento não pode conter um curinga.
 app-redirect-uri-insecure = A URI de redirecionamento deve ser HTTPS.
+app-redirect-uri-scheme = A URI de redirecionamento deve ter o esquema https, um que contenha um ponto, como com.example.app, ou um que o operador do servidor tenha permitido.
 app-redirect-uri-too-long = A URI de redirecionamento é longa demais (máximo: { $count } caracteres)
 app-scopes = As permissões não correspondem às que o servidor conhece.
 app-website-invalid = O site do aplicativo não é uma URL válida

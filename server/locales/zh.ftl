@@ -442,6 +442,7 @@ app-redirect-uri-fragment = 重定向 URI 不能包含片段。
 app-redirect-uri-user-info = 重定向 URI 不能包含用户名或密码。
 app-redirect-uri-wildcard = 重定向 URI 不能包含通配符。
 app-redirect-uri-insecure = 重定向 URI 必须使用 HTTPS。
+app-redirect-uri-scheme = 重定向 URI 的方案必须是 https、包含点的方案（例如 com.example.app），或服务器运营者允许的方案。
 app-redirect-uri-too-long = 重定向 URI 过长（最多 { $count } 个字符）
 app-scopes = 权限范围与服务器上的配置不符。
 app-website-invalid = 应用网站不是有效的 URL

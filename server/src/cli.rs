@@ -177,8 +177,10 @@ fn run_command(
             })
         }
         Command::App(command) => {
-            let database_use = command.database_use();
-            with_store(&load()?, database_use, async |store, now| command.run(store, now).await)
+            let config = load()?;
+            with_store(&config, command.database_use(), async |store, now| {
+                command.run(store, &config, now).await
+            })
         }
         Command::Explain(command) => {
             let config = load()?;

@@ -1,5 +1,7 @@
 //! User accounts.
 
+use std::iter;
+
 use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
@@ -36,6 +38,14 @@ pub struct Account {
     pub delete_at: Option<Timestamp>,
     /// Raised by every change of the password, which ends what was verified before.
     pub credential_version: i64,
+}
+
+impl Account {
+    /// Its name and e-mail addresses, which its password must differ from.
+    pub fn identifiers(&self) -> impl Iterator<Item = &str> {
+        let emails = [&self.email, &self.unverified_email];
+        iter::once(&*self.name).chain(emails.into_iter().flatten().map(String::as_str))
+    }
 }
 
 /// The stored hash of an account that nobody can sign in to.

@@ -95,7 +95,8 @@ impl FromRow for StoredApp {
         let previous = Option::zip(row.take()?, row.take()?);
         let previous = previous.map(|(secret, until)| PreviousSecret { secret, until });
         let (name, website) = (row.take()?, row.take()?);
-        // URIs that could no longer be registered are ignored.
+        // URIs that are no longer valid are ignored. Their schemes are not checked again, so that an app
+        // remains usable when the settings change.
         let uris: Vec<String> = row.json()?;
         let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };

@@ -141,14 +141,20 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
-/// Checks a new password: its length, and that it is not a common one.
-pub fn check_password(password: &Secret) -> Result<(), FieldError> {
+/// Checks a new password: its length, and that attackers do not try it first. `identifiers` are the
+/// name and the e-mail addresses of the account.
+pub fn check_password<'a>(
+    password: &Secret,
+    identifiers: impl IntoIterator<Item = &'a str>,
+) -> Result<(), FieldError> {
     let password = password.reveal();
+    let is_password = |identifier: &str| identifier.to_lowercase() == password.to_lowercase();
     match password.chars().count() {
         _ if password.trim().is_empty() => Err(FieldError::Blank),
         ..MIN_PASSWORD_LENGTH => Err(FieldError::TooShort(MIN_PASSWORD_LENGTH)),
         length if length > MAX_PASSWORD_LENGTH => Err(FieldError::TooLong(MAX_PASSWORD_LENGTH)),
         _ if is_common(password) => Err(FieldError::PasswordCommon),
+        _ if identifiers.into_iter().any(is_password) => Err(FieldError::PasswordCommon),
         _ => Ok(()),
     }
 }

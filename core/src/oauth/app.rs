@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::account::Role;
 use super::client::{ClientProperties, SECRET_AUTH_METHODS};
 use super::error::OAuthError;
-use super::redirect::{RedirectUri, RedirectUriError};
+use super::redirect::{PrivateUseScheme, RedirectUri, RedirectUriError};
 use super::scope::Scopes;
 use super::uri;
 use super::validation::ValidationErrors;
@@ -145,8 +145,12 @@ impl Registration {
         registration
     }
 
-    /// Validates the registration and reports all errors, in Mastodon's order.
-    pub fn validate(self) -> Result<AppDetails, ValidationErrors<AppError>> {
+    /// Validates the registration and reports all errors, in Mastodon's order. `schemes` are those
+    /// that the operator allows for redirect URIs.
+    pub fn validate(
+        self,
+        schemes: &[PrivateUseScheme],
+    ) -> Result<AppDetails, ValidationErrors<AppError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
         if is_blank {
@@ -157,7 +161,9 @@ impl Registration {
         let mut redirect_uris = Vec::new();
         if !too_long {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
-                match RedirectUri::new(text).map_err(AppError::RedirectUri) {
+                let uri = RedirectUri::new(text);
+                let uri = uri.and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
+                match uri.map_err(AppError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
                     Err(error) if errors.contains(&error) => {}
                     Err(error) => errors.push(error),

@@ -11,7 +11,7 @@ use super::parameter::{MAX_STATE_LENGTH, Parameter};
 use super::parameters::Parameters;
 use super::pkce;
 use super::response::{ResponseMode, ResponseTarget};
-use super::scope::Scopes;
+use super::scope::{Scope, Scopes};
 use crate::secret::Sha256Digest;
 
 /// The maximum length of all parameters together, in bytes: a redirect URI and a state of maximum
@@ -154,10 +154,11 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Whether an earlier consent implies this one: for exactly the same scopes, and only if no
-    /// other program can get a token for the code. Any program can listen on a loopback port or
-    /// claim a private-use scheme, so there PKCE and the same URI are required (RFC 8252, section
-    /// 8.6).
+    /// Whether an earlier consent implies this one: for exactly the same scopes, none of them of
+    /// admins, and only if no other program can get a token for the code. Any program can listen on
+    /// a loopback port or claim a private-use scheme, so there PKCE and the same URI are required
+    /// (RFC 8252, section 8.6). Any website can request a response mode, and in modes other than
+    /// `query` the code bypasses the app's server, or reaches it in a form that it may not expect.
     fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {
@@ -165,7 +166,10 @@ impl AuthorizationRequest {
             uri.is_https() || (requested.challenge.is_some() && is_same_uri)
         };
         let is_same = |grant: &ActiveGrant| grant.scopes == requested.scopes && is_protected(grant);
-        !self.force_login && grants.iter().any(is_same)
+        !self.force_login
+            && self.target.mode == ResponseMode::Query
+            && !requested.scopes.iter().any(Scope::is_admin)
+            && grants.iter().any(is_same)
     }
 }
 

@@ -89,7 +89,7 @@ mod tests {
             ..Registration::default()
         };
         let properties = ClientProperties::new(Origin::Api);
-        let details = registration.validate().unwrap();
+        let details = registration.validate(&[]).unwrap();
         let app = App { id: 1, client_id: "api".into(), details, properties };
         assert!(may_introspect(&app, 1, &[]));
         assert!(!may_introspect(&app, 2, &[]));

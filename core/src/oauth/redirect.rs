@@ -1,5 +1,7 @@
 //! Redirect URIs: which ones an app may register, and when a requested one matches.
 
+mod scheme;
+
 use std::net::Ipv4Addr;
 use std::num::NonZeroU16;
 
@@ -8,21 +10,12 @@ use fluent_uri::component::Scheme;
 use strum::IntoStaticStr;
 use thiserror::Error;
 
+pub use self::scheme::{PrivateUseScheme, SchemeError};
+use self::scheme::{is_forbidden, is_private_use};
 use super::uri::{has_plain_host, is_web, web_host};
 
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
-
-/// Schemes that run code, read local data, call or message somebody, or open a program of the
-/// operating system instead of an app.
-const FORBIDDEN: &str = "about afp android-app blob callto chrome chrome-extension data facetime \
-    facetime-audio feed file filesystem ftp ftps geo gopher hcp help imap intent irc itms itms-apps \
-    itms-services jar javascript ldap ldaps livescript mailto market mms mmsto mocha moz-extension \
-    news nfs nntp res resource rtsp search search-ms sftp shell shortcuts sip sips sms smsto smb ssh \
-    tel telnet vbscript view-source webcal ws wss";
-
-/// Prefixes of further forbidden schemes: those of Windows and of macOS.
-const FORBIDDEN_PREFIXES: [&str; 2] = ["ms-", "x-apple"];
 
 /// A valid redirect URI, stored exactly as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +25,7 @@ pub struct RedirectUri(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
-    /// The scheme is dangerous, such as `javascript`.
+    /// The scheme is dangerous for every app, such as `javascript`.
     #[error("is forbidden by the server.")]
     Forbidden,
     /// Not a URI by RFC 3986, or a web address whose host browsers parse differently.
@@ -56,10 +49,17 @@ pub enum RedirectUriError {
     /// Plain `http`, except to the user's device (RFC 8252, section 7.3).
     #[error("must be an HTTPS/SSL URI.")]
     Insecure,
+    /// A scheme that may belong to a program other than the app.
+    #[error(
+        "must have the scheme https, one that contains a dot like com.example.app, or one that the \
+         operator of the server has allowed."
+    )]
+    Scheme,
 }
 
 impl RedirectUri {
-    /// Validates a URI for registration.
+    /// Validates a URI. Whether an app may register its scheme depends on the settings too:
+    /// [`RedirectUri::check_scheme`].
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
         use RedirectUriError::{
             Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
@@ -101,6 +101,19 @@ impl RedirectUri {
         let is_http = scheme.as_str().eq_ignore_ascii_case("http");
         let uri = Self(text);
         if is_http && uri.remote_host().is_some() { Err(Insecure) } else { Ok(uri) }
+    }
+
+    /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's device,
+    /// or a private-use scheme, of which the operator may have allowed some. URIs that were
+    /// registered before remain valid.
+    pub fn check_scheme(&self, allowed: &[PrivateUseScheme]) -> Result<(), RedirectUriError> {
+        let scheme = self.0.split(':').next().unwrap_or_default();
+        let is_web = self.is_oob() || web_host(&self.0).is_some();
+        if is_web || is_private_use(scheme, allowed) {
+            Ok(())
+        } else {
+            Err(RedirectUriError::Scheme)
+        }
     }
 
     /// The URI as it was given.
@@ -158,9 +171,7 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
-    let scheme = scheme.to_ascii_lowercase();
-    FORBIDDEN.split_ascii_whitespace().any(|forbidden| scheme == forbidden)
-        || FORBIDDEN_PREFIXES.iter().any(|prefix| scheme.starts_with(prefix))
+    is_forbidden(&scheme)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The sign-up of a new account.
 
+use std::iter;
+
 use thiserror::Error;
 
 use super::account::{FieldError, check_email, check_free_name, check_password};
@@ -110,7 +112,8 @@ impl NewAccount {
         };
         check(Field::Username, check_free_name(&self.name));
         check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
-        check(Field::Password, check_password(&self.password));
+        let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
+        check(Field::Password, check_password(&self.password, identifiers));
         check(Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted));
         if errors.is_empty() && is_exclusive(&self.name) {
             errors.push(AccountError { field: Field::Username, error: FieldError::Reserved });
@@ -163,9 +166,33 @@ mod tests {
             ("alice", "correct horse", true, "Username is reserved"),
             ("", "correct horse", true, "Username can't be blank"),
             ("alice", "short", true, "Password is too short (minimum is 8 characters)"),
+            (
+                "username9",
+                "username9",
+                false,
+                "Password is too common; take one that nobody else would",
+            ),
         ] {
             let text = format!("Validation failed: {text}");
             assert_eq!(read(name, password, exclusive), Err(text), "{name} {password}");
+        }
+    }
+
+    #[test]
+    fn the_password_is_neither_the_name_nor_the_e_mail_address() {
+        for (password, expected) in [
+            ("username9", Err(FieldError::PasswordCommon)),
+            ("UserName9", Err(FieldError::PasswordCommon)),
+            ("Alice@A.example", Err(FieldError::PasswordCommon)),
+            ("username9 of mine", Ok(())),
+            ("alice@a.example.org", Ok(())),
+        ] {
+            let (username, password) = ("username9".to_owned(), Secret::new(password));
+            let result = SignUp { username, password, ..valid_sign_up() }.validate(free);
+            let expected = expected.map_err(|error| {
+                ValidationErrors(vec![AccountError { field: Field::Password, error }])
+            });
+            assert_eq!(result.map(drop), expected);
         }
     }
 

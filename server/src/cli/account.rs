@@ -121,7 +121,7 @@ impl Command {
             }
             Self::Password { account, keep_tokens, password_stdin } => {
                 let account = find(store, config, &account).await?;
-                let (hash, generated) = new_password(password_stdin).await?;
+                let (hash, generated) = new_password(password_stdin, account.identifiers()).await?;
                 let (access, ended) = if keep_tokens {
                     (ExistingAccess::Keep, "its sessions ended")
                 } else {

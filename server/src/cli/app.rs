@@ -8,8 +8,9 @@ use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{App, Registration};
+use belfry_core::oauth::app::{App, AppError, Registration};
 use belfry_core::oauth::client::Origin;
+use belfry_core::oauth::redirect::{PrivateUseScheme, RedirectUriError};
 use belfry_store::{Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use super::output::{counted, escape, json_line, print};
 use super::{CliError, DatabaseUse, events};
+use crate::config::Config;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -69,9 +71,14 @@ impl Command {
         }
     }
 
-    pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+    pub(super) async fn run(
+        self,
+        store: &Store,
+        config: &Config,
+        now: Timestamp,
+    ) -> Result<(), CliError> {
         match self {
-            Self::Add(app) => app.run(store, now).await,
+            Self::Add(app) => app.run(store, &config.oauth.redirect_schemes, now).await,
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, now).await,
             Self::Secret(secret) => secret.run(store, now).await,
@@ -96,7 +103,12 @@ impl Command {
 
 impl Add {
     /// Adds an app that is valid for registration. Sweeps never delete it.
-    async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
+    async fn run(
+        self,
+        store: &Store,
+        schemes: &[PrivateUseScheme],
+        now: Timestamp,
+    ) -> Result<(), CliError> {
         let registration = Registration {
             client_name: self.name,
             redirect_uris: self.redirect_uris,
@@ -104,8 +116,14 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let details = registration.validate().map_err(|errors| {
-            let errors: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+        let describe = |error: &AppError| match error {
+            AppError::RedirectUri(RedirectUriError::Scheme) => {
+                format!("{error} Allow its scheme in oauth.redirect_schemes.")
+            }
+            error => error.to_string(),
+        };
+        let details = registration.validate(schemes).map_err(|errors| {
+            let errors: Vec<String> = errors.0.iter().map(describe).collect();
             errors.join(", ")
         })?;
         let events = events(now, AuditKind::AppAdd);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use belfry_core::audit::AddressPolicy;
+use belfry_core::oauth::redirect::PrivateUseScheme;
 use belfry_core::rules::{MAX_CONDITIONS, NewRuleLimits, RuleLimits};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,8 @@ pub struct OAuth {
     pub query_tokens: bool,
     /// Whether authorization requests without a PKCE challenge are rejected.
     pub require_pkce: bool,
+    /// Further schemes without a dot that apps may register for redirect URIs.
+    pub redirect_schemes: Vec<PrivateUseScheme>,
 }
 
 /// `[sessions]`

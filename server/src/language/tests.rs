@@ -60,9 +60,9 @@ fn oauth_errors() -> [OAuthError; 18] {
     ]
 }
 
-fn app_errors() -> [AppError; 17] {
+fn app_errors() -> [AppError; 18] {
     use RedirectUriError::{
-        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, UserInfo, Wildcard,
+        Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, Scheme, UserInfo, Wildcard,
     };
     every![AppError:
         AppError::NameBlank => AppError::NameBlank,
@@ -75,6 +75,7 @@ fn app_errors() -> [AppError; 17] {
         AppError::RedirectUri(UserInfo) => AppError::RedirectUri(UserInfo),
         AppError::RedirectUri(Wildcard) => AppError::RedirectUri(Wildcard),
         AppError::RedirectUri(Insecure) => AppError::RedirectUri(Insecure),
+        AppError::RedirectUri(Scheme) => AppError::RedirectUri(Scheme),
         AppError::Scopes => AppError::Scopes,
         AppError::NameInvalid => AppError::NameInvalid,
         AppError::NameTooLong => AppError::NameTooLong,
@@ -121,7 +122,7 @@ fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
         password: Secret::new("short"),
         agreement: String::new(),
     };
-    (registration.validate().unwrap_err(), sign_up.validate(|_| false).unwrap_err())
+    (registration.validate(&[]).unwrap_err(), sign_up.validate(|_| false).unwrap_err())
 }
 
 /// The messages of a language: their keys and variables.

@@ -1,8 +1,9 @@
 //! Deletion of timed rules that have ended. Reads ignore them already, so this only frees space.
 
 use belfry_core::rules::Document;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::add;
 use crate::engine::{Batch, Row, Statement, sql};
 use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
@@ -12,21 +13,26 @@ use crate::{Change, SerializedDocument, Store, StoreError};
 /// an account.
 const BATCH: usize = 20;
 
+/// How long the first ended rule of a document remains. A rewrite removes all that have ended, so a
+/// document is rewritten at most once in this time, whenever its rules end.
+const DELAY: SignedDuration = SignedDuration::from_hours(24);
+
 /// Transactions per sweep. The remaining documents are left to the next sweep.
 const MAX_BATCHES: usize = 1000;
 
-/// A document with a rule that has ended.
+/// A document with a rule that has ended long ago.
 struct DueDocument {
     account: i64,
     scope: String,
     version: i64,
-    /// The document without that rule; `None` if the stored text is not readable.
+    /// The document without the rules that have ended; `None` if the stored text is not readable.
     document: Option<SerializedDocument>,
 }
 
 impl Store {
-    /// Removes the rules that ended before a time, and returns the number of changed documents. A
-    /// document that another writer changes at the same time is left to the next sweep.
+    /// Removes the rules that ended before a time from documents with one that ended a day earlier.
+    /// Returns the number of changed documents. A document that another writer changes at the same
+    /// time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,
@@ -57,12 +63,15 @@ impl Store {
 
     async fn due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
         let select = sql!(
-            "select account_id, scope, version, document from rulesets where expires_at < $before \
+            "select account_id, scope, version, document from rulesets where expires_at < $due \
              order by expires_at, account_id, scope limit 20",
-            [before]
+            [due = add(before, -DELAY)]
         );
         let rows = self.engine.read(select).await?.into_iter();
-        rows.map(|row| DueDocument::new(row, before)).collect()
+        // Many large documents would block a worker thread.
+        let parse = move || rows.map(|row| DueDocument::new(row, before)).collect();
+        let parsed = tokio::task::spawn_blocking(parse).await;
+        parsed.map_err(|panic| StoreError::Failed(panic.to_string()))?
     }
 }
 

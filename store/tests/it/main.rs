@@ -205,7 +205,8 @@ conformance! {
     timed_rules::{
         a_timed_rule_is_read_until_its_end,
         the_next_save_deletes_rules_that_have_ended,
-        a_sweep_deletes_rules_that_ended_minutes_ago,
+        a_sweep_deletes_ended_rules_a_day_after_the_first_one,
+        a_ruleset_is_rewritten_once_a_day_however_many_rules_end,
         a_sweep_changes_more_rulesets_than_a_batch,
         imported_timed_rules_are_deleted_by_a_sweep,
         no_change_concurrent_with_a_sweep_is_lost,

@@ -96,7 +96,7 @@ async fn own_cases() -> Vec<RecordedCase> {
         deletion::a_deleted_app_leaves_nothing_behind,
         account_security::sessions_are_listed_with_their_browser_the_last_used_first,
         retention::expired_requests_codes_and_sessions_are_deleted_within_minutes,
-        timed_rules::a_sweep_deletes_rules_that_ended_minutes_ago,
+        timed_rules::a_sweep_deletes_ended_rules_a_day_after_the_first_one,
     ]
 }
 

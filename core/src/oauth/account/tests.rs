@@ -106,7 +106,7 @@ fn a_password_is_8_to_128_arbitrary_characters() {
         ("é".repeat(129), Err(FieldError::TooLong(128))),
         ("a".repeat(65_536), Err(FieldError::TooLong(128))),
     ] {
-        assert_eq!(check_password(&Secret::new(password.as_str())), expected, "{password:?}");
+        assert_eq!(check_password(&Secret::new(password.as_str()), []), expected, "{password:?}");
     }
 }
 
@@ -114,11 +114,22 @@ fn a_password_is_8_to_128_arbitrary_characters() {
 fn a_common_password_is_rejected() {
     for common in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
     {
-        let result = check_password(&Secret::new(common));
+        let result = check_password(&Secret::new(common), []);
         assert_eq!(result, Err(FieldError::PasswordCommon), "{common}");
     }
     for uncommon in ["correct horse", "password1 of mine", "aaaaaaaab"] {
-        assert_eq!(check_password(&Secret::new(uncommon)), Ok(()), "{uncommon}");
+        assert_eq!(check_password(&Secret::new(uncommon), []), Ok(()), "{uncommon}");
+    }
+}
+
+#[test]
+fn a_password_that_identifies_the_account_is_rejected() {
+    let check = |password| check_password(&Secret::new(password), ["alice_1999", "é@a.example"]);
+    for identifier in ["alice_1999", "Alice_1999", "é@a.example", "É@A.Example"] {
+        assert_eq!(check(identifier), Err(FieldError::PasswordCommon), "{identifier}");
+    }
+    for other in ["alice_19999", "alice_199", "@alice_1999"] {
+        assert_eq!(check(other), Ok(()), "{other}");
     }
 }
 
@@ -129,7 +140,7 @@ fn every_listed_common_password_has_a_valid_length() {
     assert!(listed.is_sorted());
     for common in listed {
         assert_eq!(
-            check_password(&Secret::new(common)),
+            check_password(&Secret::new(common), []),
             Err(FieldError::PasswordCommon),
             "{common}"
         );

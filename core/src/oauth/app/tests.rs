@@ -17,7 +17,7 @@ fn valid() -> Registration {
 }
 
 fn error(registration: Registration) -> String {
-    registration.validate().unwrap_err().to_string()
+    registration.validate(&[]).unwrap_err().to_string()
 }
 
 fn app(redirect_uris: &str, scopes: &str) -> App {
@@ -26,13 +26,13 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
         scopes: vec![scopes.into()],
         ..valid()
     };
-    let details = registration.validate().unwrap();
+    let details = registration.validate(&[]).unwrap();
     App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 
 #[test]
 fn a_valid_registration_is_unchanged() {
-    let details = valid().validate().unwrap();
+    let details = valid().validate(&[]).unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
     assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
@@ -48,7 +48,7 @@ fn redirect_uris_are_separated_by_white_space_or_listed() {
         listed.clone(),
     ] {
         let redirect_uris = texts.into_iter().map(str::to_owned).collect();
-        let details = Registration { redirect_uris, ..valid() }.validate().unwrap();
+        let details = Registration { redirect_uris, ..valid() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         assert_eq!(actual, listed);
     }
@@ -63,7 +63,7 @@ fn scopes_are_a_text_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = texts.into_iter().map(str::to_owned).collect();
-        let details = Registration { scopes, ..valid() }.validate().unwrap();
+        let details = Registration { scopes, ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -71,7 +71,7 @@ fn scopes_are_a_text_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_is_none() {
     for website in ["", " "] {
-        let details = Registration { website: website.into(), ..valid() }.validate().unwrap();
+        let details = Registration { website: website.into(), ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -130,6 +130,11 @@ fn each_error_has_the_text_of_mastodon() {
         (
             Registration { redirect_uris: vec!["/cb".into()], ..valid() },
             "Redirect URI must be an absolute URI.",
+        ),
+        (
+            Registration { redirect_uris: vec!["steam://a vnc://b".into()], ..valid() },
+            "Redirect URI must have the scheme https, one that contains a dot like com.example.app, \
+             or one that the operator of the server has allowed.",
         ),
         (
             Registration { redirect_uris: vec!["https://".into()], ..valid() },
@@ -191,7 +196,7 @@ fn only_clients_with_a_secret_can_be_registered() {
         let registration = Registration { token_endpoint_auth_method: method.into(), ..valid() };
         let expected =
             if is_valid { Ok(()) } else { Err(ValidationErrors(vec![AppError::AuthMethod])) };
-        assert_eq!(registration.validate().map(drop), expected, "{method}");
+        assert_eq!(registration.validate(&[]).map(drop), expected, "{method}");
     }
 }
 
@@ -224,7 +229,7 @@ fn values_of_the_maximum_length_are_accepted() {
         website: format!("{start}{}", "a".repeat(MAX_URIS_LENGTH - start.len())),
         ..valid()
     };
-    assert!(registration.validate().is_ok());
+    assert!(registration.validate(&[]).is_ok());
 }
 
 #[test]
@@ -287,7 +292,7 @@ proptest! {
         scopes in prop::collection::vec(any::<String>(), 0..4),
         website in any::<String>(),
     ) {
-        let _ = Registration { client_name, redirect_uris, scopes, website, ..valid() }.validate();
+        let _ = Registration { client_name, redirect_uris, scopes, website, ..valid() }.validate(&[]);
     }
 }
 
@@ -313,6 +318,6 @@ fn a_name_may_contain_invisible_joiners() {
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
         let registration = Registration { client_name: name.into(), ..valid() };
-        assert_eq!(registration.validate().unwrap().name, name);
+        assert_eq!(registration.validate(&[]).unwrap().name, name);
     }
 }

@@ -21,7 +21,7 @@ fn app() -> App {
         scopes: vec!["read write".into()],
         ..Registration::default()
     };
-    let details = registration.validate().unwrap();
+    let details = registration.validate(&[]).unwrap();
     App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 

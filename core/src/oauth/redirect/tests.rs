@@ -111,16 +111,9 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
         "file",
         "blob",
         "about",
+        "view-source",
+        "filesystem",
         "ws",
-        "ms-settings",
-        "MS-Word",
-        "search-ms",
-        "smb",
-        "itms-services",
-        "android-app",
-        "tel",
-        "sms",
-        "x-apple-helpbasic",
         "JavaScript",
         "VBSCRIPT",
         "\tjavascript",
@@ -137,6 +130,68 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
             assert_eq!(RedirectUri::new(&*text), Err(RedirectUriError::Forbidden), "{text:?}");
         }
     }
+}
+
+#[test]
+fn an_app_registers_only_schemes_that_no_other_program_has() {
+    let allowed: [PrivateUseScheme; 1] = ["myapp".parse().unwrap()];
+    for uri in [
+        OOB,
+        "https://app.example/callback",
+        "HTTPS://app.example/callback",
+        "http://127.0.0.1/callback",
+        "http://localhost:3000/",
+        "com.example.app:/callback",
+        "com.tapbots.Ivory.10217:/request_token",
+        "org.example:/",
+        "oauth2redirect://com.keylesspalace.tusky/",
+        "mastodon://joinmastodon.org/oauth",
+        "Mastodon-Android-Auth://callback",
+        "tuba://auth_code",
+        "MyApp://callback",
+    ] {
+        assert_eq!(registered(uri).check_scheme(&allowed), Ok(()), "{uri}");
+    }
+    for scheme in [
+        "android-app",
+        "dav",
+        "facetime",
+        "git",
+        "intent",
+        "itms-services",
+        "itmss",
+        "jnlp",
+        "magnet",
+        "market",
+        "microsoft-edge",
+        "ms",
+        "ms-settings",
+        "MS-Word",
+        "myapp2",
+        "oauth",
+        "powershell",
+        "rdp",
+        "search-ms",
+        "shell",
+        "skype",
+        "smb",
+        "sms",
+        "steam",
+        "tel",
+        "urn",
+        "vnc",
+        "vscode",
+        "x-apple-helpbasic",
+        "x-man-page",
+        "zoommtg",
+    ] {
+        for rest in ["//callback", "/callback", "//com.example.app/"] {
+            let uri = format!("{scheme}:{rest}");
+            let checked = registered(&uri).check_scheme(&allowed);
+            assert_eq!(checked, Err(RedirectUriError::Scheme), "{uri}");
+        }
+    }
+    assert_eq!(registered("myapp://callback").check_scheme(&[]), Err(RedirectUriError::Scheme));
 }
 
 // RFC 9700, section 4.1.3.

@@ -1,6 +1,7 @@
 //! `belfry account add`
 
 use std::io::{Write, stdout};
+use std::iter;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::{Role, check_email, check_name};
@@ -33,7 +34,8 @@ impl Add {
         if let Some(email) = &email {
             check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
         }
-        let (hash, generated) = new_password(password_stdin).await?;
+        let identifiers = iter::once(&*name).chain(email.as_deref());
+        let (hash, generated) = new_password(password_stdin, identifiers).await?;
         // Before the name is released: strangers must not get it when the account is not added.
         if let Some(email) = &email
             && store.account_by_email(email).await?.is_some()

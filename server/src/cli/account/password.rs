@@ -9,10 +9,14 @@ use belfry_runtime::random;
 use crate::auth::passwords::Passwords;
 use crate::cli::{CliError, read_secret};
 
-/// Reads or generates a password. Returns its hash, and the password itself if it was generated.
-pub(super) async fn new_password(from_stdin: bool) -> Result<(String, Option<Secret>), CliError> {
+/// Reads or generates the password of the account with this name and these e-mail addresses. Returns
+/// its hash, and the password itself if it was generated.
+pub(super) async fn new_password<'a>(
+    from_stdin: bool,
+    identifiers: impl IntoIterator<Item = &'a str>,
+) -> Result<(String, Option<Secret>), CliError> {
     let password = if from_stdin { read_secret()? } else { Secret::new(random::password()) };
-    check_password(&password).map_err(|error| format!("the password {error}"))?;
+    check_password(&password, identifiers).map_err(|error| format!("the password {error}"))?;
     let hash = Passwords::new(None).hash(password.clone()).await?;
     Ok((hash, (!from_stdin).then_some(password)))
 }

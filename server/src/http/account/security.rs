@@ -87,7 +87,7 @@ async fn handle_password(
     let account = session.require_form(AccountSection::Security, pairs)?;
     let [current, new] =
         ["current_password", "new_password"].map(|name| Secret::new(last_value(pairs, name)));
-    check_password(&new)
+    check_password(&new, account.identifiers())
         .map_err(|error| SubmitError::Rejected(SecurityError::NewPassword(error)))?;
     if last_value(pairs, "password_again") != new.reveal() {
         return Err(SubmitError::Rejected(SecurityError::DifferentPasswords));

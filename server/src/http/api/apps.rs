@@ -76,7 +76,7 @@ pub(crate) async fn register(
         return Err(ApiError::AppRegistrationClosed);
     }
     guard.app_registration().await?;
-    let checked = Registration::from_pairs(pairs).validate();
+    let checked = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
     let (app, secret) = state.store.create_app(&events, now, details, Origin::Api).await?;

@@ -68,7 +68,7 @@ pub(crate) async fn register(
         }
     }
     if let Some(password) = &request.password {
-        check_password(password).map_err(MatrixError::Password)?;
+        check_password(password, request.username.as_deref()).map_err(MatrixError::Password)?;
     }
     if request.stage != RegistrationStage::Completed {
         let session = random::secret(state.clock.now()).reveal().to_owned();

@@ -12,6 +12,7 @@ use crate::support::{OAuthClient, Service, on_both_engines};
 on_both_engines! {
     crate::admin::start:
     scopes_of_admins_are_granted_by_an_admin_only,
+    an_admin_is_asked_each_time_for_scopes_of_admins,
     the_role_is_checked_again_at_the_decision_and_at_the_redemption,
     the_token_of_a_demoted_admin_has_no_scopes_of_admins,
     scopes_of_admins_are_not_granted_without_an_admin,
@@ -62,6 +63,21 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
         "id": "3", "name": "Admin", "permissions": "1048575", "color": "", "highlighted": true,
     });
     assert_eq!(account["role"], role);
+}
+
+async fn an_admin_is_asked_each_time_for_scopes_of_admins(service: Service) {
+    let client = app(&service).await;
+    let mut browser = service.browser();
+    for scopes in [SCOPES, "admin:read", "read"] {
+        let code = client.code(&mut browser, "root", &[("scope", scopes)]).await;
+        token_of(&client.redeem(&code, &[]).await);
+    }
+    for scopes in [SCOPES, "admin:read"] {
+        let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
+        page.page(200, "As an administrator of this server:");
+    }
+    let implied = browser.get(&client.authorize(&[("scope", "read")])).await;
+    assert!(implied.redirected(CALLBACK).contains_key("code"));
 }
 
 async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: Service) {

@@ -96,6 +96,25 @@ fn a_password_can_come_from_standard_input_and_is_not_printed() {
 }
 
 #[test]
+fn a_command_rejects_the_name_or_the_e_mail_address_as_a_password() {
+    let workspace = Workspace::sqlite();
+    let set = |command: &[&str], password: &str| {
+        let output = workspace.run_with_input(command, password);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let text = "belfry: the password is too common; take one that nobody else would\n";
+    let rejected = (Some(1), text.to_owned());
+    let add = ["account", "add", "username9", "--email", "u@example.org", "--password-stdin"];
+    assert_eq!(set(&add, "UserName9\n"), rejected);
+    assert_eq!(set(&add, "u@example.org\n"), rejected);
+    assert_eq!(set(&add, "correct horse\n"), (Some(0), String::new()));
+    let change = ["account", "password", "username9", "--password-stdin"];
+    assert_eq!(set(&change, "username9\n"), rejected);
+    assert_eq!(set(&change, "U@example.org\n"), rejected);
+    assert_eq!(set(&change, "correct battery\n"), (Some(0), String::new()));
+}
+
+#[test]
 fn the_server_creates_the_deleted_sender_of_an_application_service_again() {
     let workspace = Workspace::sqlite();
     workspace.configure(BRIDGE);

@@ -9,7 +9,7 @@ const URI: &str = "https://app.example/cb";
 
 async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
-    let add = ["app", "add", "Tusky", "--redirect-uri", URI, "--redirect-uri", "tusky://cb"];
+    let add = ["app", "add", "Tusky", "--redirect-uri", URI, "--redirect-uri", "tuba://cb"];
     let more = ["--scopes", "read push", "--website", "https://tusky.app"];
     let added = workspace.run(&[&add[..], &more].concat());
     let (client_id, secret) = (printed(&added, "client_id: "), printed(&added, "client_secret: "));
@@ -28,7 +28,7 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
         "name": "Tusky",
         "website": "https://tusky.app",
         "scopes": ["read", "push"],
-        "redirect_uris": [URI, "tusky://cb"],
+        "redirect_uris": [URI, "tuba://cb"],
         "state": "active",
         "created_at": shown["created_at"],
         "disabled_at": null,
@@ -59,6 +59,15 @@ fn an_added_app_is_validated_like_a_registered_one() {
         ("a\u{1b}[2J", URI, "read", "", "Application name is invalid"),
         ("a", "http://app.example/cb", "read", "", "Redirect URI "),
         ("a", "javascript:x", "read", "", "Redirect URI is forbidden by the server."),
+        (
+            "a",
+            "steam://run",
+            "read",
+            "",
+            "Redirect URI must have the scheme https, one that contains a dot like com.example.app, \
+             or one that the operator of the server has allowed. Allow its scheme in \
+             oauth.redirect_schemes.",
+        ),
         ("a", URI, "read fly", "", "Scopes doesn't match those configured on the server."),
         ("a", URI, "read", "tusky.app", "Application website is not a valid URL"),
         ("", URI, "fly", "", "Application name can't be blank, Scopes doesn't match"),

@@ -55,6 +55,11 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         body[name] = value;
         body
     };
+    let with_name = |name: &str, password: &str| {
+        let mut body = registration(name);
+        body["password"] = json!(password);
+        body
+    };
     for (body, code) in [
         (registration("alice"), "M_USER_IN_USE"),
         (registration("Bob"), "M_INVALID_USERNAME"),
@@ -65,6 +70,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (registration("@bob:ring.example"), "M_INVALID_USERNAME"),
         (with("password", json!("short")), "M_WEAK_PASSWORD"),
         (with("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
+        (with_name("username9", "Username9"), "M_WEAK_PASSWORD"),
         (with("password", json!(1)), "M_BAD_JSON"),
         (with("auth", json!(1)), "M_BAD_JSON"),
         (json!([]), "M_BAD_JSON"),

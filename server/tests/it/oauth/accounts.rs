@@ -108,6 +108,7 @@ async fn sign_up_errors_are_reported_per_field() {
         response.json()["details"][field][0]["error"].as_str().unwrap().to_owned()
     };
     assert_eq!(code("password", "password123").await, "ERR_INVALID");
+    assert_eq!(code("password", "alice@example.ORG").await, "ERR_INVALID");
     assert_eq!(code("password", &"a b".repeat(50)).await, "ERR_TOO_LONG");
     assert_eq!(code("password", "short").await, "ERR_TOO_SHORT");
     assert_eq!(code("username", "admin").await, "ERR_RESERVED");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::browser::form;
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Service, TestClient, TestResponse};
+use crate::support::{OAuthClient, Service, TestClient, TestResponse};
 
 const URI: &str = "https://app.example/cb";
 
@@ -92,12 +92,17 @@ async fn all_registration_errors_are_reported_at_once() {
         (vec![], "Validation failed: Application name can't be blank, Redirect URI can't be blank"),
         // An invisible name.
         (
-            vec![("client_name", "\u{200b}\u{2060} \u{feff}\u{7f}"), ("redirect_uris", "a:/b")],
+            vec![("client_name", "\u{200b}\u{2060} \u{feff}\u{7f}"), ("redirect_uris", "a.b:/c")],
             "Validation failed: Application name can't be blank",
         ),
         (
             vec![("client_name", "A"), ("redirect_uris", "javascript:alert(1)")],
             "Validation failed: Redirect URI is forbidden by the server.",
+        ),
+        (
+            vec![("client_name", "A"), ("redirect_uris", "steam://run")],
+            "Validation failed: Redirect URI must have the scheme https, one that contains a dot \
+             like com.example.app, or one that the operator of the server has allowed.",
         ),
         (
             vec![("client_name", "A"), ("redirect_uris", "https://*.a.example/")],
@@ -121,6 +126,23 @@ async fn all_registration_errors_are_reported_at_once() {
         assert_eq!(body, json!({ "error": error }));
     }
     assert!(service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_app_with_a_scheme_that_is_no_longer_allowed_keeps_working() {
+    let allowed = config(|config| config.oauth.redirect_schemes = vec!["myapp".parse().unwrap()]);
+    let service = Service::with(allowed).await;
+    service.add_account("alice").await;
+    let client = OAuthClient::register_with(service.anonymous(), "myapp://cb", "read").await;
+    let service = service.restart(config(|_| ())).await;
+
+    let fields = [("client_name", "A"), ("redirect_uris", "myapp://cb")];
+    let response = register(&service.anonymous(), &fields).await;
+    assert_eq!(response.status, 422, "{response:?}");
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let client = OAuthClient { http, ..client };
+    let code = client.code(&mut service.browser(), "alice", &[]).await;
+    assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
     let anonymous = service.anonymous();
     let json = json!({
         "client_name": "Ä",
-        "redirect_uris": ["https://a.example/", "b://c"],
+        "redirect_uris": ["https://a.example/", "b.c://d"],
         "scopes": ["read", "push"],
         "website": null,
         "more": 1,
@@ -40,12 +40,12 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
     for (media, body) in [
         (
             FORM,
-            "client_name=%C3%84&redirect_uris=https://a.example/%0Ab://c&scopes=read+push"
+            "client_name=%C3%84&redirect_uris=https://a.example/%0Ab.c://d&scopes=read+push"
                 .to_owned(),
         ),
         (
             FORM,
-            "client_name=%C3%84&redirect_uris[]=https://a.example/&redirect_uris[]=b://c\
+            "client_name=%C3%84&redirect_uris[]=https://a.example/&redirect_uris[]=b.c://d\
                 &scopes[]=read&scopes[]=push"
                 .to_owned(),
         ),
@@ -53,7 +53,7 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
             MULTIPART,
             multipart(&[
                 ("client_name", "Ä"),
-                ("redirect_uris", "https://a.example/\nb://c"),
+                ("redirect_uris", "https://a.example/\nb.c://d"),
                 ("scopes", "read push"),
             ]),
         ),
@@ -63,7 +63,7 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
         assert_eq!(response.status, 200, "{body}: {response:?}");
         let app = response.json();
         assert_eq!(app["name"], "Ä", "{body}");
-        assert_eq!(app["redirect_uris"], json!(["https://a.example/", "b://c"]), "{body}");
+        assert_eq!(app["redirect_uris"], json!(["https://a.example/", "b.c://d"]), "{body}");
         assert_eq!(app["scopes"], json!(["read", "push"]), "{body}");
     }
 }

@@ -75,6 +75,20 @@ async fn the_same_scopes_are_granted_again_without_asking() {
     browser.get(&client.authorize(&again)).await.page(200, "decision");
 }
 
+#[tokio::test]
+async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
+    let (_service, client, mut browser) = with_alice().await;
+    let code = client.code(&mut browser, "alice", &[]).await;
+    token_of(&client.redeem(&code, &[]).await);
+    for mode in ["fragment", "form_post"] {
+        let page = browser.get(&client.authorize(&[("response_mode", mode)])).await;
+        page.page(200, "name=\"decision\"");
+        assert!(!page.text.contains("code="), "{mode}: {page:?}");
+    }
+    let query = browser.get(&client.authorize(&[("response_mode", "query")])).await;
+    assert!(query.redirected(CALLBACK).contains_key("code"));
+}
+
 // RFC 8252, section 8.6.
 #[tokio::test]
 async fn a_program_on_another_port_gets_no_code_without_consent() {
@@ -111,7 +125,7 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         ("https://tusky.app/cb", true),
         ("https://evil.example/cb", false),
         ("https://tusky.app.evil.example/cb", false),
-        ("tusky://cb", false),
+        ("app.tusky://cb", false),
         ("http://127.0.0.1/cb", false),
     ] {
         let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");

@@ -1,13 +1,14 @@
 //! The Debian package, installed by dpkg into a directory and run as its unit would.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use test_engines::free_port;
+use test_engines::{free_port, programs};
 
 use super::machine::Machine;
 use super::{GUIDE, can_install, commands, packages, succeed};
@@ -156,6 +157,78 @@ fn copy_certificates(machine: &Machine) {
     let path = "etc/ssl/certs/ca-certificates.crt";
     fs::create_dir_all(machine.path(path).parent().unwrap()).unwrap();
     fs::copy(Path::new("/").join(path), machine.path(path)).unwrap();
+}
+
+/// A machine with `/usr/bin/belfry`, which runs this Perl script as the program of the package.
+fn with_program(script: &str) -> Machine {
+    let machine = Machine::new();
+    fs::create_dir_all(machine.path("usr/lib/belfry")).unwrap();
+    let program = format!("#!/usr/bin/perl\n$| = 1;\n{script}");
+    fs::write(machine.path("usr/lib/belfry/belfry"), program).unwrap();
+    let command = include_str!("../../../../packaging/files/debian/belfry");
+    fs::write(machine.path("usr/bin/belfry"), command).unwrap();
+    for path in ["usr/lib/belfry/belfry", "usr/bin/belfry"] {
+        fs::set_permissions(machine.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(machine.path("etc/passwd"), "belfry:x:4321:4321::/:/usr/sbin/nologin\n").unwrap();
+    fs::write(machine.path("etc/group"), "belfry:x:4321:\n").unwrap();
+    machine
+}
+
+/// Starts `belfry` as root on a terminal, by script(1).
+fn on_terminal(machine: &Machine) -> Child {
+    let command = format!("chroot {} /usr/bin/belfry", machine.path("").display());
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).env("PATH", programs::search_path());
+    script.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// The ioctl works where `dev.tty.legacy_tiocsti` is 1, for the controlling terminal only.
+#[test]
+fn the_user_of_the_service_cannot_type_into_the_terminal_of_root() {
+    if !can_install() {
+        return;
+    }
+    let script = r#"
+        my $key = "x";
+        print "$<: ", ioctl(STDIN, 0x5412, $key) ? "typed" : "refused", "\n";"#;
+    let output = on_terminal(&with_program(script)).wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "4321: refused\r\n");
+}
+
+#[test]
+fn ctrl_c_stops_a_command_of_root() {
+    if !can_install() {
+        return;
+    }
+    let script = r#"
+        $SIG{TERM} = sub { print "stopped\n"; exit 3 };
+        print "ready\n";
+        sleep 60;"#;
+    let machine = with_program(script);
+    let mut terminal = on_terminal(&machine);
+    let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    terminal.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "^Cstopped");
+    assert_eq!(terminal.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_command_of_root_has_its_own_input_output_and_exit_code() {
+    if !can_install() {
+        return;
+    }
+    let machine = with_program("print \"@ARGV: \", <STDIN>; print STDERR \"failed\"; exit 7;");
+    let mut command = machine.command(&["belfry", "a b", "c"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"one\ntwo").unwrap();
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    assert_eq!(
+        (status.code(), &*stdout, &*stderr),
+        (Some(7), &b"a b c: one\ntwo"[..], &b"failed"[..])
+    );
 }
 
 #[test]

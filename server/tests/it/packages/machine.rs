@@ -12,7 +12,7 @@ use test_engines::programs;
 use super::succeed;
 
 /// The programs of the maintainer scripts, of `/usr/bin/belfry` and of the guide.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "chgrp",
     "chmod",
     "chown",
@@ -26,6 +26,7 @@ const PROGRAMS: [&str; 14] = [
     "rm",
     "rmdir",
     "setpriv",
+    "setsid",
     "systemd-sysusers",
 ];
 

@@ -100,6 +100,14 @@ async fn errors_are_shown_beside_their_field_and_change_nothing() {
         (right, "password123", "password123", 422, "new-password", "Password is too common"),
         (
             right,
+            "Alice@Example.org",
+            "Alice@Example.org",
+            422,
+            "new-password",
+            "Password is too common",
+        ),
+        (
+            right,
             "a new horse",
             "a new hose",
             422,

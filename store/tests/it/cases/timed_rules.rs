@@ -15,6 +15,8 @@ use super::{MANY, at, ensure_account, run_concurrently};
 
 const START: i64 = 1_800_000_000;
 const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
 
 /// Room rules with the second at which they end.
 type Rules<'a> = &'a [(&'a str, Option<i64>)];
@@ -73,6 +75,19 @@ async fn sweep_at(store: &Store, now: i64) -> usize {
     }
 }
 
+/// Sweeps every ten minutes. Returns the number of times that a ruleset was changed.
+async fn sweep_between(store: &Store, start: i64, end: i64) -> usize {
+    let mut changed = 0;
+    for count in 1..=(end - start) / (10 * MINUTE) {
+        let now = at(start + count * 10 * MINUTE);
+        let outcome = store.sweep(&RetentionSettings::default(), now).await.unwrap();
+        if let SweepOutcome::Swept(deleted) = outcome {
+            changed += deleted.iter().find(|(table, _)| *table == "rulesets").unwrap().1;
+        }
+    }
+    changed
+}
+
 pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
     let timed = document(&[("a", Some(10)), ("b", None), ("c", Some(20))]);
     save_document(&store, 7, timed).await;
@@ -117,19 +132,19 @@ pub(crate) async fn the_next_save_deletes_rules_that_have_ended(store: Store) {
     assert_eq!(stored_rules(&store, 8).await, None);
 }
 
-pub(crate) async fn a_sweep_deletes_rules_that_ended_minutes_ago(store: Store) {
-    let [old, young] = [START - 3 * MINUTE, START - MINUTE];
+pub(crate) async fn a_sweep_deletes_ended_rules_a_day_after_the_first_one(store: Store) {
+    let [due, ended] = [START - DAY - 3 * MINUTE, START - 3 * MINUTE];
     for (account, rules) in [
-        (1, &[("a", Some(old))][..]),
-        (2, &[("a", Some(young))]),
-        (3, &[("a", Some(old)), ("b", None), ("c", Some(young)), ("d", Some(START + 60))]),
+        (1, &[("a", Some(due))][..]),
+        (2, &[("a", Some(due + 2 * MINUTE)), ("b", Some(ended))]),
+        (3, &[("a", Some(due)), ("b", None), ("c", Some(ended)), ("d", Some(ended + 2 * MINUTE))]),
         (4, &[("a", None)]),
-        (5, &[("a", Some(START + 60))]),
+        (5, &[("a", Some(START + MINUTE))]),
     ] {
         save_document(&store, account, document(rules)).await;
     }
     let mut paused = document(&[("a", None)]);
-    let until = RuleExpiry::at(at(START - 4 * MINUTE));
+    let until = RuleExpiry::at(at(START - DAY - 4 * MINUTE));
     let body = serde_json::json!({ "enabled": true, "until": until }).to_string();
     let change = EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap();
     paused.set_enabled(RuleKind::Override, MASTER, change).unwrap();
@@ -138,19 +153,53 @@ pub(crate) async fn a_sweep_deletes_rules_that_ended_minutes_ago(store: Store) {
     assert_eq!(sweep_at(&store, START).await, 3);
 
     for (account, rules) in
-        [(1, None), (2, Some("a")), (3, Some("bcd")), (4, Some("a")), (5, Some("a"))]
+        [(1, None), (2, Some("ab")), (3, Some("bd")), (4, Some("a")), (5, Some("a"))]
     {
         assert_eq!(stored_rules(&store, account).await.as_deref(), rules, "{account}");
     }
     let stored = store.rulesets(6, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(stored.documents().next().unwrap(), &document(&[("a", None)]));
 
-    // The other rules end later.
-    assert_eq!(sweep_at(&store, START + 5 * MINUTE).await, 3);
-    for (account, rules) in [(2, None), (3, Some("b")), (4, Some("a")), (5, None)] {
+    assert_eq!(sweep_at(&store, START + 5 * MINUTE).await, 1);
+    for (account, rules) in [(2, None), (3, Some("bd")), (4, Some("a")), (5, Some("a"))] {
         assert_eq!(stored_rules(&store, account).await.as_deref(), rules, "{account}");
     }
-    assert_eq!(sweep_at(&store, START + 90 * MINUTE).await, 0);
+    assert_eq!(sweep_at(&store, START + DAY + 5 * MINUTE).await, 2);
+    for (account, rules) in [(3, Some("b")), (4, Some("a")), (5, None)] {
+        assert_eq!(stored_rules(&store, account).await.as_deref(), rules, "{account}");
+    }
+    assert_eq!(sweep_at(&store, START + 3 * DAY).await, 0);
+}
+
+pub(crate) async fn a_ruleset_is_rewritten_once_a_day_however_many_rules_end(store: Store) {
+    const RULES: i64 = 1000;
+    let ids: Vec<String> = (0..RULES).map(|index| format!("{index},")).collect();
+    let end = |index| START + index * MINUTE;
+    let rules: Vec<_> = (0..).zip(&ids).map(|(index, id)| (&**id, Some(end(index)))).collect();
+    save_document(&store, 7, document(&rules)).await;
+    let left_at = async |time: i64| {
+        let rules = rules_at(&store, 7, at(time)).await.unwrap();
+        i64::try_from(rules.matches(',').count()).unwrap()
+    };
+
+    // The clock is trusted when the rules begin to end.
+    assert_eq!(sweep_between(&store, START - 2 * HOUR, START).await, 0);
+    for hour in 0..17 {
+        let now = START + hour * HOUR;
+        assert_eq!(left_at(now).await, RULES - hour * 60 - 1, "{hour}");
+        assert_eq!(sweep_between(&store, now, now + HOUR).await, 0, "{hour}");
+    }
+    assert_eq!(left_at(START + 17 * HOUR).await, 0);
+    assert_eq!(sweep_between(&store, START + 17 * HOUR, START + 30 * HOUR).await, 1);
+    assert_eq!(stored_rules(&store, 7).await, None);
+
+    // Rules that end over two days are removed in two steps.
+    let start = START + 30 * HOUR;
+    let rules: Vec<_> =
+        (0..).zip(&ids[..48]).map(|(hour, id)| (&**id, Some(start + hour * HOUR))).collect();
+    save_document(&store, 7, document(&rules)).await;
+    assert_eq!(sweep_between(&store, start, start + 3 * DAY).await, 2);
+    assert_eq!(stored_rules(&store, 7).await, None);
 }
 
 pub(crate) async fn a_sweep_changes_more_rulesets_than_a_batch(store: Store) {

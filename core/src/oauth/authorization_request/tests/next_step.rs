@@ -73,7 +73,8 @@ fn scopes_of_admins_are_granted_by_admins_only() {
         scopes: vec!["read admin:read".to_owned()],
         ..Registration::default()
     };
-    let (details, properties) = (declared.validate().unwrap(), ClientProperties::new(Origin::Api));
+    let (details, properties) =
+        (declared.validate(&[]).unwrap(), ClientProperties::new(Origin::Api));
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
         let pairs = [
@@ -92,7 +93,22 @@ fn scopes_of_admins_are_granted_by_admins_only() {
         assert_eq!(admin.scopes.to_string(), scopes);
         let admin = Some(Role::Admin);
         assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
-        assert_eq!(request.next_step(admin, &granted), NextStep::Approve, "{scopes}");
+        // An earlier consent does not imply that of an admin.
+        assert_eq!(request.next_step(admin, &granted), NextStep::AskConsent, "{scopes}");
+    }
+}
+
+#[test]
+fn consent_is_implied_only_in_the_response_mode_query() {
+    let granted = [grant("read", None)];
+    for (mode, step) in [
+        (None, NextStep::Approve),
+        (Some("query"), NextStep::Approve),
+        (Some("fragment"), NextStep::AskConsent),
+        (Some("form_post"), NextStep::AskConsent),
+    ] {
+        let pairs: Vec<_> = mode.map(|mode| ("response_mode", mode)).into_iter().collect();
+        assert_eq!(request(&pairs).next_step(USER, &granted), step, "{mode:?}");
     }
 }
 
