@@ -294,6 +294,58 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
     }
 }
 
+/// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
+/// somebody else or instead of a page.
+#[tokio::test]
+async fn every_response_has_a_cache_policy_and_names_what_it_depends_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    let negotiated = Some("Accept, Accept-Language");
+    let style = service.state().style.path().to_owned();
+    for (method, path, status, cache, vary) in [
+        (Method::GET, "/healthz", 200, "no-store", None),
+        (Method::HEAD, "/healthz", 200, "no-store", None),
+        (Method::POST, "/healthz", 405, "no-store", None),
+        (Method::GET, "/readyz", 200, "no-store", None),
+        (Method::GET, "/metrics", 200, "no-store", None),
+        (Method::GET, style.as_str(), 200, "public, max-age=31536000, immutable", None),
+        (Method::GET, "/static/x", 404, "no-store", None),
+        (Method::GET, "/static/x/y", 404, "no-store", negotiated),
+        (Method::GET, "/gateway/check", 400, "private, no-store", None),
+        (Method::GET, "/", 404, "no-store", negotiated),
+        (Method::POST, "/", 405, "no-store", negotiated),
+        (Method::GET, "/@alice", 303, "no-store", None),
+        (Method::GET, "/nothing", 404, "no-store", negotiated),
+        (Method::GET, "/nodeinfo/2.0", 200, "max-age=0", None),
+        (Method::GET, "/openapi.json", 200, "max-age=0", None),
+        (Method::GET, "/.well-known/oauth-authorization-server", 200, "max-age=0", None),
+        (Method::GET, "/.well-known/change-password", 303, "no-store", None),
+        (Method::GET, "/.well-known/security.txt", 404, "no-store", None),
+        (Method::OPTIONS, "/.well-known/nodeinfo", 204, "no-store", None),
+        (Method::GET, "/api/v1/nothing", 404, "private, no-store", None),
+        (Method::GET, "/oauth/token", 405, "no-store", None),
+        (Method::GET, "/oauth/nothing", 404, "no-store", negotiated),
+        (Method::GET, "/oauth/sign_in", 200, "no-store", negotiated),
+        (Method::GET, "/_matrix/nothing", 404, "private, no-store", None),
+    ] {
+        let response = send(&service, method.clone(), path).await;
+        let actual = (response.status.as_u16(), response.header("cache-control"));
+        assert_eq!(actual, (status, Some(cache)), "{method} {path}");
+        assert_eq!(response.header("vary"), vary, "{method} {path}");
+    }
+    for accept in ["text/html", "application/json", "*/*"] {
+        let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+        let request = Request::get("/").header("accept", accept).body(Body::empty()).unwrap();
+        let response = FullResponse::read(service.respond(peer, request).await).await;
+        assert_eq!(response.cache(), CachePolicy::NoStore, "{accept}");
+        assert_eq!(response.header("vary"), negotiated, "{accept}");
+    }
+    let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+    let request = Request::get("/nothing").body(Body::empty()).unwrap();
+    let beyond_maximum = service.respond_to_health(peer, request).await;
+    assert_eq!(FullResponse::read(beyond_maximum).await.cache(), CachePolicy::NoStore);
+}
+
 #[tokio::test]
 async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
     let folder = tempfile::tempdir().unwrap();
@@ -363,10 +415,7 @@ impl FullResponse {
         match self.header("cache-control") {
             Some("no-store") => CachePolicy::NoStore,
             Some("private, no-store") => CachePolicy::PrivateNoStore,
-            other => {
-                assert_eq!(other, None);
-                CachePolicy::Unspecified
-            }
+            other => panic!("{other:?}"),
         }
     }
 
