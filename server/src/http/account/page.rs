@@ -7,7 +7,7 @@ use belfry_core::oauth::form::last_value;
 use belfry_core::secret::LookupKey;
 
 use crate::http::error::PageError;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_with_notice, respond, show_large_page};
 use crate::pages::{self, AccountPage, AccountSection, MAX_TOKENS, Notice};
@@ -47,7 +47,7 @@ async fn show_account(session: &BrowserSession) -> Result<Response, PageError> {
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
 /// access.
-pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
@@ -65,7 +65,7 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
 
 /// `POST /oauth/account/revoke_token`: revokes the token of the account in the field `token`, if it
 /// is valid.
-pub(crate) async fn revoke_token(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {

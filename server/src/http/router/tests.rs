@@ -4,11 +4,14 @@
 mod openapi;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use axum::response::Response;
+use futures_util::stream;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
@@ -292,6 +295,47 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
         let response = FullResponse::read(response).await;
         assert_eq!((response.status.as_u16(), response.format()), (404, format), "{path}");
     }
+}
+
+/// Anybody can send a form, so a large one is rejected by its length, or as soon as it is too large.
+#[tokio::test]
+async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = test_state(folder.path()).await;
+    let settings = &mut Arc::get_mut(&mut state).unwrap().config.http;
+    settings.max_body_bytes = 1024 * 1024;
+    let service = HttpService::new(state);
+    let mut forms = 0;
+    let pages = ROUTES.iter().filter(|(_, area)| *area == PAGES).map(|(path, _)| *path);
+    for path in pages.chain(PAGE_ROUTES) {
+        for length in [Some(100_000), None] {
+            let read = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&read);
+            let body = stream::repeat_with(move || {
+                counted.fetch_add(8192, Ordering::Relaxed);
+                Ok::<_, Infallible>(vec![b'a'; 8192])
+            });
+            let mut request = Request::post(path)
+                .header("content-type", "application/x-www-form-urlencoded")
+                .body(Body::from_stream(body))
+                .unwrap();
+            if let Some(length) = length {
+                request.headers_mut().insert("content-length", length.into());
+            }
+            let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+            let response = FullResponse::read(service.respond(peer, request).await).await;
+            let read = read.load(Ordering::Relaxed);
+            if response.status == 405 {
+                assert_eq!(read, 0, "{path} {length:?}");
+                continue;
+            }
+            assert_eq!(response.status, 413, "{path} {length:?}");
+            let max = if length.is_some() { 0 } else { 64 * 1024 + 8192 };
+            assert!(read <= max, "{path} {length:?}: {read}");
+            forms += 1;
+        }
+    }
+    assert_eq!(forms, 2 * 15, "all pages with a form");
 }
 
 /// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
