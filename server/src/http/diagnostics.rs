@@ -15,20 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::AppState;
 use crate::config::SettingDigests;
+use crate::http::extract::client::FORWARDING_HEADERS;
 use crate::log::request_context::RequestContext;
 
 /// The header of requests of `belfry doctor`.
 pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
-
-/// Headers by which proxies name the client.
-const FORWARDING_HEADERS: [&str; 6] = [
-    "x-forwarded-for",
-    "forwarded",
-    "x-real-ip",
-    "cf-connecting-ip",
-    "true-client-ip",
-    "fly-client-ip",
-];
 
 /// How a request arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

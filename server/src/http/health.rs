@@ -145,15 +145,12 @@ async fn reuse(
     }
 }
 
-/// Whether the client has one of `operator_addresses`. A forwarded request is an operator's only if
-/// its proxy is trusted. Otherwise all clients of a proxy on this machine would count as local.
+/// Whether the client has one of `operator_addresses`, and certainly so. Otherwise all clients of a
+/// proxy on this machine would count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
-    let (active, peer) = (state.limits.active(), client::peer_address());
-    let is_address_reliable =
-        active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);
-    let address = client::client_address(&active, peer, &parts.headers);
-    is_address_reliable
-        && state.config.operator_addresses.iter().any(|range| range.contains(address))
+    let addresses = &state.config.operator_addresses;
+    client::certain_address(&state.limits.active(), parts)
+        .is_some_and(|address| addresses.iter().any(|range| range.contains(address)))
 }
 
 #[cfg(test)]

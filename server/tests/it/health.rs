@@ -101,6 +101,76 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
     }
 }
 
+/// Many proxies on the same machine add only some of these headers, or none.
+#[tokio::test]
+async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
+    let service = Service::with(config(|config| {
+        config.trusted_proxy_header = Some("x-client".parse().unwrap());
+        config.trusted_proxies.0 = vec!["127.0.0.2".parse().unwrap()];
+    }))
+    .await;
+    let trusting = Service::with(config(|config| {
+        config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
+    }))
+    .await;
+    let is_operator = async |service: &Service, target: &str, headers: &[(&str, &str)]| {
+        let client = headers
+            .iter()
+            .fold(service.operator(), |client, (name, value)| client.with(name, value));
+        client.send(target, "").await.status == 200
+    };
+    let metrics = "GET /metrics";
+    for (headers, expected) in [
+        (&[][..], true),
+        (&[("host", "127.0.0.1:8080")], true),
+        (&[("host", "[::1]:8080")], true),
+        (&[("host", "10.1.2.3")], true),
+        (&[("host", "localhost:8080")], true),
+        (&[("host", "LocalHost")], true),
+        (&[("host", "ring.example")], false),
+        (&[("host", "belfry:8080")], false),
+        (&[("host", "localhost.ring.example")], false),
+        (&[("host", "127.0.0.1.ring.example")], false),
+        (&[("host", "")], false),
+        (&[("x-forwarded-for", "127.0.0.1")], false),
+        (&[("x-forwarded-proto", "https")], false),
+        (&[("x-forwarded-host", "127.0.0.1")], false),
+        (&[("x-forwarded-anything", "")], false),
+        (&[("x-real-ip", "127.0.0.1")], false),
+        (&[("forwarded", "for=127.0.0.1")], false),
+        (&[("via", "1.1 proxy")], false),
+        (&[("cf-connecting-ip", "127.0.0.1")], false),
+        (&[("true-client-ip", "127.0.0.1")], false),
+        (&[("fly-client-ip", "127.0.0.1")], false),
+        (&[("x-client", "127.0.0.1")], false),
+    ] {
+        assert_eq!(is_operator(&service, metrics, headers).await, expected, "{headers:?}");
+    }
+    // HTTP/2, and HTTP/1.1 with a whole URL.
+    for (target, expected) in [
+        ("GET http://127.0.0.1:8080/metrics", true),
+        ("GET http://[::1]/metrics", true),
+        ("GET http://localhost/metrics", true),
+        ("GET http://ring.example/metrics", false),
+    ] {
+        let host = &[("host", "127.0.0.1")][..];
+        assert_eq!(is_operator(&service, target, host).await, expected, "{target}");
+        assert_eq!(is_operator(&service, target, &[]).await, expected, "{target}");
+    }
+    // A trusted proxy on this machine, whose own address is an operator's.
+    for (headers, expected) in [
+        (&[("host", "127.0.0.1")][..], true),
+        (&[("x-forwarded-for", "127.0.0.9")], true),
+        (&[("x-forwarded-for", "192.0.2.1")], false),
+        (&[("x-forwarded-for", "unknown")], false),
+        (&[("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=127.0.0.9")], false),
+        (&[("host", "ring.example")], false),
+        (&[("via", "1.1 proxy")], false),
+    ] {
+        assert_eq!(is_operator(&trusting, metrics, headers).await, expected, "{headers:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_path_has_the_error_format_of_its_area() {
     let service = Service::start().await;
