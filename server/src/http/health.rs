@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::AppState;
-use crate::http::diagnostics::{self, DIAGNOSTICS_KEY};
+use crate::http::diagnostics::{Diagnostics, Health};
 use crate::http::extract::client;
 use crate::http::json::Json;
 
@@ -34,18 +34,12 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the result of a readiness check is reused, to bound the load of anonymous requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` how a
-/// request arrives.
+/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` about the
+/// settings, and how a request arrives.
 pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let mut body = json!({ "status": "ok" });
-    if parts.headers.contains_key(DIAGNOSTICS_KEY) {
-        let details = diagnostics::of(&state, &parts, is_operator(&state, &parts));
-        if let Some(details) = details.and_then(|details| serde_json::to_value(details).ok()) {
-            body["diagnostics"] = details;
-        }
-    }
-    Json(body).into_response()
+    let diagnostics = Diagnostics::respond(&state, &parts);
+    Json(Health { status: "ok".to_owned(), diagnostics }).into_response()
 }
 
 /// `GET /readyz`: readiness, with details for operators.
