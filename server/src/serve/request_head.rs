@@ -1,6 +1,5 @@
 //! Requirements on the head of a request that hyper does not check.
 
-use hyper::http::uri::Authority;
 use hyper::{HeaderMap, Version, header};
 
 /// Why a request is rejected, and its connection closed: a proxy in front of this server may
@@ -26,10 +25,11 @@ pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'stati
     }
 }
 
-/// Whether a `Host` header is valid (RFC 9112 section 3.2). It is empty if the target of the request
-/// has no host.
+/// Whether a `Host` header has only characters of a host and a port (RFC 3986 section 3.2), and no
+/// comma, which would be one of a list. It may be empty. Not parsed, because that would allocate for
+/// every request.
 fn is_host(value: &[u8]) -> bool {
-    value.is_empty() || Authority::try_from(value).is_ok() && !value.contains(&b'@')
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=[]:".contains(byte))
 }
 
 #[cfg(test)]
@@ -43,10 +43,14 @@ mod tests {
             (Version::HTTP_11, &[host][..], true),
             (Version::HTTP_11, &[("host", "ring.example:8080")], true),
             (Version::HTTP_11, &[("host", "[::1]:8080")], true),
+            (Version::HTTP_11, &[("host", "xn--bcher-kva.example")], true),
+            (Version::HTTP_11, &[("host", "a_b")], true),
             (Version::HTTP_11, &[("host", "")], true),
             (Version::HTTP_11, &[], false),
             (Version::HTTP_11, &[host, host], false),
             (Version::HTTP_11, &[("host", "a, b")], false),
+            (Version::HTTP_11, &[("host", "a,b")], false),
+            (Version::HTTP_11, &[("host", "a b")], false),
             (Version::HTTP_11, &[("host", "user@a")], false),
             (Version::HTTP_11, &[("host", "a/b")], false),
             (Version::HTTP_10, &[], true),

@@ -152,8 +152,8 @@ async fn invalid_http_is_rejected() {
     for bytes in [
         &b"\x16\x03\x01 this is TLS\r\n\r\n"[..],
         b"GET\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nBad Header\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nBad Header\r\n\r\n",
     ] {
         let response = server.send(bytes).await;
         assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
