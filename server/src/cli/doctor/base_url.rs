@@ -102,11 +102,12 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
         Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
             "base_url",
-            format!("{base_url} leads to another process of belfry with this base_url"),
+            format!("{base_url} leads to another process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
         ),
         Some(issuer) if issuer == base_url.to_string() => {
-            report.ok("base_url", format!("{base_url} leads to a belfry with this base_url"));
+            let reason = "responds with this issuer; whether it is this server cannot be verified";
+            report.skip("base_url", format!("{base_url} {reason}"));
         }
         Some(issuer) => report.fail(
             "base_url",

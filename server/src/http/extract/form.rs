@@ -30,8 +30,8 @@ impl FromRequest<Arc<AppState>> for Form {
     }
 }
 
-/// The fields of a form of a page. Its size has a maximum of its own, which no page needs: anybody
-/// can send such a form, so that a larger `max_body_bytes` must not apply to it.
+/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anybody
+/// can send a form, so a larger `max_body_bytes` does not apply to it.
 pub(crate) struct PageForm(pub(crate) Pairs);
 
 impl FromRequest<Arc<AppState>> for PageForm {

@@ -36,7 +36,7 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
     let _node = start(&node);
     let url = format!("http://127.0.0.1:{port}");
     let checks = doctor(&workspace, &["--base-url", &url]);
-    checks.assert("base_url", "warning", "leads to another process of belfry with this base_url");
+    checks.assert("base_url", "warning", "leads to another process, whose issuer is this base_url");
     assert_eq!(checks.exit_code, Some(0));
 }
 
