@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use belfry_runtime::clock::Clock;
-use belfry_runtime::random;
 use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
 use tokio::sync::Mutex;
@@ -19,6 +18,7 @@ use crate::auth::authentication::Authenticator;
 use crate::auth::passwords::Passwords;
 use crate::auth::tokens::TokenIssuer;
 use crate::config::{BaseUrl, Config, SettingDigests};
+use crate::diagnostics_key::DiagnosticsKey;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
@@ -45,8 +45,8 @@ pub struct AppState {
     pub database_status: Mutex<Option<(Instant, String)>>,
     /// Whether the server shuts down.
     is_stopping: AtomicBool,
-    /// A random key of this process, with which `belfry doctor` recognises it.
-    pub diagnostics_key: String,
+    /// The key by which `belfry doctor` recognises this process.
+    pub diagnostics_key: DiagnosticsKey,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
     pub passwords: Passwords,
@@ -102,7 +102,7 @@ impl AppState {
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             settings: ArcSwap::from_pointee(SettingDigests::new(&config)),
-            diagnostics_key: format!("{:032x}", u128::from_be_bytes(random::bytes())),
+            diagnostics_key: DiagnosticsKey::random(),
             config,
             base_url,
             store,

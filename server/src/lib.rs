@@ -11,6 +11,7 @@ pub mod audit;
 pub mod auth;
 pub mod cli;
 pub mod config;
+pub mod diagnostics_key;
 pub mod evaluation;
 pub mod http;
 pub mod language;

@@ -5,6 +5,7 @@ mod connection;
 mod file_limit;
 mod listeners;
 mod request_body;
+mod request_head;
 mod response_body;
 mod slots;
 mod stream;

@@ -5,6 +5,7 @@ mod reload;
 mod service_manager;
 mod stop;
 
+use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use super::lock::lock;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ListenAddress, Overrides};
+use crate::diagnostics_key::DiagnosticsKey;
 use crate::http::HttpService;
 use crate::log;
 use crate::serve::{Listeners, raise_file_limit, serve};
@@ -86,6 +88,14 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     raise_file_limit(config.http.max_connections);
     let state = Arc::new(AppState::new(config, base_url, store, clock).await?);
     start_periodic_tasks(&state);
+    let key_file = DiagnosticsKey::path(&state.config.data, port);
+    // Without a fixed port, `belfry doctor` does not find the server anyway.
+    if state.config.listen.port != 0
+        && let Err(error) = state.diagnostics_key.write(&key_file)
+    {
+        let file = key_file.display();
+        tracing::info!(%file, %error, "the key for belfry doctor cannot be written");
+    }
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
     let reloaded = Arc::clone(&state);
     state.tasks.add(Task::spawn("reload", move || {
@@ -125,6 +135,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     state.flush_audit().await;
     state.flush_uses().await;
     log_throttle::report_all_suppressed();
+    // It is of no use to anybody, so an error is ignored.
+    drop(fs::remove_file(key_file));
     Ok(())
 }
 

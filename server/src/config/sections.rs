@@ -76,7 +76,7 @@ pub struct Http {
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,
-    /// Maximum size of a request body, in bytes.
+    /// Maximum size of a request body, in bytes; of a form of a page at most 64 KiB.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,

@@ -1,49 +1,58 @@
-//! Details of a request for `belfry doctor`: over which proxy it arrived, and with which headers.
+//! Details for `belfry doctor`, in the response to a health request with the header [`DIAGNOSTICS`].
 //!
-//! A request with the header [`DIAGNOSTICS_KEY`] gets them if it comes from an operator, or if the
-//! header contains the key. The key is random, differs between processes, and is returned to
-//! operators only. A request with the key may come from any address, because the proxy in between may
-//! be configured wrongly; its response proves that it reached this process.
+//! Only a request that was made with the key of this process gets them, whatever its address: a proxy
+//! in between may be configured wrongly. The response proves that it comes from this process.
 
 use std::net::SocketAddr;
 
 use axum::http::HeaderName;
 use axum::http::request::Parts;
-use belfry_core::secret::Sha256Digest;
 use rustix::process::{Resource, getrlimit};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::app::AppState;
 use crate::config::SettingDigests;
+use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use crate::http::extract::client::FORWARDING_HEADERS;
 use crate::log::request_context::RequestContext;
 
 /// The header of requests of `belfry doctor`.
-pub const DIAGNOSTICS_KEY: &str = "belfry-diagnostics-key";
+pub const DIAGNOSTICS: &str = "belfry-diagnostics";
 
-/// Headers by which proxies name the client.
-const FORWARDING_HEADERS: [&str; 6] = [
-    "x-forwarded-for",
-    "forwarded",
-    "x-real-ip",
-    "cf-connecting-ip",
-    "true-client-ip",
-    "fly-client-ip",
-];
+/// The body of a response to a health request.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Health {
+    /// `ok`.
+    pub status: String,
+    /// For requests of `belfry doctor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Diagnostics>,
+}
 
-/// How a request arrived.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Details, and the signature that proves where they come from.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// The key of this process; for operators.
-    pub key: Option<String>,
-    /// Whether the request had that key.
-    pub has_key: bool,
-    /// The settings of this process; for operators.
-    #[serde(default)]
-    pub settings: Option<SettingDigests>,
+    /// [`Settings`] or [`Arrival`], by the purpose of the request. As text, which is signed.
+    details: Box<RawValue>,
+    signature: String,
+}
+
+/// The process and its settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
     /// The version of this process.
     pub version: String,
     /// Its limit on open files; `None` for no limit.
     pub open_files: Option<u64>,
+    /// Its settings.
+    pub settings: SettingDigests,
+}
+
+/// How a request arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrival {
     /// The other end of the connection.
     pub peer: SocketAddr,
     /// Whether the peer is one of `trusted_proxies`.
@@ -52,29 +61,49 @@ pub struct Diagnostics {
     pub headers: Vec<String>,
 }
 
-/// The details of a request that is authorised to get them.
-pub(super) fn of(state: &AppState, parts: &Parts, is_operator: bool) -> Option<Diagnostics> {
-    let given = parts.headers.get(DIAGNOSTICS_KEY)?.to_str().ok()?;
-    // Digests are compared in constant time.
-    let has_key = Sha256Digest::of(given) == Sha256Digest::of(&state.diagnostics_key);
-    if !is_operator && !has_key {
-        return None;
+impl Diagnostics {
+    /// The details of a request that was made with the key of this process.
+    pub(super) fn respond(state: &AppState, parts: &Parts) -> Option<Self> {
+        let key = &state.diagnostics_key;
+        let challenge = Challenge::parse(parts.headers.get(DIAGNOSTICS)?.to_str().ok()?, key)?;
+        let details = match challenge.purpose {
+            Purpose::Settings => to_raw_value(&Settings {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                open_files: getrlimit(Resource::Nofile).current,
+                settings: SettingDigests::clone(&state.settings.load()),
+            }),
+            Purpose::Arrival => to_raw_value(&Arrival::new(state, parts)?),
+        };
+        let details = details.ok()?;
+        let signature = challenge.sign_response(key, details.get());
+        Some(Self { details, signature })
     }
-    let active = state.limits.active();
-    let peer = RequestContext::read(|request| request.peer)?;
-    let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
-    let headers = configured.into_iter().chain(FORWARDING_HEADERS);
-    Some(Diagnostics {
-        has_key,
-        key: is_operator.then(|| state.diagnostics_key.clone()),
-        settings: is_operator.then(|| SettingDigests::clone(&state.settings.load())),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        open_files: getrlimit(Resource::Nofile).current,
-        peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
-        is_trusted_proxy: active.proxies.contains(peer.ip()),
-        headers: headers
-            .filter(|name| parts.headers.contains_key(*name))
-            .map(str::to_owned)
-            .collect(),
-    })
+
+    /// The details, if they are the response to this challenge by a process with this key.
+    pub fn verify<T: DeserializeOwned>(
+        &self,
+        challenge: &Challenge,
+        key: &DiagnosticsKey,
+    ) -> Option<T> {
+        let details = self.details.get();
+        let is_genuine = challenge.verify_response(key, details, &self.signature);
+        serde_json::from_str(details).ok().filter(|_| is_genuine)
+    }
+}
+
+impl Arrival {
+    fn new(state: &AppState, parts: &Parts) -> Option<Self> {
+        let active = state.limits.active();
+        let peer = RequestContext::read(|request| request.peer)?;
+        let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
+        let headers = configured.into_iter().chain(FORWARDING_HEADERS);
+        Some(Self {
+            peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
+            is_trusted_proxy: active.proxies.contains(peer.ip()),
+            headers: headers
+                .filter(|name| parts.headers.contains_key(*name))
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
 }

@@ -9,9 +9,9 @@ use axum::response::Response;
 use crate::app::AppState;
 use crate::http::account::sign_in::sign_up_link;
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::page_language::{accepts_html, page_language};
+use crate::http::extract::page_language::accepts_html;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{error_page, respond, show_page_without_cookie};
+use crate::http::respond::{respond, show_page_without_cookie};
 use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
@@ -24,11 +24,8 @@ pub(super) async fn front_page(
     if !accepts_html(&head.headers) {
         return Err(CommonError::NotFound);
     }
-    let language = page_language(&head.uri, &head.headers);
-    Ok(match BrowserSession::from_request_parts(&mut head, &state).await {
-        Ok(session) => respond(&session, show_front_page(&session)),
-        Err(error) => error_page(&state, language, error),
-    })
+    let session = BrowserSession::from_request_parts(&mut head, &state).await?;
+    Ok(respond(&session, show_front_page(&session)))
 }
 
 fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {

@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::app::AppState;
-use crate::http::diagnostics::{self, DIAGNOSTICS_KEY};
+use crate::http::diagnostics::{Diagnostics, Health};
 use crate::http::extract::client;
 use crate::http::json::Json;
 
@@ -34,18 +34,12 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the result of a readiness check is reused, to bound the load of anonymous requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` how a
-/// request arrives.
+/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` about the
+/// settings, and how a request arrives.
 pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let mut body = json!({ "status": "ok" });
-    if parts.headers.contains_key(DIAGNOSTICS_KEY) {
-        let details = diagnostics::of(&state, &parts, is_operator(&state, &parts));
-        if let Some(details) = details.and_then(|details| serde_json::to_value(details).ok()) {
-            body["diagnostics"] = details;
-        }
-    }
-    Json(body).into_response()
+    let diagnostics = Diagnostics::respond(&state, &parts);
+    Json(Health { status: "ok".to_owned(), diagnostics }).into_response()
 }
 
 /// `GET /readyz`: readiness, with details for operators.
@@ -145,15 +139,12 @@ async fn reuse(
     }
 }
 
-/// Whether the client has one of `operator_addresses`. A forwarded request is an operator's only if
-/// its proxy is trusted. Otherwise all clients of a proxy on this machine would count as local.
+/// Whether the client has one of `operator_addresses`, and certainly so. Otherwise all clients of a
+/// proxy on this machine would count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
-    let (active, peer) = (state.limits.active(), client::peer_address());
-    let is_address_reliable =
-        active.proxies.contains(peer) || !client::is_forwarded(&active, &parts.headers);
-    let address = client::client_address(&active, peer, &parts.headers);
-    is_address_reliable
-        && state.config.operator_addresses.iter().any(|range| range.contains(address))
+    let addresses = &state.config.operator_addresses;
+    client::certain_address(&state.limits.active(), parts)
+        .is_some_and(|address| addresses.iter().any(|range| range.contains(address)))
 }
 
 #[cfg(test)]

@@ -26,17 +26,17 @@ use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
 use crate::paths;
 
-/// The area of all other paths: the API's error format, and no further policy.
+/// The area of all other paths: the API's error format, not stored by caches.
 pub(crate) const DEFAULT_AREA: Area = Area {
     errors: ErrorFormat::Api,
     cors: Cors::SameOrigin,
-    cache: CachePolicy::Unspecified,
+    cache: CachePolicy::NoStore,
     limits: LimitClass::Counted,
     ignores_trailing_slash: false,
 };
 
 /// Health, metrics and static files.
-const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
+pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
 /// The check of requests that another server will serve.
 const GATEWAY: Area =
@@ -50,12 +50,8 @@ const WELL_KNOWN: Area =
 const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 
 /// OAuth endpoints that only servers call.
-const OAUTH: Area = Area {
-    errors: ErrorFormat::OAuth,
-    cache: CachePolicy::NoStore,
-    ignores_trailing_slash: true,
-    ..DEFAULT_AREA
-};
+const OAUTH: Area =
+    Area { errors: ErrorFormat::OAuth, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
 /// OAuth endpoints that web apps call from their own origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };

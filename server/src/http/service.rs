@@ -15,9 +15,8 @@ use belfry_core::request::{RequestId, TraceId};
 use self::access_log::AccessLogEntry;
 use crate::app::AppState;
 use crate::http::error::CommonError;
-use crate::http::error::format::ErrorFormat;
 use crate::http::extract::client::Peer;
-use crate::http::layer::area::{self, Route};
+use crate::http::layer::area::{self, LimitClass, Route};
 use crate::http::router::{Routes, metrics_routes, routes};
 use crate::log::request_context::{self, RequestContext};
 use crate::metrics::method_name;
@@ -51,12 +50,32 @@ impl HttpService {
 
     /// Responds to a request of this peer. If a handler panics, the status is 500.
     pub async fn respond(&self, peer: Peer, request: Request<Body>) -> Response {
-        self.serve(peer, request, false).await
+        self.serve(peer, request, None).await
     }
 
     /// Responds on a connection beyond the maximum, to health requests only.
     pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
-        self.serve(peer, request, true).await
+        let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
+        let reason = "Too many connections at the moment; try again soon";
+        let rejection = (!is_health).then_some(CommonError::Unavailable(reason));
+        self.serve(peer, request, rejection).await
+    }
+
+    /// Rejects a request that violates the syntax of HTTP.
+    pub(crate) async fn reject(
+        &self,
+        peer: Peer,
+        request: Request<Body>,
+        reason: &str,
+    ) -> Response {
+        self.serve(peer, request, Some(CommonError::Malformed(reason.to_owned()))).await
+    }
+
+    /// Whether no rate limit counts a request: for health, metrics and static files, and a CORS
+    /// preflight request.
+    pub(crate) fn is_exempt(&self, request: &Request<Body>) -> bool {
+        let area = self.routes.find(request.uri().path()).area;
+        area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
     /// Responds to a health request of this process itself. It is neither counted in the metrics nor
@@ -73,8 +92,13 @@ impl HttpService {
         context.scope(handling).await.status()
     }
 
-    /// Handles a request in its context, and records its response.
-    async fn serve(&self, peer: Peer, request: Request<Body>, health_only: bool) -> Response {
+    /// Handles a request in its context, or rejects it, and records its response.
+    async fn serve(
+        &self,
+        peer: Peer,
+        request: Request<Body>,
+        rejection: Option<CommonError>,
+    ) -> Response {
         let route = self.routes.find(request.uri().path());
         let Peer(peer) = peer;
         let id = self.request_id(peer.ip(), request.headers());
@@ -83,7 +107,7 @@ impl HttpService {
         let method = method_name(request.method());
         let context = RequestContext::new(id, trace_id, peer, method, route.pattern);
         // Pinned here, because the future is large and would be moved otherwise.
-        let handling = pin!(self.handle(route, method, request, health_only));
+        let handling = pin!(self.handle(route, method, request, rejection));
         let mut response = context.scope(handling).await;
         let id = HeaderValue::from_bytes(id.as_bytes()).expect("ids are plain ASCII");
         response.headers_mut().insert(X_REQUEST_ID, id);
@@ -95,16 +119,13 @@ impl HttpService {
         route: Route,
         method: &'static str,
         request: Request<Body>,
-        health_only: bool,
+        rejection: Option<CommonError>,
     ) -> Response {
         let started = Instant::now();
         let entry = AccessLogEntry::new(&self.state, &request);
-        let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
-        let response = if health_only && !is_health {
-            let reason = "Too many connections at the moment; try again soon";
-            CommonError::Unavailable(reason).to_response(ErrorFormat::Api)
-        } else {
-            area::serve(route, &self.state, request, self.routes.router.clone()).await
+        let response = match rejection {
+            Some(error) => area::reject(route, &self.state, &error),
+            None => area::serve(route, &self.state, request, self.routes.router.clone()).await,
         };
         let duration = started.elapsed();
         self.routes.metrics[route.index].record(method, response.status(), duration);

@@ -17,10 +17,15 @@ const MAX_REJECTIONS: u32 = 10;
 /// connection for every few requests.
 const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
 
+/// The age at which a connection is closed by the next request that no rate limit counts. Clients
+/// could otherwise occupy connections for ever by health requests.
+pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
+
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
     state: Mutex<State>,
+    opened: Instant,
     /// The requests in a row that were rejected by rate limits.
     rejections: AtomicU32,
     /// Whether the body of the last request of HTTP/1 was not read to its end.
@@ -79,6 +84,7 @@ impl Activity {
         };
         Self {
             state: Mutex::new(state),
+            opened: now,
             rejections: AtomicU32::new(0),
             has_unread_body: AtomicBool::new(false),
             close: Notify::new(),
@@ -106,6 +112,11 @@ impl Activity {
             self.lock().rejected_since = Instant::now();
         }
         self.is_rejected(&self.lock())
+    }
+
+    /// Whether a request that no rate limit counts closes the connection.
+    pub(super) fn is_aged(&self) -> bool {
+        self.opened.elapsed() >= MAX_EXEMPT_AGE
     }
 
     /// Closes the connection after the requests in flight. For HTTP/2; the last response of HTTP/1

@@ -22,8 +22,8 @@ use tokio_rustls::server::TlsStream;
 
 use super::activity::{Activity, Timeout};
 use super::request_body::RequestBody;
-use super::response_body;
 use super::stream::{CLOSE_TIMEOUT, RecordedStream};
+use super::{request_head, response_body};
 use crate::http::{HttpService, Peer};
 
 /// Maximum time of a TLS handshake.
@@ -111,16 +111,22 @@ impl Connection {
                 let (service, activity) = &*shared;
                 let _request = activity.begin_request();
                 let version = request.version();
+                let violation = request_head::violation(version, request.headers());
                 let (request, body) = RequestBody::share(request);
-                let mut response = if is_health_only {
+                let has_expired = !is_proxy && activity.is_aged() && service.is_exempt(&request);
+                let mut response = if let Some(reason) = violation {
+                    // Boxed to keep the common future small.
+                    Box::pin(service.reject(peer, request, reason)).await
+                } else if is_health_only {
                     service.respond_to_health(peer, request).await
                 } else {
                     service.respond(peer, request).await
                 };
                 let has_unread_body = match body {
                     Some(body) if !body.is_end_stream() => {
-                        // A body that already had its time gets no more of it.
-                        response.status() == StatusCode::REQUEST_TIMEOUT
+                        violation.is_some()
+                            // A body that already had its time gets no more of it.
+                            || response.status() == StatusCode::REQUEST_TIMEOUT
                             // Boxed to keep the common future small.
                             || !Box::pin(body.discard_rest()).await
                     }
@@ -133,14 +139,16 @@ impl Connection {
                 let is_stopping = service.state().is_stopping();
                 let is_closed = activity.record_response(is_rejected)
                     || has_unread_body
+                    || violation.is_some()
                     || is_health_only
+                    || has_expired
                     || is_stopping;
-                // HTTP/2 has no such header. Its connections are closed by GOAWAY when the server
-                // stops, and otherwise by the timeouts.
+                // HTTP/2 has no such header. Its connections are closed by GOAWAY when they have
+                // expired or the server stops, and otherwise by the timeouts.
                 if is_closed && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
-                } else if is_stopping {
+                } else if is_stopping || has_expired {
                     activity.close();
                 }
                 if version == Version::HTTP_2 {

@@ -164,3 +164,30 @@ fn caddy_forwards_the_address_of_the_client() {
         site.verify();
     }
 }
+
+/// nginx then sends neither a header that names the client nor the host of the request.
+#[tokio::test]
+async fn behind_the_shortest_configuration_of_nginx_nobody_is_an_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let belfry = Process::start(folder.path(), &[]);
+    let (port, upstream) = (free_port().unwrap(), &belfry.url);
+    let configuration = format!(
+        "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port};\n\
+         location / {{ proxy_pass {upstream}; }} }} }}"
+    );
+    let _proxy = match Proxy::nginx(port, &configuration) {
+        Err(error @ EngineError::Missing(_)) => {
+            return report_skipped("a proxy", &error.to_string());
+        }
+        proxy => proxy.unwrap(),
+    };
+    for (origin, status, readiness) in [
+        (upstream.clone(), 200, r#"{"database":"ok","status":"ready"}"#),
+        (format!("http://127.0.0.1:{port}"), 404, r#"{"status":"ready"}"#),
+    ] {
+        let metrics = reqwest::get(format!("{origin}/metrics")).await.unwrap();
+        assert_eq!(metrics.status(), status, "{origin}");
+        let ready = reqwest::get(format!("{origin}/readyz")).await.unwrap();
+        assert_eq!(ready.text().await.unwrap(), readiness, "{origin}");
+    }
+}

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use belfry::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use belfry::http::diagnostics::{DIAGNOSTICS, Health};
 use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
@@ -101,6 +103,76 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
     }
 }
 
+/// Many proxies on the same machine add only some of these headers, or none.
+#[tokio::test]
+async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
+    let service = Service::with(config(|config| {
+        config.trusted_proxy_header = Some("x-client".parse().unwrap());
+        config.trusted_proxies.0 = vec!["127.0.0.2".parse().unwrap()];
+    }))
+    .await;
+    let trusting = Service::with(config(|config| {
+        config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
+    }))
+    .await;
+    let is_operator = async |service: &Service, target: &str, headers: &[(&str, &str)]| {
+        let client = headers
+            .iter()
+            .fold(service.operator(), |client, (name, value)| client.with(name, value));
+        client.send(target, "").await.status == 200
+    };
+    let metrics = "GET /metrics";
+    for (headers, expected) in [
+        (&[][..], true),
+        (&[("host", "127.0.0.1:8080")], true),
+        (&[("host", "[::1]:8080")], true),
+        (&[("host", "10.1.2.3")], true),
+        (&[("host", "localhost:8080")], true),
+        (&[("host", "LocalHost")], true),
+        (&[("host", "ring.example")], false),
+        (&[("host", "belfry:8080")], false),
+        (&[("host", "localhost.ring.example")], false),
+        (&[("host", "127.0.0.1.ring.example")], false),
+        (&[("host", "")], false),
+        (&[("x-forwarded-for", "127.0.0.1")], false),
+        (&[("x-forwarded-proto", "https")], false),
+        (&[("x-forwarded-host", "127.0.0.1")], false),
+        (&[("x-forwarded-anything", "")], false),
+        (&[("x-real-ip", "127.0.0.1")], false),
+        (&[("forwarded", "for=127.0.0.1")], false),
+        (&[("via", "1.1 proxy")], false),
+        (&[("cf-connecting-ip", "127.0.0.1")], false),
+        (&[("true-client-ip", "127.0.0.1")], false),
+        (&[("fly-client-ip", "127.0.0.1")], false),
+        (&[("x-client", "127.0.0.1")], false),
+    ] {
+        assert_eq!(is_operator(&service, metrics, headers).await, expected, "{headers:?}");
+    }
+    // HTTP/2, and HTTP/1.1 with a whole URL.
+    for (target, expected) in [
+        ("GET http://127.0.0.1:8080/metrics", true),
+        ("GET http://[::1]/metrics", true),
+        ("GET http://localhost/metrics", true),
+        ("GET http://ring.example/metrics", false),
+    ] {
+        let host = &[("host", "127.0.0.1")][..];
+        assert_eq!(is_operator(&service, target, host).await, expected, "{target}");
+        assert_eq!(is_operator(&service, target, &[]).await, expected, "{target}");
+    }
+    // A trusted proxy on this machine, whose own address is an operator's.
+    for (headers, expected) in [
+        (&[("host", "127.0.0.1")][..], true),
+        (&[("x-forwarded-for", "127.0.0.9")], true),
+        (&[("x-forwarded-for", "192.0.2.1")], false),
+        (&[("x-forwarded-for", "unknown")], false),
+        (&[("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=127.0.0.9")], false),
+        (&[("host", "ring.example")], false),
+        (&[("via", "1.1 proxy")], false),
+    ] {
+        assert_eq!(is_operator(&trusting, metrics, headers).await, expected, "{headers:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_path_has_the_error_format_of_its_area() {
     let service = Service::start().await;
@@ -136,34 +208,46 @@ async fn every_response_forbids_content_sniffing() {
 }
 
 #[tokio::test]
-async fn only_operators_and_holders_of_the_key_learn_how_a_request_arrived() {
-    const KEY: &str = "belfry-diagnostics-key";
-    let proxy = IpAddr::from([10, 0, 0, 1]);
+async fn only_a_holder_of_the_key_gets_the_settings_or_learns_how_a_request_arrived() {
     let service = Service::with(config(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
     }))
     .await;
-    let ask = async |client: TestClient, key: &str| {
-        let response = client.with(KEY, key).get("/healthz").await;
-        let mut body = response.expect(StatusCode::OK);
-        assert_eq!(body["status"], "ok");
-        body["diagnostics"].take()
+    let key = &service.state.diagnostics_key;
+    let ask = async |client: TestClient, header: &str| {
+        let response = client.with(DIAGNOSTICS, header).get("/healthz").await;
+        assert_eq!(response.status, 200);
+        serde_json::from_str::<Health>(&response.text).unwrap().diagnostics
     };
-    assert_eq!(ask(service.anonymous().at(IpAddr::from([192, 0, 2, 1])), "").await, Value::Null);
-    let direct = ask(service.operator(), "").await;
-    let key = direct["key"].as_str().unwrap();
-    assert_eq!((key.len(), &direct["has_key"]), (32, &json!(false)));
-    let digest = direct["settings"]["trusted_proxies"]["value"].as_str().unwrap();
-    assert_eq!(digest.len(), 16);
-    assert!(!direct["settings"].to_string().contains("10.0.0.1"), "{direct}");
+    let through_proxy =
+        || service.anonymous().at([10, 0, 0, 1]).with("x-forwarded-for", "192.0.2.1");
+    let other = DiagnosticsKey::random();
+    for purpose in [Purpose::Settings, Purpose::Arrival] {
+        let challenge = Challenge::new(purpose);
+        let unsigned = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
+        for header in ["", "guess", &challenge.to_header(&other), &unsigned] {
+            for client in [service.operator(), through_proxy()] {
+                assert!(ask(client, header).await.is_none(), "{header}");
+            }
+        }
+    }
 
-    let through_proxy = || service.anonymous().at(proxy).with("x-forwarded-for", "192.0.2.1");
-    assert_eq!(ask(through_proxy(), "guess").await, Value::Null);
-    let arrived = ask(through_proxy(), key).await;
-    assert_eq!(arrived["key"], Value::Null, "it is for operators");
-    assert_eq!(arrived["settings"], Value::Null, "they are for operators");
-    assert_eq!(arrived["has_key"], true);
-    assert_eq!(arrived["is_trusted_proxy"], true);
-    assert_eq!(arrived["headers"], json!(["x-forwarded-for"]));
-    assert!(arrived["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
+    let challenge = Challenge::new(Purpose::Settings);
+    let found = ask(service.operator(), &challenge.to_header(key)).await.unwrap();
+    let settings: Value = found.verify(&challenge, key).unwrap();
+    let digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
+    assert_eq!(digest.len(), 16);
+    assert!(!settings.to_string().contains("10.0.0.1"), "{settings}");
+
+    let challenge = Challenge::new(Purpose::Arrival);
+    let header = challenge.to_header(key);
+    let found = ask(through_proxy(), &header).await.unwrap();
+    let arrival: Value = found.verify(&challenge, key).unwrap();
+    assert_eq!(arrival["is_trusted_proxy"], true);
+    assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
+    assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
+    assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
+    let next = Challenge::new(Purpose::Arrival);
+    assert_eq!(found.verify::<Value>(&next, key), None, "an earlier response");
+    assert_eq!(found.verify::<Value>(&challenge, &other), None, "another process");
 }

@@ -5,10 +5,11 @@ use tokio::net::lookup_host;
 
 use super::proxy;
 use super::report::Report;
-use super::server::{Running, diagnostics, get, is_healthy, json, summary};
+use super::server::{Running, get, is_healthy, json, summary, verify};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
-use crate::http::diagnostics::DIAGNOSTICS_KEY;
+use crate::diagnostics_key::{Challenge, Purpose};
+use crate::http::diagnostics::DIAGNOSTICS;
 use crate::paths::{HEALTHZ, METADATA};
 
 /// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
@@ -28,10 +29,11 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
         report.skip("base_url", format!("{base_url} resolves; the rest needs a running server"));
         return report.skip("proxy", "needs a running server");
     };
-    let key = running.diagnostics.as_ref().and_then(|details| details.key.as_deref());
-    let header = [(DIAGNOSTICS_KEY, key.unwrap_or_default())];
     for attempt in 1..=ATTEMPTS {
-        let response = match get(url, HEALTHZ, CertificateCheck::Authorities, &header).await {
+        let challenge = Challenge::new(Purpose::Arrival);
+        let header = running.key.as_ref().map(|key| challenge.to_header(key));
+        let headers: Vec<_> = header.iter().map(|header| (DIAGNOSTICS, header.as_str())).collect();
+        let response = match get(url, HEALTHZ, CertificateCheck::Authorities, &headers).await {
             Ok(response) => response,
             Err(error) => {
                 let fix = fix_for(&error, &base_url);
@@ -39,18 +41,23 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
                 return report.skip("proxy", "base_url cannot be reached");
             }
         };
-        if let Some(arrived) = diagnostics(&response).filter(|arrived| arrived.has_key) {
+        if let Ok(key) = &running.key
+            && let Some(arrived) = verify(&response, &challenge, key)
+        {
             report.ok("base_url", format!("{base_url} leads to this server"));
             return proxy::check(config, &arrived, response.local_address, report);
         }
-        if attempt == ATTEMPTS || key.is_none() || !is_healthy(&response) {
-            report_other(config, &response, key.is_some(), report).await;
+        if attempt == ATTEMPTS || running.key.is_err() || !is_healthy(&response) {
+            report_other(config, &response, running.key.is_ok(), report).await;
             break;
         }
     }
-    let reason = match key {
-        Some(_) => "no request through base_url reached this server",
-        None => "this machine is not in operator_addresses, so the server tells it nothing",
+    let reason = match &running.key {
+        Ok(_) => "no request through base_url reached this server".to_owned(),
+        Err(error) => format!(
+            "needs the key of the server, which cannot be read ({error}); run doctor as the user of \
+             the server, with its data directory"
+        ),
     };
     report.skip("proxy", reason);
 }
@@ -77,7 +84,7 @@ fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
 }
 
 /// Reports what responds at the base URL instead of this server.
-async fn report_other(config: &Config, health: &Response, is_operator: bool, report: &mut Report) {
+async fn report_other(config: &Config, health: &Response, has_key: bool, report: &mut Report) {
     let base_url = config.base_url();
     let url = base_url.as_url();
     let location = health.location.as_ref().filter(|_| health.status.is_redirection());
@@ -93,13 +100,14 @@ async fn report_other(config: &Config, health: &Response, is_operator: bool, rep
     let metadata = get(url, METADATA, CertificateCheck::Authorities, &[]).await;
     let metadata = metadata.ok().and_then(|response| json(&response)).unwrap_or_default();
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
-        Some(issuer) if issuer == base_url.to_string() && is_operator => report.warn(
+        Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
             "base_url",
-            format!("{base_url} leads to another process of belfry with this base_url"),
+            format!("{base_url} leads to another process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
         ),
         Some(issuer) if issuer == base_url.to_string() => {
-            report.ok("base_url", format!("{base_url} leads to a belfry with this base_url"));
+            let reason = "responds with this issuer; whether it is this server cannot be verified";
+            report.skip("base_url", format!("{base_url} {reason}"));
         }
         Some(issuer) => report.fail(
             "base_url",

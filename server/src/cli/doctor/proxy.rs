@@ -7,15 +7,10 @@ use axum::http::HeaderName;
 use super::report::Report;
 use super::server::RELOAD;
 use crate::config::Config;
-use crate::http::diagnostics::Diagnostics;
+use crate::http::diagnostics::Arrival;
 
 /// Judges how the request arrived, which was sent from `local`.
-pub(super) fn check(
-    config: &Config,
-    arrived: &Diagnostics,
-    local: SocketAddr,
-    report: &mut Report,
-) {
+pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, report: &mut Report) {
     if arrived.peer == SocketAddr::new(local.ip().to_canonical(), local.port()) {
         return report.ok("proxy", "none: requests through base_url arrive directly");
     }

@@ -1,12 +1,14 @@
 //! The running server: whether it responds on this machine, and with which settings.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
 use super::report::Report;
 use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
 use crate::config::{Config, SettingDigests, is_reloaded};
-use crate::http::diagnostics::{DIAGNOSTICS_KEY, Diagnostics};
+use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
+use crate::http::diagnostics::{DIAGNOSTICS, Health, Settings};
 use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::needed_files;
 
@@ -17,20 +19,26 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) const RELOAD: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
 
-/// What a server responded on this machine.
+/// A server that runs on this machine.
 pub(super) struct Running {
-    /// `None` if this machine is not one of its operators.
-    pub(super) diagnostics: Option<Diagnostics>,
+    /// Its key, or why it cannot be read.
+    pub(super) key: Result<DiagnosticsKey, String>,
 }
 
-/// Checks the server on this machine, and returns what it responded, if it runs.
+/// Checks the server on this machine, and returns its key, if it runs.
 pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
     let Some(url) = config.local_url() else {
         report.skip("server", "listen has no fixed port, so a server cannot be found");
         return None;
     };
     let shown = url.as_str().trim_end_matches('/');
-    let health = match get(&url, HEALTHZ, CertificateCheck::None, &[(DIAGNOSTICS_KEY, "")]).await {
+    let path = DiagnosticsKey::path(&config.data, config.listen.port);
+    let file = path.display();
+    let key = DiagnosticsKey::read(&path).map_err(|error| format!("{file}: {error}"));
+    let challenge = Challenge::new(Purpose::Settings);
+    let header = key.as_ref().map(|key| challenge.to_header(key));
+    let headers: Vec<_> = header.iter().map(|header| (DIAGNOSTICS, header.as_str())).collect();
+    let health = match get(&url, HEALTHZ, CertificateCheck::None, &headers).await {
         Ok(response) if is_healthy(&response) => response,
         Err(GetError::Refused(_)) => {
             let message = "if serve was started with flags, give doctor the same ones";
@@ -44,6 +52,14 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             return None;
         }
     };
+    let settings = key.as_ref().ok().map(|key| verify(&health, &challenge, key));
+    if let Some(None) = settings {
+        let problem = format!("what listens on {shown} is not the server that wrote {file}");
+        let fix =
+            "stop the other program, or give doctor the flags, variables and file of the server";
+        report.fail("server", problem, fix);
+        return None;
+    }
     match get(&url, READYZ, CertificateCheck::None, &[]).await {
         Ok(ready) if ready.status.is_success() => {
             report.ok("server", format!("running at {shown}, and ready"));
@@ -54,24 +70,23 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             report.fail("server", problem, "see its log, and the checks of the engines");
         }
     }
-    let diagnostics = diagnostics(&health);
-    if let Some(diagnostics) = &diagnostics {
-        compare(config, diagnostics, report);
+    if let Some(settings) = settings.flatten() {
+        compare(config, &settings, report);
     }
-    Some(Running { diagnostics })
+    Some(Running { key })
 }
 
 /// Compares the version, the settings and the limit of a server with those of this command.
-fn compare(config: &Config, server: &Diagnostics, report: &mut Report) {
-    let Diagnostics { version, settings, open_files, .. } = server;
+fn compare(config: &Config, server: &Settings, report: &mut Report) {
+    let Settings { version, settings, open_files } = server;
     if version != VERSION {
         let problem = format!("the server is version {version}, this command {VERSION}");
         report.warn("server", problem, "restart the server to complete the upgrade");
     }
     let expected = SettingDigests::new(config).without_secrets();
-    let changes = settings.as_ref().map(|settings| expected.changes_since(settings));
+    let changes = expected.changes_since(settings).into_iter();
     // The log does not matter to any check.
-    for key in changes.into_iter().flatten().filter(|key| !key.starts_with("log.")) {
+    for key in changes.filter(|key| !key.starts_with("log.")) {
         let message = format!("the server uses a different value of {key} than this command");
         let apply = if is_reloaded(key) { RELOAD } else { "restart the server" };
         let fix = format!("{apply}, or give doctor the flags, variables and file of the server");
@@ -116,6 +131,12 @@ pub(super) fn is_healthy(response: &Response) -> bool {
     response.status.is_success() && json(response).is_some_and(|body| body["status"] == "ok")
 }
 
-pub(super) fn diagnostics(response: &Response) -> Option<Diagnostics> {
-    serde_json::from_value(json(response)?["diagnostics"].take()).ok()
+/// The details in a response, if it was made with this key for this challenge.
+pub(super) fn verify<T: DeserializeOwned>(
+    response: &Response,
+    challenge: &Challenge,
+    key: &DiagnosticsKey,
+) -> Option<T> {
+    let health: Health = serde_json::from_str(&response.body).ok()?;
+    health.diagnostics?.verify(challenge, key)
 }

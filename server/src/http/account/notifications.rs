@@ -9,7 +9,7 @@ use belfry_core::rules::{Document, RuleError, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
-use crate::http::extract::form::{Form, Query};
+use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, respond, show_large_page};
 use crate::pages::{
@@ -32,7 +32,7 @@ pub(crate) async fn notifications_page(session: BrowserSession, Query(query): Qu
 pub(crate) async fn change_notifications(
     session: BrowserSession,
     Query(query): Query,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Notifications, &pairs)?;

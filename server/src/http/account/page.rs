@@ -7,7 +7,7 @@ use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::secret::LookupKey;
 
 use crate::http::error::PageError;
-use crate::http::extract::form::{Form, Query};
+use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect_with_notice, respond, show_large_page};
 use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
@@ -51,7 +51,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
 /// access.
-pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
@@ -69,7 +69,7 @@ pub(crate) async fn remove_app(session: BrowserSession, Form(pairs): Form) -> Re
 
 /// `POST /oauth/account/revoke_token`: revokes the token of the account in the field `token`, if it
 /// is valid.
-pub(crate) async fn revoke_token(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {

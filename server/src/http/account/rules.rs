@@ -10,7 +10,7 @@ use belfry_store::Account;
 
 use super::notifications::{load, save_preference, write};
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
-use crate::http::extract::form::{Form, Query};
+use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, respond, show_large_page};
 use crate::pages::{
@@ -61,7 +61,7 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
 pub(crate) async fn change_rules(
     session: BrowserSession,
     Query(query): Query,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Rules, &pairs)?;

@@ -19,7 +19,7 @@ use crate::auth::authentication::{
 };
 use crate::http::error::{PageError, SubmitError, security_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_with_notice, respond, show_page, with_retry_after};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityError, SecurityPage};
@@ -73,7 +73,7 @@ async fn respond_to_form(
 pub(crate) async fn change_password(
     session: BrowserSession,
     guard: AbuseGuard,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_password(&session, &guard, &pairs).await;
     respond_to_form(&session, result).await
@@ -159,7 +159,10 @@ async fn confirm_password(
 
 /// `POST /oauth/account/security/end_session`: ends the session of the account in the field
 /// `session`, if it has not ended yet.
-pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn end_session(
+    mut session: BrowserSession,
+    PageForm(pairs): PageForm,
+) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
@@ -178,7 +181,10 @@ pub(crate) async fn end_session(mut session: BrowserSession, Form(pairs): Form) 
 
 /// `POST /oauth/account/security/end_other_sessions`: ends all sessions of the account except the
 /// one of this browser.
-pub(crate) async fn end_other_sessions(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn end_other_sessions(
+    session: BrowserSession,
+    PageForm(pairs): PageForm,
+) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
         let (this, now) = (session.hashed_cookie().lookup, session.state.clock.now());
@@ -200,7 +206,7 @@ fn remote_sign_out(session: &BrowserSession) -> Events {
 pub(crate) async fn request_deletion(
     session: BrowserSession,
     guard: AbuseGuard,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_deletion(&session, &guard, &pairs).await;
     respond_to_form(&session, result).await
@@ -233,7 +239,7 @@ async fn handle_deletion(
 }
 
 /// `POST /oauth/account/security/keep`: cancels the deletion of the account.
-pub(crate) async fn keep_account(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn keep_account(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
         let events = session.audit.success(AuditKind::AccountDeleteCancel).into();

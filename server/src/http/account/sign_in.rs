@@ -14,7 +14,7 @@ use crate::auth::authentication::{
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
@@ -90,7 +90,7 @@ pub(crate) fn sign_up_link(
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
     guard: AbuseGuard,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_sign_in(&mut session, &guard, &pairs).await;
     respond(&session, result)

@@ -6,7 +6,7 @@ use belfry_core::oauth::form::last_value;
 
 use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
@@ -27,7 +27,7 @@ pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
 
 /// `POST /oauth/sign_out`: ends the session. A pending authorization continues with the account
 /// that signs in next.
-pub(crate) async fn sign_out(mut session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn sign_out(mut session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         session.check_form(&pairs)?;
         let before = session.hashed_cookie();

@@ -18,7 +18,7 @@ use crate::auth::authentication::{
 use crate::config::RegistrationPolicy;
 use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::form::{Form, Query};
+use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{respond, show_page, with_retry_after};
@@ -46,7 +46,7 @@ pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -
 pub(crate) async fn sign_up(
     mut session: BrowserSession,
     guard: AbuseGuard,
-    Form(pairs): Form,
+    PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle(&mut session, &guard, &pairs).await;
     respond(&session, result)

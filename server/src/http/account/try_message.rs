@@ -15,7 +15,7 @@ use belfry_store::{Account, StoredRulesets};
 use super::notifications::load;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{respond, show_large_page};
 use crate::pages::{self, AccountSection, Trial, TryErrors, TryFields, TryPage};
@@ -40,7 +40,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
 }
 
 /// `POST /oauth/account/try`: shows the result for the message in the form.
-pub(crate) async fn try_message(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Try, &pairs)?;
         let fields = read_fields(&pairs);

@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use belfry_core::oauth::bearer::{self, MultipleTokens};
 use belfry_core::oauth::token::Token;
 use belfry_core::percent;
@@ -19,6 +20,16 @@ use crate::limits::ActiveLimits;
 use crate::log::request_context::RequestContext;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Headers by which proxies name the client.
+pub(crate) const FORWARDING_HEADERS: [&str; 6] = [
+    "x-forwarded-for",
+    "forwarded",
+    "x-real-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "fly-client-ip",
+];
 
 /// The remote address of the connection of a request.
 #[derive(Debug, Clone, Copy)]
@@ -140,16 +151,46 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
         };
         return active.proxies.client_address(peer, lines(list), lines(forwarded));
     }
-    if is_forwarded(active, headers) {
+    let is_present = |name: &HeaderName| headers.contains_key(name);
+    if [X_FORWARDED_FOR, header::FORWARDED].iter().chain(&active.proxy_header).any(is_present) {
         active.warn_about_proxy(peer);
     }
     peer
 }
 
-/// Whether a proxy forwarded a request, or its client pretends so.
-pub(crate) fn is_forwarded(active: &ActiveLimits, headers: &HeaderMap) -> bool {
-    let is_present = |name: &HeaderName| headers.contains_key(name);
-    [X_FORWARDED_FOR, header::FORWARDED].iter().chain(&active.proxy_header).any(is_present)
+/// The address of the client, if it is certain: that of the peer, unless a proxy may have forwarded
+/// the request, or the one that a trusted proxy forwards.
+pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
+    let peer = peer_address();
+    let address = client_address(active, peer, &parts.headers);
+    // A trusted proxy whose headers are missing, malformed or contradictory counts as the client.
+    let is_forwarded = address.to_canonical() != peer.to_canonical();
+    (is_forwarded || !may_be_forwarded(active, parts)).then_some(address)
+}
+
+/// Whether anything in a request indicates a proxy: a header that proxies add, a name as its host,
+/// by which programs on the same network rarely address a server, or HTTP/1.0, which nginx uses by
+/// default and current clients do not.
+fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
+    let adds = |name: &HeaderName| {
+        let text = name.as_str();
+        FORWARDING_HEADERS.contains(&text)
+            || text.starts_with("x-forwarded-")
+            || *name == header::VIA
+            || active.proxy_header.as_ref() == Some(name)
+    };
+    let host = parts.headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let hosts =
+        host.map(Authority::try_from).into_iter().chain(parts.uri.authority().cloned().map(Ok));
+    parts.version == Version::HTTP_10
+        || parts.headers.keys().any(adds)
+        || hosts.into_iter().any(|host| !host.is_ok_and(|host| is_local_host(host.host())))
+}
+
+/// Whether a host is an IP address or `localhost`.
+fn is_local_host(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    address.is_ok() || host.eq_ignore_ascii_case("localhost")
 }
 
 /// The access token of a request. A malformed query is ignored.

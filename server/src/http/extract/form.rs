@@ -16,6 +16,9 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 
+/// The maximum size of a form of a page, in bytes.
+const MAX_PAGE_FORM_BYTES: usize = 64 * 1024;
+
 /// The fields of a body. Not `Debug`, because they may contain secrets.
 pub(crate) struct Form(pub(crate) Pairs);
 
@@ -23,18 +26,36 @@ impl FromRequest<Arc<AppState>> for Form {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        let media = Media::from_headers(request.headers());
-        let FullBody(body) = FullBody::from_request(request, state).await?;
-        match media {
-            _ if body.is_empty() => Ok(Self(Vec::new())),
-            Some(Media::Form) => Ok(Self(form::parse(&body)?)),
-            Some(Media::Multipart(boundary)) => multipart(body, boundary).await.map(Self),
-            Some(Media::Json) => {
-                let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
-                Ok(Self(form::from_json(json)?))
-            }
-            None => Err(CommonError::UnsupportedMediaType),
+        read(state.config.http.max_body_bytes, request, state).await.map(Self)
+    }
+}
+
+/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anybody
+/// can send a form, so a larger `max_body_bytes` does not apply to it.
+pub(crate) struct PageForm(pub(crate) Pairs);
+
+impl FromRequest<Arc<AppState>> for PageForm {
+    type Rejection = CommonError;
+
+    async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
+        let limit = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
+        read(limit, request, state).await.map(Self)
+    }
+}
+
+/// Reads the fields of a body of at most this many bytes.
+async fn read(limit: usize, request: Request, state: &AppState) -> Result<Pairs, CommonError> {
+    let media = Media::from_headers(request.headers());
+    let FullBody(body) = FullBody::within(limit, request, state).await?;
+    match media {
+        _ if body.is_empty() => Ok(Vec::new()),
+        Some(Media::Form) => Ok(form::parse(&body)?),
+        Some(Media::Multipart(boundary)) => multipart(body, boundary).await,
+        Some(Media::Json) => {
+            let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
+            Ok(form::from_json(json)?)
         }
+        None => Err(CommonError::UnsupportedMediaType),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_language::{accepts_html, page_language, wants_json};
 use crate::http::respond::error_page;
+use crate::paths::FRONT;
 
 /// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +57,18 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether errors are written as pages. Unknown paths have them for browsers, except those of
-    /// APIs that other origins may call.
+    /// Whether responses depend on `Accept` and `Accept-Language`: those of pages, of the front
+    /// page, and of unknown paths, except those of APIs that other origins may call.
+    fn is_negotiated(&self) -> bool {
+        let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
+        self.area.errors == ErrorFormat::Page || self.pattern == FRONT || is_outside_apis
+    }
+
+    /// Whether errors are written as pages.
     fn writes_pages(&self, headers: &HeaderMap) -> bool {
         match self.area.errors {
             ErrorFormat::Page => !wants_json(headers),
-            _ if self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin => {
-                accepts_html(headers)
-            }
-            _ => false,
+            _ => self.is_negotiated() && accepts_html(headers),
         }
     }
 }
@@ -77,13 +81,26 @@ pub(crate) async fn serve(
     router: Router,
 ) -> Response {
     let area = route.area;
-    let mut response = match area.cors.preflight(request.method()) {
+    let response = match area.cors.preflight(request.method()) {
         Some(preflight) => preflight,
         None => handle(route, state, request, router).await,
     };
+    with_headers(route, state, response)
+}
+
+/// Rejects a request without its handler and its rate limits.
+pub(crate) fn reject(route: Route, state: &AppState, error: &CommonError) -> Response {
+    with_headers(route, state, error.to_response(route.area.errors))
+}
+
+/// Adds the headers that every response of an area has.
+fn with_headers(route: Route, state: &AppState, mut response: Response) -> Response {
     let headers = response.headers_mut();
-    area.cors.write_headers(headers);
-    area.cache.write_headers(headers);
+    route.area.cors.write_headers(headers);
+    route.area.cache.write_headers(headers);
+    if route.is_negotiated() {
+        headers.insert(header::VARY, HeaderValue::from_static("Accept, Accept-Language"));
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if state.base_url.is_secure() {
         let year = HeaderValue::from_static("max-age=31536000");

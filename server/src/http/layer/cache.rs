@@ -1,12 +1,12 @@
-//! Cache policies: the `Cache-Control` header of responses.
+//! Cache policies: the `Cache-Control` header of responses. Every response has one, because shared
+//! caches may store a response without it, also one with the status 404 or 405 (RFC 9110 section
+//! 15.1).
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 /// The `Cache-Control` header of responses whose handler sets none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CachePolicy {
-    /// No header.
-    Unspecified,
     /// `private, no-store`: responses belong to one user.
     PrivateNoStore,
     /// `no-store`, and `Pragma` for HTTP/1.0 caches, as RFC 6749 section 5.1 requires.
@@ -16,7 +16,7 @@ pub(crate) enum CachePolicy {
 impl CachePolicy {
     /// Adds the headers, unless the handler set `Cache-Control`.
     pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
-        if self == Self::Unspecified || headers.contains_key(header::CACHE_CONTROL) {
+        if headers.contains_key(header::CACHE_CONTROL) {
             return;
         }
         let value = if self == Self::NoStore { "no-store" } else { "private, no-store" };

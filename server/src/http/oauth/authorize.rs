@@ -8,7 +8,7 @@ use belfry_core::oauth::form::last_value;
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::form::{Form, Query};
+use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::PendingAuthorization;
 use crate::http::respond::{respond, show_page};
@@ -43,7 +43,7 @@ pub(crate) async fn resume(
 
 /// `POST /oauth/authorize`: the decision of the user. The form contains only the handle; the
 /// request itself is stored.
-pub(crate) async fn decide(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn decide(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         session.check_form(&pairs)?;
         let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));

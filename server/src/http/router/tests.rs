@@ -4,11 +4,14 @@
 mod openapi;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use axum::response::Response;
+use futures_util::stream;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
@@ -294,6 +297,99 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
     }
 }
 
+/// Anybody can send a form, so a large one is rejected by its length, or as soon as it is too large.
+#[tokio::test]
+async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = test_state(folder.path()).await;
+    let settings = &mut Arc::get_mut(&mut state).unwrap().config.http;
+    settings.max_body_bytes = 1024 * 1024;
+    let service = HttpService::new(state);
+    let mut forms = 0;
+    let pages = ROUTES.iter().filter(|(_, area)| *area == PAGES).map(|(path, _)| *path);
+    for path in pages.chain(PAGE_ROUTES) {
+        for length in [Some(100_000), None] {
+            let read = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&read);
+            let body = stream::repeat_with(move || {
+                counted.fetch_add(8192, Ordering::Relaxed);
+                Ok::<_, Infallible>(vec![b'a'; 8192])
+            });
+            let mut request = Request::post(path)
+                .header("content-type", "application/x-www-form-urlencoded")
+                .body(Body::from_stream(body))
+                .unwrap();
+            if let Some(length) = length {
+                request.headers_mut().insert("content-length", length.into());
+            }
+            let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+            let response = FullResponse::read(service.respond(peer, request).await).await;
+            let read = read.load(Ordering::Relaxed);
+            if response.status == 405 {
+                assert_eq!(read, 0, "{path} {length:?}");
+                continue;
+            }
+            assert_eq!(response.status, 413, "{path} {length:?}");
+            let max = if length.is_some() { 0 } else { 64 * 1024 + 8192 };
+            assert!(read <= max, "{path} {length:?}: {read}");
+            forms += 1;
+        }
+    }
+    assert_eq!(forms, 2 * 15, "all pages with a form");
+}
+
+/// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
+/// somebody else or instead of a page.
+#[tokio::test]
+async fn every_response_has_a_cache_policy_and_names_what_it_depends_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(folder.path()).await);
+    let negotiated = Some("Accept, Accept-Language");
+    let style = service.state().style.path().to_owned();
+    for (method, path, status, cache, vary) in [
+        (Method::GET, "/healthz", 200, "no-store", None),
+        (Method::HEAD, "/healthz", 200, "no-store", None),
+        (Method::POST, "/healthz", 405, "no-store", None),
+        (Method::GET, "/readyz", 200, "no-store", None),
+        (Method::GET, "/metrics", 200, "no-store", None),
+        (Method::GET, style.as_str(), 200, "public, max-age=31536000, immutable", None),
+        (Method::GET, "/static/x", 404, "no-store", None),
+        (Method::GET, "/static/x/y", 404, "no-store", negotiated),
+        (Method::GET, "/gateway/check", 400, "private, no-store", None),
+        (Method::GET, "/", 404, "no-store", negotiated),
+        (Method::POST, "/", 405, "no-store", negotiated),
+        (Method::GET, "/@alice", 303, "no-store", None),
+        (Method::GET, "/nothing", 404, "no-store", negotiated),
+        (Method::GET, "/nodeinfo/2.0", 200, "max-age=0", None),
+        (Method::GET, "/openapi.json", 200, "max-age=0", None),
+        (Method::GET, "/.well-known/oauth-authorization-server", 200, "max-age=0", None),
+        (Method::GET, "/.well-known/change-password", 303, "no-store", None),
+        (Method::GET, "/.well-known/security.txt", 404, "no-store", None),
+        (Method::OPTIONS, "/.well-known/nodeinfo", 204, "no-store", None),
+        (Method::GET, "/api/v1/nothing", 404, "private, no-store", None),
+        (Method::GET, "/oauth/token", 405, "no-store", None),
+        (Method::GET, "/oauth/nothing", 404, "no-store", negotiated),
+        (Method::GET, "/oauth/sign_in", 200, "no-store", negotiated),
+        (Method::GET, "/_matrix/nothing", 404, "private, no-store", None),
+    ] {
+        let response = send(&service, method.clone(), path).await;
+        let actual = (response.status.as_u16(), response.header("cache-control"));
+        assert_eq!(actual, (status, Some(cache)), "{method} {path}");
+        assert_eq!(response.header("vary"), vary, "{method} {path}");
+    }
+    for accept in ["text/html", "application/json", "*/*"] {
+        let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+        let request = Request::get("/").header("accept", accept).body(Body::empty()).unwrap();
+        let response = FullResponse::read(service.respond(peer, request).await).await;
+        assert_eq!(response.cache(), CachePolicy::NoStore, "{accept}");
+        assert_eq!(response.header("vary"), negotiated, "{accept}");
+    }
+    let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
+    let request = Request::get("/nothing").body(Body::empty()).unwrap();
+    let beyond_maximum = service.respond_to_health(peer, request).await;
+    assert_eq!(FullResponse::read(beyond_maximum).await.cache(), CachePolicy::NoStore);
+}
+
 #[tokio::test]
 async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
     let folder = tempfile::tempdir().unwrap();
@@ -363,10 +459,7 @@ impl FullResponse {
         match self.header("cache-control") {
             Some("no-store") => CachePolicy::NoStore,
             Some("private, no-store") => CachePolicy::PrivateNoStore,
-            other => {
-                assert_eq!(other, None);
-                CachePolicy::Unspecified
-            }
+            other => panic!("{other:?}"),
         }
     }
 

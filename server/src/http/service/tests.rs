@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::http::AbuseGuard;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
-use crate::http::router::{AreaRouter, DEFAULT_AREA, MATRIX, Routes};
+use crate::http::router::{AreaRouter, DEFAULT_AREA, EXEMPT, MATRIX, Routes};
 
 /// The state of a service with default settings and an empty database in this folder.
 pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
@@ -32,7 +32,7 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
 pub(crate) const LARGE: usize = 200_000;
 
 /// A service with routes for tests: one panics, one is slow, one has a guard, one reads a
-/// body, one is large.
+/// body, one is large, one is exempt from limits.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
     let slowly = async || {
@@ -52,7 +52,9 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
         .route("/body", post(async |FullBody(_): FullBody| "read"))
         .route("/large", get(async || vec![b'a'; LARGE]))
         .route("/well", get(async || "well"));
-    HttpService { routes: Arc::new(Routes::join(vec![matrix, plain], DEFAULT_AREA, &state)), state }
+    let exempt = AreaRouter::new(EXEMPT).route("/exempt", get(async || "well"));
+    let routes = Routes::join(vec![matrix, plain, exempt], DEFAULT_AREA, &state);
+    HttpService { routes: Arc::new(routes), state }
 }
 
 const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));

@@ -211,6 +211,56 @@ async fn a_body_that_timed_out_gets_no_more_time() {
     assert_eq!(start.elapsed().as_secs(), config::Http::default().body_timeout.as_secs());
 }
 
+#[tokio::test]
+async fn a_connection_that_only_makes_exempt_requests_is_closed_after_a_while() {
+    for (path, closes) in [("/exempt", true), ("/well", false)] {
+        let mut peered = Peered::start().await;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let mut minutes = 0;
+        let is_closed = loop {
+            peered.peer.write_all(request.as_bytes()).await.unwrap();
+            let mut response = [0; 4096];
+            let length = peered.peer.read(&mut response).await.unwrap();
+            let response = String::from_utf8_lossy(&response[..length]);
+            assert!(response.starts_with("HTTP/1.1 "), "{response}");
+            if response.contains("connection: close\r\n") {
+                break true;
+            }
+            if minutes == 30 {
+                break false;
+            }
+            // Less than the timeout of idle connections.
+            sleep(Duration::from_secs(59)).await;
+            minutes += 1;
+        };
+        assert_eq!(is_closed, closes, "{path} after {minutes} minutes");
+        assert!(minutes >= 10, "{path} after {minutes} minutes");
+        tokio::time::resume();
+    }
+}
+
+#[tokio::test]
+async fn an_http2_connection_that_only_makes_exempt_requests_is_closed_after_a_while() {
+    let mut peer = Http2Peer::start().await;
+    while !peer.receive().await.unwrap().1 {
+        for stream in [0, 1] {
+            peer.send(WINDOW_UPDATE, 0, stream, &65_535_u32.to_be_bytes()).await.unwrap();
+        }
+    }
+    let start = Instant::now();
+    for stream in (3..=u8::MAX).step_by(2) {
+        let headers = b"\x82\x86\x04\x07/exempt";
+        let sent = peer.send(HEADERS, END_STREAM | END_HEADERS, stream, headers).await;
+        if sent.is_err() || peer.receive().await.is_err() {
+            let elapsed = start.elapsed();
+            assert!(elapsed >= Duration::from_mins(9), "{elapsed:?}");
+            return;
+        }
+        sleep(Duration::from_secs(30)).await;
+    }
+    panic!("the connection was not closed");
+}
+
 /// A peer that speaks HTTP/2.
 struct Http2Peer(Peered);
 

@@ -78,6 +78,9 @@ async fn the_length_of_a_body_is_unambiguous() {
         "Content-Length: +14",
         "Transfer-Encoding: gzip",
         "Transfer-Encoding: chunked, gzip",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked, chunked",
         "Transfer-Encoding: chunked\r\nX-Folded: a\r\n b",
         "Transfer-Encoding : chunked",
     ] {

@@ -29,7 +29,7 @@ async fn read_response(stream: &mut TcpStream) -> String {
 }
 
 /// The requests that are rejected by their head, with their status.
-async fn rejected(server: &Server) -> [(u16, String); 5] {
+async fn rejected(server: &Server) -> [(u16, String); 6] {
     let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
     let allowed = server.service.user("alice").await.token().to_owned();
     let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
@@ -39,12 +39,17 @@ async fn rejected(server: &Server) -> [(u16, String); 5] {
         (404, "PUT /nothing HTTP/1.1\r\n".to_owned()),
         (405, "PUT /healthz HTTP/1.1\r\n".to_owned()),
         (413, put(&allowed)),
+        (413, "POST /oauth/sign_in HTTP/1.1\r\n".to_owned()),
     ]
 }
 
-/// A server that accepts rules up to 1,000 bytes.
+/// A server that accepts rules and other bodies up to 1,000 bytes.
 async fn server() -> Server {
-    Server::with(config(|config| config.rules.max_body_bytes = 1000)).await
+    Server::with(config(|config| {
+        config.rules.max_body_bytes = 1000;
+        config.http.max_body_bytes = 1000;
+    }))
+    .await
 }
 
 /// The time until a packet that was sent has arrived, with a large margin.
@@ -110,6 +115,23 @@ async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_respon
         assert!(response.contains("connection: close\r\n"), "{response}");
         assert_eq!(stream.read(&mut [0]).await.expect("no reset"), 0, "{status}");
     }
+    server.stop().await;
+}
+
+/// The same for HTTP/2, whose connection stays open.
+#[tokio::test]
+async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
+    let server = server().await;
+    let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
+    let url = |path| format!("http://{}{path}", server.address);
+    for (path, status) in [("/nothing", 404), ("/healthz", 405), ("/oauth/sign_in", 413)] {
+        let body = vec![b'a'; 8 * 1024 * 1024];
+        let response = client.post(url(path)).body(body).send().await.unwrap();
+        assert_eq!(response.status(), status, "{path}");
+        assert!(!response.text().await.unwrap().is_empty(), "{path}");
+    }
+    assert_eq!(client.get(url("/healthz")).send().await.unwrap().status(), 200);
+    drop(client);
     server.stop().await;
 }
 

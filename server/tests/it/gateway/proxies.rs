@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 use test_engines::{EngineError, Proxy, free_port};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use self::configurations::{Addresses, Configuration};
 use self::upstream::Upstream;
@@ -248,6 +250,40 @@ async fn nginx_checks_every_request() {
     gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify().await;
+}
+
+/// Servers that normalise these paths would serve `/api/v1/media` without its scope.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_rejects_paths_that_some_servers_normalise() {
+    let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
+    // Clients of HTTP would change some of these paths.
+    let status = async |path: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).await.unwrap();
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+            gateway.reader
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response[9..12].to_owned()
+    };
+    for path in [
+        "/x/..;/api/v1/media",
+        "/x/..;a=b/api/v1/media?c",
+        "/x/..%3B/api/v1/media",
+        "/api;x/v1/media",
+        "/api/v1\\media",
+        "/api/v1%5cmedia",
+        "/open/..;/api/v1/media",
+        "/open/..\\api/v1/media",
+    ] {
+        assert_eq!(status(path).await, "400", "{path}");
+    }
+    assert_eq!(gateway.upstream.hits(), 0);
+    for path in ["/x", "/x?a=b;c", "/x?a=..%5c", "/open/x?;"] {
+        assert_eq!(status(path).await, "200", "{path}");
+    }
 }
 
 /// Otherwise nginx waits for a minute, with a connection of the client for each request.

@@ -1,5 +1,7 @@
 //! Security headers of pages, and static files.
 
+use serde_json::json;
+
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service, TestResponse};
@@ -25,6 +27,23 @@ pub(crate) fn assert_security_headers(page: &TestResponse, form_action: &str) {
         assert_eq!(page.header(name), value, "{name}");
     }
     assert!(!page.text.contains("<script>") && !page.text.contains("style="), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
+    let service = Service::with(config(|config| config.http.max_body_bytes = 1024 * 1024)).await;
+    service.add_account("alice").await;
+    let mut browser = service.browser().signed_in("alice").await;
+    let page = browser.get("/oauth/account/try").await;
+    for (length, status) in [(60_000, 200), (100_000, 413)] {
+        let text = "a".repeat(length);
+        let response = browser.submit(&page, "/oauth/account/try", &[("text", &text)]).await;
+        assert_eq!(response.status, status, "{length}: {response:?}");
+    }
+    let app = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });
+    let program = service.anonymous().with("content-type", "application/json");
+    let response = program.send("POST /api/v1/apps", app.to_string()).await;
+    assert_eq!(response.status, 422, "{response:?}");
 }
 
 #[tokio::test]

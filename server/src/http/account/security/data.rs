@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::form::Form;
+use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::json::JsonBytes;
 use crate::http::respond::{respond, with_security_headers};
@@ -24,7 +24,7 @@ const MAX_EVENTS: i64 = 10_000;
 
 /// `POST /oauth/account/security/download`: the data of the account as a JSON file. Not a GET,
 /// because each download is recorded, and links on other sites can cause a GET.
-pub(crate) async fn download_data(session: BrowserSession, Form(pairs): Form) -> Response {
+pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Security)?;
         session.check_form(&pairs)?;

@@ -4,7 +4,7 @@ use test_engines::{EngineError, Proxy, free_port};
 
 use super::certificate::{TLS, write_certificate};
 use super::doctor;
-use super::fixture::{NOT_FOUND, respond_with, start, with_port};
+use super::fixture::{IMPOSTOR, NOT_FOUND, replay, respond_with, start, with_port};
 use crate::commands::Workspace;
 use crate::support::report_skipped;
 
@@ -36,8 +36,24 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
     let _node = start(&node);
     let url = format!("http://127.0.0.1:{port}");
     let checks = doctor(&workspace, &["--base-url", &url]);
-    checks.assert("base_url", "warning", "leads to another process of belfry with this base_url");
+    checks.assert("base_url", "warning", "leads to another process, whose issuer is this base_url");
     assert_eq!(checks.exit_code, Some(0));
+}
+
+#[test]
+fn an_impostor_at_the_base_url_is_not_taken_for_this_server() {
+    let (workspace, port) = with_port("");
+    let _server = start(&workspace);
+    let impostor = format!("http://127.0.0.1:{}", respond_with(IMPOSTOR));
+    let checks = doctor(&workspace, &["--base-url", &impostor]);
+    checks.assert_failed("base_url", "leads to another server: 200 OK");
+
+    let replay = format!("http://127.0.0.1:{}", replay(port));
+    let checks = doctor(&workspace, &["--base-url", &replay]);
+    checks.assert("base_url", "ok", "leads to this server");
+    let checks = doctor(&workspace, &["--base-url", &replay]);
+    checks.assert_failed("base_url", "leads to another server: 200 OK");
+    checks.assert("proxy", "skipped", "no request through base_url reached this server");
 }
 
 /// A load balancer sends every other request to the other node.

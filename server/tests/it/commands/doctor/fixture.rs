@@ -1,7 +1,7 @@
 //! Servers and proxies that the checks find.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use test_engines::{EngineError, Proxy, free_port};
@@ -25,6 +25,15 @@ pub(super) fn start(workspace: &Workspace) -> Process {
 pub(super) const NOT_FOUND: &str =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\nConnection: close\r\n\r\nnothing";
 
+pub(super) const HEALTHY: &str =
+    "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"status\":\"ok\"}";
+
+/// A response that claims to have the key.
+pub(super) const IMPOSTOR: &str = concat!(
+    "HTTP/1.1 200 OK\r\nContent-Length: 86\r\nConnection: close\r\n\r\n",
+    r#"{"status":"ok","diagnostics":{"key":"a","has_key":true,"details":{},"signature":"00"}}"#
+);
+
 /// Responds to every request with this text.
 pub(super) fn respond_with(text: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -33,6 +42,30 @@ pub(super) fn respond_with(text: &'static str) -> u16 {
         for mut stream in listener.incoming().flatten() {
             let _length = stream.read(&mut [0; 4096]);
             let _sent = stream.write_all(text.as_bytes());
+        }
+    });
+    port
+}
+
+/// Forwards the first request to a server, and responds to every other one with its response.
+pub(super) fn replay(server: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut recorded = None;
+        for mut stream in listener.incoming().flatten() {
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).unwrap_or_default();
+            let response = recorded.get_or_insert_with(|| {
+                let mut upstream = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                let request = String::from_utf8_lossy(&request[..length]).into_owned();
+                let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+                upstream.write_all(request.as_bytes()).unwrap();
+                let mut response = Vec::new();
+                upstream.read_to_end(&mut response).unwrap();
+                response
+            });
+            let _sent = stream.write_all(response);
         }
     });
     port

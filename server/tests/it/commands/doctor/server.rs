@@ -1,12 +1,14 @@
 //! The check of a running server.
 
+use std::fs;
 use std::process::Command;
 
 use test_engines::Postgres;
 use test_engines::shared::engine_url;
 
 use super::doctor;
-use super::fixture::{NOT_FOUND, respond_with, start, with_port};
+use super::fixture::{HEALTHY, IMPOSTOR, NOT_FOUND, respond_with, start, with_port};
+use crate::commands::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
@@ -26,14 +28,46 @@ fn a_sound_server_fails_no_check() {
 }
 
 #[test]
-fn a_server_that_does_not_know_this_machine_as_an_operator_is_checked_less() {
-    let (workspace, _) = with_port("operator_addresses = []");
-    let _server = start(&workspace);
+fn a_server_whose_key_cannot_be_read_is_checked_less() {
+    let (workspace, port) = with_port("operator_addresses = []");
+    let mut server = start(&workspace);
+    let checks = doctor(&workspace, &[]);
+    checks.assert("base_url", "ok", "leads to this server");
+    let key = workspace.path().join(format!("data/doctor-{port}.key"));
+    let content = fs::read(&key).unwrap();
+    fs::remove_file(&key).unwrap();
     let checks = doctor(&workspace, &[]);
     checks.assert("server", "ok", "and ready");
-    checks.assert("base_url", "ok", "leads to a belfry with this base_url");
-    checks.assert("proxy", "skipped", "this machine is not in operator_addresses");
+    checks.assert("base_url", "skipped", "whether it is this server cannot be verified");
+    let text =
+        format!("the key of the server, which cannot be read (data/doctor-{port}.key: No such");
+    checks.assert("proxy", "skipped", &text);
     assert_eq!(checks.exit_code, Some(0));
+
+    fs::write(&key, content).unwrap();
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    assert!(!key.exists(), "the key of a server that has stopped");
+}
+
+#[test]
+fn a_server_without_the_key_is_reported_as_another_one() {
+    let workspace = Workspace::sqlite();
+    for response in [IMPOSTOR, HEALTHY] {
+        let port = respond_with(response);
+        workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
+        fs::create_dir_all(workspace.path().join("data")).unwrap();
+        fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
+        let text = format!("is not the server that wrote data/doctor-{port}.key");
+        doctor(&workspace, &[]).assert_failed("server", &text);
+    }
+
+    // A server with other data, which has a key of its own.
+    let (other, port) = with_port("");
+    let _other = start(&other);
+    workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
+    fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
+    doctor(&workspace, &[]).assert_failed("server", "is not the server that wrote");
 }
 
 #[test]

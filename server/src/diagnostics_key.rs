@@ -1,0 +1,176 @@
+//! The key by which `belfry doctor` and a running server recognise each other.
+//!
+//! The server writes a random key to a file that only its user can read. The key is never sent: a
+//! request proves knowledge of it by an HMAC of its purpose and a nonce, and the response by an HMAC
+//! of both and its content. Nobody else gets a response or can forge one, and an earlier response
+//! does not fit the nonce.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use belfry_core::secret::Sha256Digest;
+use belfry_runtime::random;
+use belfry_store::create_private_directory;
+use ring::hmac;
+use strum::{Display, EnumString};
+use tempfile::NamedTempFile;
+
+/// The key of a process. Not `Debug`, because it is a secret.
+pub struct DiagnosticsKey([u8; 32]);
+
+impl DiagnosticsKey {
+    /// A new key.
+    pub fn random() -> Self {
+        Self(random::bytes())
+    }
+
+    /// The file of the key of a server with this data directory that listens on this port. Several
+    /// servers on PostgreSQL may share a directory.
+    pub fn path(data: &Path, port: u16) -> PathBuf {
+        data.join(format!("doctor-{port}.key"))
+    }
+
+    /// Writes the key to a new file with the mode 0600, which replaces an earlier one.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let directory = path.parent().unwrap_or(Path::new("."));
+        create_private_directory(directory)?;
+        let mut file = NamedTempFile::new_in(directory)?;
+        file.write_all(&self.0)?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// Reads the key of a running server.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let key = fs::read(path)?.try_into();
+        key.map(Self).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a key"))
+    }
+
+    /// The HMAC-SHA-256 of a text, in hexadecimal digits.
+    fn sign(&self, text: &str) -> String {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
+        let tag = hmac::sign(&key, text.as_bytes());
+        tag.as_ref().iter().fold(String::new(), |mut digits, byte| {
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        })
+    }
+
+    /// Whether this is the signature of a text.
+    fn verify(&self, text: &str, signature: &str) -> bool {
+        // Digests are compared in constant time.
+        Sha256Digest::of(&self.sign(text)) == Sha256Digest::of(signature)
+    }
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "lowercase")]
+pub enum Purpose {
+    /// The settings of the server, which are requested on the machine of the server only.
+    Settings,
+    /// How the request arrived, through any number of proxies.
+    Arrival,
+}
+
+/// A request of `belfry doctor`, as a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// What it is about.
+    pub purpose: Purpose,
+    /// A text that is used once.
+    nonce: String,
+}
+
+impl Challenge {
+    /// A new challenge.
+    pub fn new(purpose: Purpose) -> Self {
+        Self { purpose, nonce: format!("{:032x}", u128::from_be_bytes(random::bytes())) }
+    }
+
+    /// The header: purpose, nonce and signature.
+    pub fn to_header(&self, key: &DiagnosticsKey) -> String {
+        let Self { purpose, nonce } = self;
+        format!("{purpose} {nonce} {}", key.sign(&format!("request {purpose} {nonce}")))
+    }
+
+    /// Parses a header that was made with this key.
+    pub fn parse(header: &str, key: &DiagnosticsKey) -> Option<Self> {
+        let (signed, signature) = header.rsplit_once(' ')?;
+        if !key.verify(&format!("request {signed}"), signature) {
+            return None;
+        }
+        let (purpose, nonce) = signed.split_once(' ')?;
+        Some(Self { purpose: purpose.parse().ok()?, nonce: nonce.to_owned() })
+    }
+
+    /// The signature of a response with this content.
+    pub fn sign_response(&self, key: &DiagnosticsKey, content: &str) -> String {
+        key.sign(&self.response(content))
+    }
+
+    /// Whether this is the signature of a response with this content.
+    pub fn verify_response(&self, key: &DiagnosticsKey, content: &str, signature: &str) -> bool {
+        key.verify(&self.response(content), signature)
+    }
+
+    fn response(&self, content: &str) -> String {
+        let Self { purpose, nonce } = self;
+        format!("response {purpose} {nonce} {content}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_the_key_makes_a_request_and_its_response() {
+        let [key, other] = [(); 2].map(|()| DiagnosticsKey::random());
+        let challenge = Challenge::new(Purpose::Arrival);
+        let header = challenge.to_header(&key);
+        assert_eq!(Challenge::parse(&header, &key), Some(challenge.clone()));
+        assert_eq!(Challenge::parse(&header, &other), None);
+        let changed = header.replace("arrival", "settings");
+        for invalid in [&*changed, "", " ", "arrival", "arrival 1", "arrival 1 2", "x y z"] {
+            assert_eq!(Challenge::parse(invalid, &key), None, "{invalid}");
+        }
+
+        let signature = challenge.sign_response(&key, "{}");
+        assert!(challenge.verify_response(&key, "{}", &signature));
+        assert!(!challenge.verify_response(&key, "{ }", &signature), "other content");
+        assert!(!challenge.verify_response(&other, "{}", &signature), "another key");
+        assert!(!challenge.verify_response(&key, "{}", ""), "no signature");
+        let header_signature = header.rsplit(' ').next().unwrap();
+        assert!(!challenge.verify_response(&key, "{}", header_signature), "of the request");
+        let next = Challenge::new(Purpose::Arrival);
+        assert!(!next.verify_response(&key, "{}", &signature), "an earlier response");
+        let settings = Challenge { purpose: Purpose::Settings, ..challenge };
+        assert!(!settings.verify_response(&key, "{}", &signature), "another purpose");
+    }
+
+    #[test]
+    fn the_file_of_a_key_is_private_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = DiagnosticsKey::path(&folder.path().join("data"), 8080);
+        let challenge = Challenge::new(Purpose::Settings);
+        let mut headers = Vec::new();
+        for _ in 0..2 {
+            let key = DiagnosticsKey::random();
+            key.write(&path).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            let read = DiagnosticsKey::read(&path).unwrap();
+            assert_eq!(challenge.to_header(&read), challenge.to_header(&key));
+            headers.push(challenge.to_header(&read));
+            // An earlier file that others may read.
+            fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        }
+        assert_ne!(headers[0], headers[1]);
+        fs::write(&path, "short").unwrap();
+        assert!(DiagnosticsKey::read(&path).is_err());
+    }
+}

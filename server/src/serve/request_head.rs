@@ -1,0 +1,79 @@
+//! Requirements on the head of a request that hyper does not check.
+
+use hyper::{HeaderMap, Version, header};
+
+/// Why a request is rejected, and its connection closed: a proxy in front of this server may
+/// understand it differently.
+pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        // HTTP/2 names the host in a pseudo-header instead (RFC 9113 section 8.3.1).
+        (None, _) if version == Version::HTTP_11 => {
+            return Some("A request must have a Host header");
+        }
+        (Some(_), Some(_)) => return Some("A request must not have more than one Host header"),
+        (Some(host), None) if !is_host(host.as_bytes()) => {
+            return Some("The Host header must be a host and an optional port");
+        }
+        _ => {}
+    }
+    let mut encodings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (encodings.next(), encodings.next()) {
+        (None, _) => None,
+        (Some(encoding), None) if encoding.as_bytes().eq_ignore_ascii_case(b"chunked") => None,
+        _ => Some("The only Transfer-Encoding that is supported is chunked"),
+    }
+}
+
+/// Whether a `Host` header has only characters of a host and a port (RFC 3986 section 3.2), and no
+/// comma, which would be one of a list. It may be empty. Not parsed, because that would allocate for
+/// every request.
+fn is_host(value: &[u8]) -> bool {
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=[]:".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_one_host_and_no_transfer_encoding_but_chunked() {
+        let host = ("host", "a");
+        for (version, headers, is_valid) in [
+            (Version::HTTP_11, &[host][..], true),
+            (Version::HTTP_11, &[("host", "ring.example:8080")], true),
+            (Version::HTTP_11, &[("host", "[::1]:8080")], true),
+            (Version::HTTP_11, &[("host", "xn--bcher-kva.example")], true),
+            (Version::HTTP_11, &[("host", "a_b")], true),
+            (Version::HTTP_11, &[("host", "")], true),
+            (Version::HTTP_11, &[], false),
+            (Version::HTTP_11, &[host, host], false),
+            (Version::HTTP_11, &[("host", "a, b")], false),
+            (Version::HTTP_11, &[("host", "a,b")], false),
+            (Version::HTTP_11, &[("host", "a b")], false),
+            (Version::HTTP_11, &[("host", "user@a")], false),
+            (Version::HTTP_11, &[("host", "a/b")], false),
+            (Version::HTTP_10, &[], true),
+            (Version::HTTP_10, &[host, host], false),
+            (Version::HTTP_2, &[], true),
+            (Version::HTTP_2, &[host], true),
+            (Version::HTTP_2, &[host, host], false),
+            (Version::HTTP_11, &[host, ("transfer-encoding", "Chunked")], true),
+            (Version::HTTP_11, &[host, ("transfer-encoding", "gzip, chunked")], false),
+            (Version::HTTP_11, &[host, ("transfer-encoding", "gzip")], false),
+            (Version::HTTP_11, &[host, ("transfer-encoding", "identity")], false),
+            (Version::HTTP_11, &[host, ("transfer-encoding", "chunked, chunked")], false),
+            (
+                Version::HTTP_11,
+                &[host, ("transfer-encoding", "gzip"), ("transfer-encoding", "chunked")],
+                false,
+            ),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(*name, value.parse().unwrap());
+            }
+            assert_eq!(violation(version, &map).is_none(), is_valid, "{version:?} {headers:?}");
+        }
+    }
+}
