@@ -11,10 +11,13 @@
 mod checksum;
 mod export;
 mod file;
+#[cfg(feature = "test-support")]
+pub(super) mod forgery;
 mod import;
 mod manifest;
 mod new_file;
 mod postgres;
+mod row_check;
 mod schema;
 mod sqlite;
 mod transaction;
@@ -22,6 +25,7 @@ mod transaction;
 use std::path::{Path, PathBuf};
 
 use belfry_core::audit::AuditEntry;
+use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 pub use self::file::Backup;
@@ -55,16 +59,24 @@ pub enum BackupError {
     Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(
-        "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry \
-         {version} that wrote it, or a newer one"
+        "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry {} \
+         that wrote it, or a newer one",
+        escape_invisible(version)
     )]
     Newer { file: PathBuf, what: &'static str, found: i64, known: i64, version: String },
     /// A backup of a pre-release, which had other tables.
     #[error(
-        "{file} was written by a pre-release of belfry ({version}, schema version {found}) and \
-         cannot be restored: restore it with the belfry that wrote it, and export what you need"
+        "{file} was written by a pre-release of belfry ({}, schema version {found}) and cannot be \
+         restored: restore it with the belfry that wrote it, and export what you need",
+        escape_invisible(version)
     )]
     PreRelease { file: PathBuf, found: i64, version: String },
+    /// The database has a row that could not be restored.
+    #[error(
+        "no backup was written, because it could not be restored: the database {database} has an \
+         unreadable {value}; correct the row or delete it"
+    )]
+    Unreadable { database: String, value: String },
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \

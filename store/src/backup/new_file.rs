@@ -144,7 +144,7 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
 }
 
 /// The statement that creates a table without constraints, which the restored database has.
-fn create_table(table: &Table) -> String {
+pub(super) fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns
         .iter()
