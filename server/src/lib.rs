@@ -11,6 +11,7 @@ pub mod audit;
 pub mod auth;
 pub mod cli;
 pub mod config;
+mod escape;
 pub mod evaluation;
 pub mod http;
 pub mod language;
