@@ -5,25 +5,23 @@ use std::borrow::Cow;
 
 use belfry_core::text::is_invisible;
 
-/// Escapes one line, as in `\u{1b}`.
+/// Escapes text, as in `\u{1b}`, so that it is one line.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     replace(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
-}
-
-/// Escapes a message of ours that may have several lines.
-pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c| c != '\n' && !is_printable(c);
-    replace(text, is_escaped, |c, escaped| escaped.extend(c.escape_unicode()))
 }
 
 /// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings it has no such
 /// character but line breaks, which remain.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    replace(json, |c| c != '\n' && !is_printable(c), |c, escaped| {
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            *escaped += &format!("\\u{unit:04x}");
-        }
-    })
+    replace(
+        json,
+        |c| c != '\n' && !is_printable(c),
+        |c, escaped| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                *escaped += &format!("\\u{unit:04x}");
+            }
+        },
+    )
 }
 
 /// Whether a character neither controls a terminal nor hides text.
@@ -66,7 +64,6 @@ mod tests {
             ("a\u{202e}b\u{2028}c\u{e0041}", "a\\u{202e}b\\u{2028}c\\u{e0041}"),
         ] {
             assert_eq!(escape(text), shown);
-            assert_eq!(escape_lines(text), shown.replace("\\u{a}", "\n"));
             let value = json!({ "name": text });
             let pretty = serde_json::to_string_pretty(&value).unwrap();
             let escaped = escape_json(&pretty);

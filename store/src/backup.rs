@@ -25,7 +25,6 @@ mod transaction;
 use std::path::{Path, PathBuf};
 
 use belfry_core::audit::AuditEntry;
-use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 pub use self::file::Backup;
@@ -59,16 +58,14 @@ pub enum BackupError {
     Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(
-        "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry {} \
-         that wrote it, or a newer one",
-        escape_invisible(version)
+        "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry \
+         {version} that wrote it, or a newer one"
     )]
     Newer { file: PathBuf, what: &'static str, found: i64, known: i64, version: String },
     /// A backup of a pre-release, which had other tables.
     #[error(
-        "{file} was written by a pre-release of belfry ({}, schema version {found}) and cannot be \
-         restored: restore it with the belfry that wrote it, and export what you need",
-        escape_invisible(version)
+        "{file} was written by a pre-release of belfry ({version}, schema version {found}) and \
+         cannot be restored: restore it with the belfry that wrote it, and export what you need"
     )]
     PreRelease { file: PathBuf, found: i64, version: String },
     /// The database has a row that could not be restored.

@@ -47,9 +47,9 @@ fn fetch(url: &Url, ready: bool, check: CertificateCheck) -> Result<(Url, Respon
 }
 
 fn report((url, response): (Url, Response)) -> Result<(), CliError> {
-    let (status, body) = (response.status, escape(&response.body));
+    let (status, body) = (response.status, response.body);
     if status.is_success() {
-        Ok(writeln!(stdout(), "{url}: {status} {body}")?)
+        Ok(writeln!(stdout(), "{url}: {status} {}", escape(&body))?)
     } else {
         Err(format!("{url}: {status} {body}").into())
     }

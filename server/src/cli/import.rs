@@ -53,11 +53,7 @@ impl Command {
 }
 
 /// Adds the accounts of a valid file.
-async fn import(
-    store: &Store,
-    source: &mut Source,
-    report: &mut Report,
-) -> Result<(), CliError> {
+async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Result<(), CliError> {
     let mut lines = source.lines()?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while let Some(account) = lines.next()? {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(super) use self::table::Table;
 use super::CliError;
-use crate::escape::{escape, escape_json, escape_lines};
+use crate::escape::{escape, escape_json};
 
 /// Number of rows that a list reads and writes at once.
 const PAGE: i64 = 1000;
@@ -70,10 +70,10 @@ pub(super) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints a message on stderr, escaped: errors repeat text of files and of other systems. Unlike
+/// Prints a line on stderr, escaped: errors repeat text of files and of other systems. Unlike
 /// `eprintln!`, it does not panic if stderr is closed, as in `belfry config check 2>&1 | head -1`.
 pub(super) fn print_message(text: impl Display) {
-    let _closed = writeln!(stderr(), "{}", escape_lines(&text.to_string()));
+    let _closed = writeln!(stderr(), "{}", escape(&text.to_string()));
 }
 
 /// Prints the rows of a record: names and values.

@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::format::{Format, Json, Writer, debug_fn};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::escape::{escape, escape_json, escape_lines};
+use crate::escape::{escape, escape_json};
 use crate::log::request_context::RequestContext;
 
 /// Text, with the fields of the request after those of the event.
@@ -26,18 +26,18 @@ impl<'writer> FormatFields<'writer> for HumanFields {
     }
 }
 
-/// Writes a field like `tracing_subscriber`, which escapes less. Only a message, which is ours, may
-/// have several lines.
+/// Writes a field like `tracing_subscriber`, which escapes less.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let text = format!("{value:?}");
+    let text = escape(&text);
     match field.name() {
-        "message" => writer.write_str(&escape_lines(&text)),
+        "message" => writer.write_str(&text),
         // Records of the crate `log` repeat what the line shows already.
         name if name.starts_with("log.") => Ok(()),
         name if writer.has_ansi_escapes() => {
-            write!(writer, " \x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{}", escape(&text))
+            write!(writer, " \x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{text}")
         }
-        name => write!(writer, " {name}={}", escape(&text)),
+        name => write!(writer, " {name}={text}"),
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let layer = layer(Arc::new(file.reopen().unwrap()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            tracing::info!(text = TEXT, shown = %TEXT, "two\nlines {TEXT}");
+            tracing::info!(text = TEXT, shown = %TEXT, "message {TEXT}");
         });
         std::fs::read_to_string(file.path()).unwrap()
     }
@@ -115,7 +115,7 @@ mod tests {
             });
             let name = if ansi { "\u{1b}[3m" } else { "" };
             let expected = format!(
-                "two\nlines a{escaped}\nb {name}text{equals}\"a{escaped}\\nb\" \
+                "message a{escaped}\\u{{a}}b {name}text{equals}\"a{escaped}\\nb\" \
                  {name}shown{equals}a{escaped}\\u{{a}}b\n"
             );
             assert_eq!(line, expected);

@@ -67,10 +67,9 @@ pub(super) async fn write<T: TableTransaction>(
         let mut checksum = TableChecksum::default();
         let mut check = RowCheck::new(table);
         let mut copy = |row: &[_]| {
-            check.check(row).map_err(|value| BackupError::Unreadable {
-                database: database.clone(),
-                value,
-            })?;
+            check
+                .check(row)
+                .map_err(|value| BackupError::Unreadable { database: database.clone(), value })?;
             checksum.add(row);
             counter.advance();
             insert.execute(params_from_iter(row)).map(drop).map_err(failed)

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use belfry_core::text::escape_invisible;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::checksum::TableChecksum;
@@ -230,7 +229,7 @@ fn check_length(connection: &Connection, bytes: u64, file: &Path) -> Result<(), 
 }
 
 fn damaged(file: &Path, reason: &str) -> BackupError {
-    BackupError::Damaged { file: file.to_owned(), reason: escape_invisible(reason).into_owned() }
+    BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
 }
 
 /// An error of SQLite while reading a backup.

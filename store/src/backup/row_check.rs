@@ -10,7 +10,6 @@ use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Origin};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::rules::{Document, RuleScope};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
-use belfry_core::text::escape_invisible;
 use jiff::Timestamp;
 
 use super::schema::{Column, ColumnKind, Table};
@@ -74,10 +73,7 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
         let value = match &row[index] {
             Value::Null => "null".to_owned(),
             Value::Integer(integer) => integer.to_string(),
-            Value::Text(text) => {
-                let start: String = text.chars().take(MAX_SHOWN).collect();
-                format!("\"{}\"", escape_invisible(&start))
-            }
+            Value::Text(text) => format!("{:?}", text.chars().take(MAX_SHOWN).collect::<String>()),
         };
         format!("{} {value}", table.columns[index].name)
     };
@@ -95,7 +91,9 @@ fn check_of(table: &str, column: &Column) -> Check {
         ("apps", "redirect_uris") => {
             |value| parses(value, |text| serde_json::from_str::<Vec<String>>(text).is_ok())
         }
-        ("apps", "auth_method") => |value| knows(value, |name| AuthMethod::from_name(name).is_some()),
+        ("apps", "auth_method") => {
+            |value| knows(value, |name| AuthMethod::from_name(name).is_some())
+        }
         ("apps", "registered_by") => |value| knows(value, |name| Origin::from_name(name).is_some()),
         ("apps", "issuer") => |value| knows(value, |name| Issuer::from_name(name).is_some()),
         ("apps", "grant_types") => |value| {

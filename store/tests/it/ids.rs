@@ -84,8 +84,7 @@ async fn when_no_id_is_free_every_method_ends_with_an_error() {
     let outcomes = tokio::time::timeout(Duration::from_mins(5), all).await.unwrap();
     assert_eq!(outcomes.len(), 3);
     for outcome in outcomes {
-        let is_expected =
-            matches!(outcome, Err(AddAccountError::Store(StoreError::NoFreeId)));
+        let is_expected = matches!(outcome, Err(AddAccountError::Store(StoreError::NoFreeId)));
         assert!(is_expected, "{outcome:?}");
     }
 }

@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use crate::cli::CliError;
 use crate::cli::output::print_message;
 use crate::config::{Config, RegistrationSource};
-use crate::escape::escape;
 
 /// Maximum size of a line.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
@@ -123,10 +122,7 @@ impl Lines<'_> {
             match self.file.read(&self.bytes) {
                 Ok(None) => {}
                 Ok(Some(account)) => return Ok(Some(Ok(account))),
-                Err(error) => {
-                    // It may contain keys of another system's users.
-                    return Ok(Some(Err(format!("{name}, {}", escape(&error.to_string())))));
-                }
+                Err(error) => return Ok(Some(Err(format!("{name}, {error}")))),
             }
         }
     }

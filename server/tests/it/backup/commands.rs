@@ -246,7 +246,7 @@ fn the_version_in_a_backup_cannot_control_the_terminal() {
         backup.execute(update, (version, schema_version)).unwrap();
         drop(backup);
         let message = fail(folder, &["restore", "copy.db", "--data", "new"]);
-        assert!(message.contains(r"1\u001b[31m\u009b\u202e\u000abelfry: restored"), "{message}");
+        assert!(message.contains(r"1\u{1b}[31m\u{9b}\u{202e}\u{a}belfry: restored"), "{message}");
         assert!(message.trim_end().is_ascii() && message.lines().count() == 1, "{message}");
     }
 }

@@ -220,7 +220,8 @@ async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     let (file, overwrite) = (folder.path().join("backup"), Overwrite::Reject);
     let outcome = create_backup(&source.database, &options(), &file, overwrite, now(), None).await;
     let error = outcome.unwrap_err().to_string();
-    let value = "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
+    let value =
+        "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
     assert!(error.contains(value), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -236,7 +237,7 @@ async fn names_that_only_another_version_knows_are_reported_and_restored() {
     super::rows::connect(&source.database).execute_batch(insert).unwrap();
     back_up(&source, &file).await;
     let backup = Backup::open(&file, &options()).unwrap();
-    let value = "role \"superadmin\\u001b\" in the row of table accounts with id 7";
+    let value = "role \"superadmin\\u{1b}\" in the row of table accounts with id 7";
     assert_eq!(backup.verify(&mut |_| {}).unwrap(), [value]);
     let target = restored(&file).await.unwrap();
     let account = target.open().await.account(7).await.unwrap().unwrap();

@@ -60,14 +60,12 @@ fn column_start(line: &str, column: usize) -> usize {
     line.find(words[column]).unwrap()
 }
 
-/// Somebody else may have named the file. Messages of several lines stay as they are.
+/// Somebody else may have named the file.
 #[test]
 fn messages_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();
-    let message = workspace.fail(&["restore", "\u{1b}[31mx\u{9b}\u{202e}.db"]);
+    let message = workspace.fail(&["restore", "\u{1b}[31mx\u{9b}\u{202e}\n.db"]);
+    let file = r"\u{1b}[31mx\u{9b}\u{202e}\u{a}.db";
     let reason = "No such file or directory (os error 2)";
-    assert_eq!(message, format!("belfry: cannot read \\u{{1b}}[31mx\\u{{9b}}\\u{{202e}}.db: {reason}\n"));
-    std::fs::write(workspace.path().join("belfry.toml"), "listen = \n").unwrap();
-    let message = workspace.fail(&["config", "check"]);
-    assert!(message.lines().count() > 1 && !message.contains("\\u{"), "{message}");
+    assert_eq!(message, format!("belfry: cannot read {file}: {reason}\n"));
 }
