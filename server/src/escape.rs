@@ -2,6 +2,7 @@
 //! operator. Clients, other systems and files choose parts of it.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use belfry_core::text::is_invisible;
 
@@ -18,7 +19,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
         |c| c != '\n' && !is_printable(c),
         |c, escaped| {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                *escaped += &format!("\\u{unit:04x}");
+                let _infallible = write!(escaped, "\\u{unit:04x}");
             }
         },
     )

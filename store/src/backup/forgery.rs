@@ -1,5 +1,7 @@
 //! Forged backups for tests: changed files that match their checksums.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use rusqlite::Connection;
 
 use super::checksum::TableChecksum;
