@@ -31,10 +31,15 @@ pub fn one_in(calls: usize) -> bool {
     usize::from_be_bytes(bytes()).is_multiple_of(calls.max(1))
 }
 
-/// A new id of an account or app, ordered by time with 16 random bits per millisecond. Callers
-/// retry on a collision.
-pub fn id(now: jiff::Timestamp) -> i64 {
-    now.as_millisecond() << 16 | i64::from(u16::from_be_bytes(bytes()))
+/// Number of candidates for a new id.
+const ID_CANDIDATES: usize = 32;
+
+/// Candidates for the id of a new account or app, ordered by time with 16 random bits per
+/// millisecond. Callers take the next one on a collision. Each is of a later millisecond, because
+/// all ids of one may be taken, and their number is limited, so that every retry ends.
+pub fn ids(now: jiff::Timestamp) -> impl Iterator<Item = i64> {
+    let times = now.as_millisecond()..;
+    times.take(ID_CANDIDATES).map(|time| time << 16 | i64::from(u16::from_be_bytes(bytes())))
 }
 
 #[cfg(test)]
@@ -69,9 +74,10 @@ mod tests {
     }
 
     #[test]
-    fn ids_sort_by_time() {
-        let early = id(jiff::Timestamp::from_second(1_700_000_000).unwrap());
-        let late = id(jiff::Timestamp::from_second(1_700_000_001).unwrap());
-        assert!(0 < early && early < late);
+    fn the_candidates_for_an_id_are_limited_and_sort_by_time() {
+        let early: Vec<i64> = ids(jiff::Timestamp::from_second(1_700_000_000).unwrap()).collect();
+        let late: Vec<i64> = ids(jiff::Timestamp::from_second(1_700_000_001).unwrap()).collect();
+        assert_eq!((early.len(), late.len()), (32, 32));
+        assert!(0 < early[0] && [early, late].concat().is_sorted_by(|a, b| a < b));
     }
 }

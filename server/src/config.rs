@@ -4,6 +4,7 @@ mod accent;
 mod check;
 mod effective;
 mod file;
+mod file_modes;
 mod limits;
 mod listen;
 mod overrides;
@@ -31,6 +32,7 @@ pub use self::accent::{Accent, Color};
 #[cfg(test)]
 pub(crate) use self::check::RESERVED_SEGMENTS;
 pub use self::effective::EXAMPLE;
+pub use self::file_modes::{Exposure, UnsafeFile};
 pub use self::limits::LimitSettings;
 pub use self::listen::ListenAddress;
 pub use self::overrides::{Overrides, global_flags, serve_flags};

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use belfry_core::secret::Sha256Digest;
 use belfry_runtime::random;
-use belfry_store::create_private_directory;
 use ring::hmac;
 use strum::{Display, EnumString};
 use tempfile::NamedTempFile;
@@ -32,10 +31,10 @@ impl DiagnosticsKey {
         data.join(format!("doctor-{port}.key"))
     }
 
-    /// Writes the key to a new file with the mode 0600, which replaces an earlier one.
+    /// Writes the key to a new file with the mode 0600, which replaces an earlier one. The directory
+    /// must exist: a server on PostgreSQL needs none.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let directory = path.parent().unwrap_or(Path::new("."));
-        create_private_directory(directory)?;
         let mut file = NamedTempFile::new_in(directory)?;
         file.write_all(&self.0)?;
         file.persist(path)?;
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn the_file_of_a_key_is_private_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let path = DiagnosticsKey::path(&folder.path().join("data"), 8080);
+        let path = DiagnosticsKey::path(folder.path(), 8080);
         let challenge = Challenge::new(Purpose::Settings);
         let mut headers = Vec::new();
         for _ in 0..2 {

@@ -12,6 +12,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod diagnostics_key;
+mod escape;
 pub mod evaluation;
 pub mod http;
 pub mod language;

@@ -45,7 +45,7 @@ pub fn start(log: Log) {
     };
     let layer = if human {
         fmt::layer()
-            .fmt_fields(HumanFields::default())
+            .fmt_fields(HumanFields)
             .with_writer(stderr)
             .with_ansi(stderr().is_terminal())
             .with_target(false)

@@ -12,15 +12,18 @@ use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreEr
 
 /// An account to add, and its push rules.
 struct AccountImport {
+    /// Its index in the list.
+    position: usize,
     account: Account,
     rulesets: Vec<SerializedDocument>,
 }
 
 impl AccountImport {
-    fn new(id: i64, imported: ImportedAccount, now: Timestamp) -> Self {
+    /// An account whose id is not yet chosen.
+    fn new(position: usize, imported: ImportedAccount, now: Timestamp) -> Self {
         let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
         let account = Account {
-            id,
+            id: 0,
             name: imported.name,
             email: imported.email,
             unverified_email: None,
@@ -32,28 +35,37 @@ impl AccountImport {
             delete_at: None,
             credential_version: 0,
         };
-        Self { account, rulesets }
+        Self { position, account, rulesets }
     }
 }
 
 impl Store {
     /// Adds accounts with their rules in one transaction, and returns the outcome of each. The ids
-    /// are new, in the order of the list.
+    /// are new, in the order of the list unless one of them is taken.
     pub async fn import_accounts(
         &self,
         events: &Events,
         now: Timestamp,
         accounts: Vec<ImportedAccount>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
-        let ids = random::id(now)..;
-        let imports = ids.zip(accounts).map(|(id, account)| AccountImport::new(id, account, now));
-        let mut imports: Vec<_> = imports.collect();
-        let mut outcomes = self.try_import(events, &imports).await?;
-        for (import, outcome) in imports.iter_mut().zip(&mut outcomes) {
-            while let Err(AddAccountError::IdTaken) = outcome {
-                import.account.id = random::id(now);
-                let again = self.try_import(events, std::slice::from_ref(import)).await?;
-                *outcome = again.into_iter().next().unwrap_or(Ok(()));
+        let imports = accounts.into_iter().enumerate();
+        let imports = imports.map(|(position, account)| AccountImport::new(position, account, now));
+        let mut imports: Vec<AccountImport> = imports.collect();
+        let mut outcomes: Vec<_> =
+            imports.iter().map(|_| Err(AddAccountError::from(StoreError::NoFreeId))).collect();
+        for first_id in random::ids(now) {
+            for (id, import) in (first_id..).zip(&mut imports) {
+                import.account.id = id;
+            }
+            let tried = self.try_import(events, &imports).await?;
+            for (import, outcome) in std::mem::take(&mut imports).into_iter().zip(tried) {
+                match outcome {
+                    Err(AddAccountError::IdTaken) => imports.push(import),
+                    outcome => outcomes[import.position] = outcome,
+                }
+            }
+            if imports.is_empty() {
+                break;
             }
         }
         Ok(outcomes)

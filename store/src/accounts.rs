@@ -169,7 +169,7 @@ impl Store {
             None => (None, None),
         };
         let mut account = Account {
-            id: random::id(now),
+            id: 0,
             name,
             email,
             unverified_email,
@@ -181,13 +181,15 @@ impl Store {
             delete_at: None,
             credential_version: 0,
         };
-        loop {
+        for id in random::ids(now) {
+            account.id = id;
             match self.add_account(events, &account).await {
                 Ok(()) => return Ok(account),
-                Err(AddAccountError::IdTaken) => account.id = random::id(now),
+                Err(AddAccountError::IdTaken) => {}
                 Err(error) => return Err(error),
             }
         }
+        Err(StoreError::NoFreeId.into())
     }
 
     /// Finds an account by id.

@@ -149,12 +149,15 @@ impl Store {
         let secret = random::secret(now);
         let client_id = random::secret(now).reveal().to_owned();
         let properties = ClientProperties::new(origin);
-        let app = App { id: random::id(now), client_id, details, properties };
+        let app = App { id: 0, client_id, details, properties };
         let mut stored = StoredApp::new(app, secret.hashed(), now);
-        while self.add_app(events, &stored).await? == AddAppOutcome::IdTaken {
-            stored.app.id = random::id(now);
+        for id in random::ids(now) {
+            stored.app.id = id;
+            if self.add_app(events, &stored).await? == AddAppOutcome::Added {
+                return Ok((stored.app, secret));
+            }
         }
-        Ok((stored.app, secret))
+        Err(StoreError::NoFreeId)
     }
 
     /// Finds an app by id.

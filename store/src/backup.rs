@@ -11,10 +11,13 @@
 mod checksum;
 mod export;
 mod file;
+#[cfg(feature = "test-support")]
+pub(super) mod forgery;
 mod import;
 mod manifest;
 mod new_file;
 mod postgres;
+mod row_check;
 mod schema;
 mod sqlite;
 mod transaction;
@@ -65,6 +68,12 @@ pub enum BackupError {
          cannot be restored: restore it with the belfry that wrote it, and export what you need"
     )]
     PreRelease { file: PathBuf, found: i64, version: String },
+    /// The database has a row that could not be restored.
+    #[error(
+        "no backup was written, because it could not be restored: the database {database} has an \
+         unreadable {value}; correct the row or delete it"
+    )]
+    Unreadable { database: String, value: String },
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \

@@ -84,7 +84,7 @@ impl From<&Binding> for BindingJson {
 }
 
 /// Parses the stored form of a binding; `None` if it is unreadable.
-fn binding_from_json(text: &str) -> Option<Binding> {
+pub(super) fn binding_from_json(text: &str) -> Option<Binding> {
     let stored: BindingJson = serde_json::from_str(text).ok()?;
     let challenge = match stored.code_challenge {
         Some(text) => Some(Sha256Digest::from_text(&text)?),

@@ -15,7 +15,7 @@ use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
 pub(crate) use self::parameters::{Numbered, numbered, sql, values};
-pub(crate) use self::row::{FromRow, Row, Rows, Value, columns, from_row, read_rows};
+pub(crate) use self::row::{FromRow, FromValue, Row, Rows, Value, columns, from_row, read_rows};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};

@@ -194,6 +194,9 @@ pub enum StoreError {
     /// A column has an unexpected value.
     #[error("stored {0} is invalid")]
     Unreadable(&'static str),
+    /// All ids that were tried for a new row are taken.
+    #[error("no free id was found; try again")]
+    NoFreeId,
 }
 
 /// Options of a store: the section `[store]` of `belfry.toml`.

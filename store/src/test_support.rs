@@ -25,6 +25,7 @@ pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
 pub use self::tls::{Authority, TlsPostgres};
+pub use crate::backup::forgery::{forge_checksums, forge_manifest};
 use crate::metrics::StoreMetrics;
 use crate::{Database, Options, Store};
 

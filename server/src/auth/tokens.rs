@@ -184,7 +184,7 @@ pub async fn first_party_app(
     app: FirstPartyApp<'_>,
 ) -> Result<i64, IssueError> {
     let (origin, client_id, title) = app.details();
-    loop {
+    for new_id in random::ids(now) {
         if let Some(existing) = store.app_by_client_id(&client_id).await? {
             let App { id, details, .. } = &existing.app;
             return match existing.disabled_at {
@@ -199,9 +199,10 @@ pub async fn first_party_app(
             scopes: Scopes::default(),
         };
         let properties = ClientProperties::new(origin);
-        let app = App { id: random::id(now), client_id: client_id.clone(), details, properties };
+        let app = App { id: new_id, client_id: client_id.clone(), details, properties };
         let stored = StoredApp::new(app, random::secret(now).hashed(), now);
         // Read again: another request may have created the app, or the id may be taken.
         store.add_first_party_app(&stored).await?;
     }
+    Err(StoreError::NoFreeId.into())
 }

@@ -16,9 +16,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::output::{counted, escape, json_line, print};
+use super::output::{counted, json_line, print};
 use super::{CliError, DatabaseUse, events};
 use crate::config::Config;
+use crate::escape::escape;
 
 #[derive(Subcommand)]
 pub(super) enum Command {

@@ -70,7 +70,7 @@ fn check_settings(config: &Config, report: &mut Report) {
         report.fail("settings", error.to_string(), "correct the file or the setting that names it");
         return;
     }
-    // Those about the certificate are a check of their own.
+    // Those about the certificate and about files are checks of their own.
     let warnings = config.setting_warnings(&config.base_url(), SystemClock.now());
     if warnings.is_empty() {
         report.ok("settings", "valid; belfry config check shows them");

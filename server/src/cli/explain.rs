@@ -20,6 +20,7 @@ use self::page::Page;
 use super::CliError;
 use super::account::find;
 use crate::config::Config;
+use crate::escape::escape_json;
 
 #[derive(Args)]
 pub(super) struct Command {
@@ -85,7 +86,7 @@ impl Command {
                 json["notify"] = false.into();
                 json["account_disabled"] = true.into();
             }
-            writeln!(stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
+            writeln!(stdout(), "{}", escape_json(&serde_json::to_string_pretty(&json)?))?;
         } else {
             // Without colours unless the output is a terminal.
             write!(anstream::stdout(), "{}", Page { explanation: &explanation, state })?;

@@ -8,6 +8,7 @@ use url::Url;
 use super::CliError;
 use super::http_client::{CertificateCheck, Response, get};
 use crate::config::Config;
+use crate::escape::escape;
 use crate::paths::{HEALTHZ, READYZ};
 
 #[derive(Args)]
@@ -48,7 +49,7 @@ fn fetch(url: &Url, ready: bool, check: CertificateCheck) -> Result<(Url, Respon
 fn report((url, response): (Url, Response)) -> Result<(), CliError> {
     let (status, body) = (response.status, response.body);
     if status.is_success() {
-        Ok(writeln!(stdout(), "{url}: {status} {body}")?)
+        Ok(writeln!(stdout(), "{url}: {status} {}", escape(&body))?)
     } else {
         Err(format!("{url}: {status} {body}").into())
     }

@@ -11,7 +11,6 @@ use belfry_core::oauth::account::Role;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Store, StoreError};
 use clap::Args;
-use jiff::Timestamp;
 
 use self::report::Report;
 use self::source::Source;
@@ -45,8 +44,8 @@ impl Command {
             return Ok(());
         }
         let mut report = Report::new(count);
-        with_store(config, DatabaseUse::Write, async |store, now| {
-            let imported = import(store, now, &mut source, &mut report).await;
+        with_store(config, DatabaseUse::Write, async |store, _| {
+            let imported = import(store, &mut source, &mut report).await;
             imported.map_err(|error| report.interrupted(&*error))
         })?;
         report.finish()
@@ -54,12 +53,7 @@ impl Command {
 }
 
 /// Adds the accounts of a valid file.
-async fn import(
-    store: &Store,
-    now: Timestamp,
-    source: &mut Source,
-    report: &mut Report,
-) -> Result<(), CliError> {
+async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Result<(), CliError> {
     let mut lines = source.lines()?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while let Some(account) = lines.next()? {
@@ -68,23 +62,24 @@ async fn import(
         // The accounts of a transaction have the same event, which names the role.
         let has_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
         if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_role) {
-            add(store, now, std::mem::take(&mut batch), report).await?;
+            add(store, std::mem::take(&mut batch), report).await?;
             bytes = 0;
         }
         bytes += lines.line_bytes();
         batch.push((lines.number(), account));
     }
-    add(store, now, batch, report).await?;
+    add(store, batch, report).await?;
     Ok(())
 }
 
-/// Adds accounts with the same role, given with their lines, in one transaction.
+/// Adds accounts with the same role, given with their lines, in one transaction. Each has a time of
+/// its own, because the ids of one millisecond are limited.
 async fn add(
     store: &Store,
-    now: Timestamp,
     batch: Vec<(u64, ImportedAccount)>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
+    let now = SystemClock.now();
     let is_admin = batch.first().is_some_and(|(_, account)| account.role == Role::Admin);
     let detail = if is_admin { "import, role admin" } else { "import" };
     let event = AuditEntry::of_command(now, AuditKind::AccountAdd);

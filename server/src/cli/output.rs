@@ -1,12 +1,10 @@
-//! Output of commands: lists page by page, JSON lines, and text without control characters.
+//! Output of commands: lists page by page, JSON lines, records and messages, all escaped.
 
 mod table;
 
-use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write as _, stderr, stdout};
 
-use belfry_core::text::is_invisible;
 use belfry_store::StoreError;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
@@ -14,6 +12,7 @@ use serde_json::Value;
 
 pub(super) use self::table::Table;
 use super::CliError;
+use crate::escape::{escape, escape_json};
 
 /// Number of rows that a list reads and writes at once.
 const PAGE: i64 = 1000;
@@ -71,10 +70,10 @@ pub(super) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints a line on stderr. Unlike `eprintln!`, it does not panic if stderr is closed, as in
-/// `belfry config check 2>&1 | head -1`.
+/// Prints a line on stderr, escaped: errors repeat text of files and of other systems. Unlike
+/// `eprintln!`, it does not panic if stderr is closed, as in `belfry config check 2>&1 | head -1`.
 pub(super) fn print_message(text: impl Display) {
-    let _closed = writeln!(stderr(), "{text}");
+    let _closed = writeln!(stderr(), "{}", escape(&text.to_string()));
 }
 
 /// Prints the rows of a record: names and values.
@@ -94,35 +93,7 @@ fn text_line(columns: &[String]) -> String {
 
 /// A value as a line of JSON in which every character is printable.
 pub(super) fn json_line(value: &Value) -> String {
-    let mut line = String::new();
-    for c in value.to_string().chars() {
-        if is_printable(c) {
-            line.push(c);
-        } else {
-            // JSON itself has no such character outside of a string.
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _infallible = write!(line, "\\u{unit:04x}");
-            }
-        }
-    }
-    line.push('\n');
-    line
-}
-
-/// Replaces characters that a terminal would act on: names are chosen by strangers.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_printable) {
-        return text.into();
-    }
-    let escape = |c: char| {
-        if is_printable(c) { String::from(c) } else { c.escape_unicode().to_string() }
-    };
-    text.chars().map(escape).collect::<String>().into()
-}
-
-/// Whether a character neither controls a terminal nor hides text from the operator.
-fn is_printable(c: char) -> bool {
-    !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
+    format!("{}\n", escape_json(&value.to_string()))
 }
 
 /// Parses the name of one of these values.
@@ -134,28 +105,4 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     names.try_map(move |given| {
         all.iter().copied().find(|value| name(*value) == given).ok_or("unknown value")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn characters_that_a_terminal_acts_on_are_escaped() {
-        for (text, shown) in [
-            ("Tusky für Österreich 🔔", "Tusky für Österreich 🔔"),
-            ("\u{1b}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
-            ("a\tb\r\nc", "a\\u{9}b\\u{d}\\u{a}c"),
-            ("\u{7f}\u{9b}31m", "\\u{7f}\\u{9b}31m"),
-            ("a\u{202e}b\u{2028}c\u{e0041}", "a\\u{202e}b\\u{2028}c\\u{e0041}"),
-        ] {
-            assert_eq!(escape(text), shown);
-            let value = json!({ "name": text });
-            let line = json_line(&value);
-            assert!(line.strip_suffix('\n').unwrap().chars().all(is_printable), "{line:?}");
-            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
-        }
-    }
 }

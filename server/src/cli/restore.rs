@@ -11,6 +11,7 @@ use clap::Args;
 use super::CliError;
 use super::backup::describe;
 use super::lock::lock;
+use super::output::print_message;
 use super::progress::ProgressBar;
 use crate::config::Config;
 
@@ -26,10 +27,15 @@ pub(super) struct Command {
 impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let mut bar = ProgressBar::new();
-        let mut report = |progress| bar.show(progress);
         let backup = Backup::open(&self.file, &config.store)?;
         // Before anything is created.
-        backup.verify(&mut report)?;
+        let unknown_names = backup.verify(&mut |progress| bar.show(progress))?;
+        bar.clear();
+        for value in unknown_names {
+            print_message(format_args!(
+                "belfry: warning: this version does not know {value}, which has no effect"
+            ));
+        }
 
         let database = config.database();
         let _lock = lock(&database)?;
@@ -49,7 +55,7 @@ impl Command {
             &config.store,
             tokens,
             &entry,
-            &mut report,
+            &mut |progress| bar.show(progress),
         ))?;
         drop(bar);
         let mut out = stdout().lock();

@@ -9,7 +9,7 @@ use belfry_core::limits::cidr::Cidr;
 use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
-use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource};
+use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile};
 use crate::tls::certificate::Certificate;
 
 impl Config {
@@ -17,10 +17,13 @@ impl Config {
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings = self.setting_warnings(base_url, now);
         warnings.extend(self.certificate_warnings(base_url, now));
+        let files = self.unsafe_files().into_iter();
+        warnings
+            .extend(files.map(|UnsafeFile { problem, fix, .. }| format!("{problem}; use {fix}")));
         warnings
     }
 
-    /// Those that are not about the certificate.
+    /// Those that are neither about the certificate nor about the modes of files.
     pub fn setting_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
@@ -179,7 +182,9 @@ mod tests {
     use super::*;
 
     fn warnings(settings: &str) -> Vec<String> {
-        let config: Config = toml::from_str(settings).unwrap();
+        // A data directory of the developer does not matter.
+        let data = PathBuf::from("/nonexistent");
+        let config = Config { data, ..toml::from_str(settings).unwrap() };
         config.warnings(&config.base_url(), Timestamp::from_second(1).unwrap())
     }
 

@@ -1,18 +1,19 @@
-//! The formats of log lines. Each line of a request shows the request.
+//! The formats of log lines. Each line of a request shows the request, and all text is escaped.
 
 use std::fmt;
 
+use tracing::field::Field;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::RecordFields;
-use tracing_subscriber::fmt::format::{DefaultFields, Format, Json, Writer};
+use tracing_subscriber::fmt::format::{Format, Json, Writer, debug_fn};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::escape::{escape, escape_json};
 use crate::log::request_context::RequestContext;
 
 /// Text, with the fields of the request after those of the event.
-#[derive(Default)]
-pub(super) struct HumanFields(DefaultFields);
+pub(super) struct HumanFields;
 
 impl<'writer> FormatFields<'writer> for HumanFields {
     fn format_fields<R: RecordFields>(
@@ -20,8 +21,23 @@ impl<'writer> FormatFields<'writer> for HumanFields {
         mut writer: Writer<'writer>,
         fields: R,
     ) -> fmt::Result {
-        self.0.format_fields(writer.by_ref(), fields)?;
+        debug_fn(write_field).format_fields(writer.by_ref(), fields)?;
         RequestContext::read(|request| write!(writer, " {request}")).unwrap_or(Ok(()))
+    }
+}
+
+/// Writes a field like `tracing_subscriber`, which escapes less.
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let text = format!("{value:?}");
+    let text = escape(&text);
+    match field.name() {
+        "message" => writer.write_str(&text),
+        // Records of the crate `log` repeat what the line shows already.
+        name if name.starts_with("log.") => Ok(()),
+        name if writer.has_ansi_escapes() => {
+            write!(writer, " \x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{text}")
+        }
+        name => write!(writer, " {name}={text}"),
     }
 }
 
@@ -39,14 +55,70 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let Some(Ok(request)) = RequestContext::read(serde_json::to_string) else {
-            return self.0.format_event(context, writer, event);
-        };
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
-        match line.strip_suffix("}\n") {
-            Some(members) => writeln!(writer, "{members},\"request\":{request}}}"),
-            None => writer.write_str(&line),
+        let line = escape_json(&line);
+        match (line.strip_suffix("}\n"), RequestContext::read(serde_json::to_string)) {
+            (Some(members), Some(Ok(request))) => {
+                writeln!(writer, "{members},\"request\":{request}}}")
+            }
+            _ => writer.write_str(&line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use tracing_subscriber::Layer;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::registry::Registry;
+
+    use super::*;
+
+    /// Text that would change the colour, reverse what follows, and begin a line of its own.
+    const TEXT: &str = "a\u{1b}[31m\u{9b}1m\u{202e}\u{7f}\nb";
+
+    /// Logs an event, and returns what the layer of a file has written.
+    fn log<L: Layer<Registry> + Send + Sync>(layer: impl Fn(Arc<File>) -> L) -> String {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let layer = layer(Arc::new(file.reopen().unwrap()));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::info!(text = TEXT, shown = %TEXT, "message {TEXT}");
+        });
+        std::fs::read_to_string(file.path()).unwrap()
+    }
+
+    #[test]
+    fn text_in_a_json_line_is_escaped() {
+        let line = log(|file| {
+            let json = tracing_subscriber::fmt::layer().json().flatten_event(true);
+            json.map_event_format(JsonEvents).with_writer(file)
+        });
+        let line = line.strip_suffix('\n').unwrap();
+        assert!(line.is_ascii() && !line.contains(char::is_control), "{line:?}");
+        let fields: Value = serde_json::from_str(line).unwrap();
+        assert_eq!([&fields["text"], &fields["shown"]], [&json!(TEXT); 2]);
+    }
+
+    #[test]
+    fn text_in_a_line_for_people_is_escaped() {
+        let escaped = "\\u{1b}[31m\\u{9b}1m\\u{202e}\\u{7f}";
+        for (ansi, equals) in [(false, "="), (true, "\u{1b}[0m\u{1b}[2m=\u{1b}[0m")] {
+            let line = log(|file| {
+                let layer = tracing_subscriber::fmt::layer().fmt_fields(HumanFields);
+                let layer = layer.without_time().with_level(false).with_target(false);
+                layer.with_writer(file).with_ansi(ansi)
+            });
+            let name = if ansi { "\u{1b}[3m" } else { "" };
+            let expected = format!(
+                "message a{escaped}\\u{{a}}b {name}text{equals}\"a{escaped}\\nb\" \
+                 {name}shown{equals}a{escaped}\\u{{a}}b\n"
+            );
+            assert_eq!(line, expected);
         }
     }
 }

@@ -8,6 +8,7 @@ use rusqlite::params_from_iter;
 use super::checksum::TableChecksum;
 use super::manifest::{Manifest, TableSummary};
 use super::new_file::{NewFile, Overwrite};
+use super::row_check::RowCheck;
 use super::schema::Schema;
 use super::transaction::{SCHEMA_VERSION, TableTransaction};
 use super::{BackupError, Report, RowCounter};
@@ -64,7 +65,11 @@ pub(super) async fn write<T: TableTransaction>(
         let failed = |error: rusqlite::Error| new_file.write_error(&error);
         let mut insert = new_file.connection.prepare(&table.insert()).map_err(failed)?;
         let mut checksum = TableChecksum::default();
+        let mut check = RowCheck::new(table);
         let mut copy = |row: &[_]| {
+            check
+                .check(row)
+                .map_err(|value| BackupError::Unreadable { database: database.clone(), value })?;
             checksum.add(row);
             counter.advance();
             insert.execute(params_from_iter(row)).map(drop).map_err(failed)

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::checksum::TableChecksum;
-use super::manifest::{FORMAT, Manifest, TableSummary};
+use super::manifest::{self, FORMAT, Manifest, TableSummary};
+use super::new_file::create_table;
+use super::row_check::RowCheck;
 use super::schema::{Schema, Table};
 use super::sqlite::scan;
 use super::{BackupError, Report, RowCounter};
@@ -26,8 +28,8 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the file and reads its manifest. Rejects other files, and backups of newer versions and
-    /// of pre-releases.
+    /// Opens the file and reads its manifest. Rejects other files, backups of newer versions and of
+    /// pre-releases, and everything in place of a table that could compute rows.
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // Not left to SQLite, whose error does not say why.
         let bytes = File::open(file).and_then(|file| file.metadata()).map(|file| file.len());
@@ -37,8 +39,10 @@ impl Backup {
         })?;
         let failed = |error: rusqlite::Error| read_error(file, &error);
         let connection = sqlite::open_without_log(file).map_err(failed)?;
+        connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
         check_format(&connection, file, options.migrations)?;
         check_length(&connection, bytes, file)?;
+        check_tables(&connection, file, manifest::TABLES)?;
         let (manifest, checksum) = Manifest::read(&connection).map_err(failed)?;
         if manifest.checksum() != checksum {
             return Err(damaged(file, "its manifest was changed"));
@@ -50,6 +54,13 @@ impl Backup {
         {
             return Err(damaged(file, "its tables are not those of its schema version"));
         }
+        // A row takes more than a byte.
+        if manifest.tables.iter().any(|table| table.rows > bytes) {
+            return Err(damaged(file, "it is too small for the rows of its manifest"));
+        }
+        for table in schema.tables() {
+            check_tables(&connection, file, &create_table(table))?;
+        }
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
 
@@ -58,13 +69,20 @@ impl Backup {
         &self.manifest
     }
 
-    /// Reads all rows and compares them with the checksums.
-    pub fn verify(&self, report: Report<'_>) -> Result<(), BackupError> {
+    /// Reads all rows, compares them with the checksums, and checks that the store can read them.
+    /// Returns the first value of each column that only another version knows, and that has no
+    /// effect in this one.
+    pub fn verify(&self, report: Report<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
+        let mut unknown_names = Vec::new();
         for table in self.schema.tables() {
             let mut checksum = TableChecksum::default();
+            let mut check = RowCheck::new(table);
             let mut add = |row: &[Value]| {
                 checksum.add(row);
+                self.check_count(table, checksum.rows)?;
+                let unreadable = |value| damaged(&self.file, &format!("unreadable {value}"));
+                check.check(row).map_err(unreadable)?;
                 counter.advance();
                 Ok(())
             };
@@ -75,8 +93,18 @@ impl Backup {
                 let reason = format!("the rows of table {} do not match its checksum", table.name);
                 return Err(damaged(&self.file, &reason));
             }
+            unknown_names.extend(check.unknown_names());
         }
-        Ok(())
+        Ok(unknown_names)
+    }
+
+    /// Rejects more rows than the manifest has: pages that refer to each other have no end.
+    pub(super) fn check_count(&self, table: &Table, rows: u64) -> Result<(), BackupError> {
+        if manifest_row(&self.manifest, table).is_some_and(|expected| rows <= expected.rows) {
+            return Ok(());
+        }
+        let reason = format!("table {} has more rows than its manifest says", table.name);
+        Err(damaged(&self.file, &reason))
     }
 
     /// Whether the rows of a table have the checksum of the manifest.
@@ -138,7 +166,8 @@ fn check_format(
 ) -> Result<(), BackupError> {
     let is_backup = connection
         .query_row(
-            "select 1 from sqlite_schema where name = 'backup' and type = 'table'",
+            "select 1 from sqlite_schema where name = 'backup' and type = 'table' \
+             and rootpage > 0",
             [],
             |_| Ok(()),
         )
@@ -170,6 +199,20 @@ fn check_format(
     }
     if schema < migrations.oldest() {
         return Err(BackupError::PreRelease { file: file.to_owned(), found: schema, version });
+    }
+    Ok(())
+}
+
+/// Checks that the file has the tables that these statements create, and nothing else in their
+/// place: a view, a virtual table or a computed column could return rows without an end.
+fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Result<(), BackupError> {
+    let failed = |error: rusqlite::Error| read_error(file, &error);
+    let select = "select 1 from sqlite_schema where type = 'table' and lower(sql) = ?";
+    let mut select = connection.prepare_cached(select).map_err(failed)?;
+    for statement in statements.split("; ") {
+        if !select.exists([statement]).map_err(failed)? {
+            return Err(damaged(file, "its tables are not those of its schema version"));
+        }
     }
     Ok(())
 }

@@ -103,12 +103,14 @@ impl Restore<'_> {
     ) -> Result<(), BackupError> {
         let mut counter = RowCounter::new("restoring", self.backup.manifest().rows(), report);
         for table in self.backup.schema.tables() {
-            let mut position = i64::MIN;
+            let (mut position, mut loaded) = (i64::MIN, 0);
             loop {
                 let rows = self.backup.page(table, &mut position)?;
                 if rows.is_empty() {
                     break;
                 }
+                loaded += rows.len() as u64;
+                self.backup.check_count(table, loaded)?;
                 target.insert(table, &rows).await?;
                 for _ in &rows {
                     counter.advance();

@@ -57,7 +57,8 @@ impl Manifest {
 
     /// Reads the manifest, with the checksum that it should have.
     pub(super) fn read(connection: &Connection) -> rusqlite::Result<(Self, String)> {
-        let mut tables = connection.prepare("select name, rows, checksum from backup_tables")?;
+        let mut tables =
+            connection.prepare("select name, rows, checksum from backup_tables limit 1000")?;
         let tables = tables.query_map([], |row| {
             let rows = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
             Ok(TableSummary { name: row.get(0)?, rows, checksum: row.get(2)? })

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
-use tempfile::{Builder, TempPath};
+use rusqlite::{Connection, OpenFlags};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 use super::BackupError;
 use super::manifest::{self, Manifest};
@@ -24,13 +24,16 @@ pub enum Overwrite {
 
 /// The beginning of temporary names.
 const PREFIX: &str = ".belfry-backup-";
+/// Number of attempts to create a file. Another backup that starts at the same time may remove it
+/// before it is locked.
+const ATTEMPTS: usize = 10;
 
 /// A file that is being written under a temporary name beside its own. It is removed unless it is
 /// finished.
 pub(super) struct NewFile {
     pub(super) connection: Connection,
     temporary: TempPath,
-    /// Locked while it is written.
+    /// The file that the connection writes, locked meanwhile.
     lock: File,
     file: PathBuf,
 }
@@ -46,23 +49,52 @@ impl NewFile {
         if !directory.exists() {
             return Err(failed(&format!("there is no directory {}", directory.display())));
         }
-        remove_leftovers(directory);
-        let temporary = Builder::new().prefix(PREFIX).tempfile_in(directory);
-        let (lock, temporary) = temporary.map_err(|error| failed(&error))?.into_parts();
+        // SQLite may not follow links, also not those of the directory.
+        let directory = directory.canonicalize().map_err(|error| failed(&error))?;
+        remove_leftovers(&directory);
+        let create = || {
+            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&directory);
+            Self::open(temporary.map_err(|error| failed(&error))?, file, schema)
+        };
+        let mut outcome = create();
+        for _ in 1..ATTEMPTS {
+            if outcome.is_ok() {
+                break;
+            }
+            outcome = create();
+        }
+        outcome
+    }
+
+    /// Opens a new, empty file with SQLite and creates the tables. SQLite finds it by name, and others
+    /// may have removed or replaced it: SQLite creates no file, because that would have another mode,
+    /// and no row is written unless the tables arrived in this very file.
+    fn open(temporary: NamedTempFile, file: &Path, schema: &Schema) -> Result<Self, BackupError> {
+        let failed = |error: &dyn Display| write_error(file, error);
+        let (lock, temporary) = temporary.into_parts();
         lock.try_lock().map_err(|error| failed(&error))?;
-        let connection = Connection::open(&temporary).map_err(|error| failed(&error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(&temporary, flags);
+        let connection = connection.map_err(|error| failed(&sqlite::describe(&error)))?;
         let new = Self { connection, temporary, lock, file: file.to_owned() };
         new.create_tables(schema).map_err(|error| new.write_error(&error))?;
+        if new.lock.metadata().map_err(|error| failed(&error))?.len() == 0 {
+            return Err(failed(&"another process has replaced its temporary file"));
+        }
         Ok(new)
     }
 
-    /// An incomplete file is removed, so it needs no journal; it is synced once, at the end.
+    /// Creates the tables and begins to write rows. An incomplete file is removed, so it needs no
+    /// journal; it is synced once, at the end.
     fn create_tables(&self, schema: &Schema) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "off")?;
         self.connection.pragma_update(None, "synchronous", "off")?;
         self.connection.execute_batch("begin")?;
         self.connection.execute_batch(manifest::TABLES)?;
-        schema.tables().try_for_each(|table| self.connection.execute_batch(&create_table(table)))
+        for table in schema.tables() {
+            self.connection.execute_batch(&create_table(table))?;
+        }
+        self.connection.execute_batch("commit; begin")
     }
 
     /// Writes the manifest, syncs the file and gives it its name.
@@ -112,7 +144,7 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
 }
 
 /// The statement that creates a table without constraints, which the restored database has.
-fn create_table(table: &Table) -> String {
+pub(super) fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns
         .iter()
@@ -122,4 +154,49 @@ fn create_table(table: &Table) -> String {
         })
         .collect();
     format!("create table {} ({})", table.name, columns.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+    use crate::Migrations;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    /// Others may write to the directory, and SQLite opens the file by its name.
+    #[test]
+    fn a_temporary_file_that_others_remove_or_replace_is_not_written() {
+        let migrations = Migrations::default();
+        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (target, other) = (folder.path().join("backup"), folder.path().join("other"));
+        let with = |change: &dyn Fn(&Path)| {
+            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&folder).unwrap();
+            change(temporary.path());
+            NewFile::open(temporary, &target, &schema)
+        };
+        let replace = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            fs::write(path, "").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
+        };
+        let link = |path: &Path| {
+            fs::write(&other, "").unwrap();
+            fs::remove_file(path).unwrap();
+            symlink(&other, path).unwrap();
+        };
+        let remove = |path: &Path| fs::remove_file(path).unwrap();
+        let changes: [&dyn Fn(&Path); 3] = [&remove, &replace, &link];
+        for (index, change) in changes.into_iter().enumerate() {
+            assert!(with(change).is_err(), "change {index}");
+        }
+        assert_eq!(other.metadata().unwrap().len(), 0);
+
+        let new = with(&|_| {}).unwrap();
+        assert_eq!(mode(&new.temporary), 0o600);
+    }
 }

@@ -9,6 +9,7 @@ mod encoding;
 mod failover;
 mod files;
 mod group_commit;
+mod ids;
 mod nodes;
 mod owners;
 mod plans;

@@ -1,14 +1,12 @@
 //! Owners and modes of files, and the free disk space.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::fs;
 
 use belfry_store::Database;
 use rustix::fs::statvfs;
 
 use super::report::Report;
-use crate::config::Config;
+use crate::config::{Config, Exposure, UnsafeFile};
 
 /// Free bytes below which writes will fail soon: the WAL may grow to 16 MiB and more.
 const MIN_FREE: u64 = 64 * 1024 * 1024;
@@ -17,45 +15,16 @@ const LOW_FREE: u64 = 1024 * 1024 * 1024;
 
 /// Checks who else can read or change the data and the files with secrets.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
-    let mut is_sound = true;
-    let data = existing(database_files(config));
-    let secrets = existing(config.secret_files());
-    for (path, file) in secrets.iter().chain(&data) {
-        let (shown, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
-        if file.mode() & 0o002 != 0 {
-            is_sound = false;
-            report.fail("files", format!("every user can change {shown}"), fix);
-        } else if file.mode() & 0o004 != 0 && data.iter().any(|(data, _)| data == path) {
-            is_sound = false;
-            let problem = format!("every user can read {shown}, which has password hashes");
-            report.warn("files", problem, fix);
-        }
-    }
-    if let [(directory, first), rest @ ..] = &*data
-        && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
-    {
-        is_sound = false;
-        let (path, directory) = (path.display(), directory.display());
-        report.fail(
-            "files",
-            format!("{path} belongs to another user than {directory}"),
-            format!("chown -R the user that runs the server, as in chown -R belfry {directory}"),
-        );
-    }
-    if is_sound {
+    let found = config.unsafe_files();
+    if found.is_empty() {
         report.ok("files", "nobody else can change the data and the files with secrets");
     }
-}
-
-/// The data directory and the files of the database; none with PostgreSQL.
-fn database_files(config: &Config) -> Vec<PathBuf> {
-    let Database::Sqlite(path) = config.database() else { return Vec::new() };
-    let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));
-    [config.data.clone()].into_iter().chain(extensions).collect()
-}
-
-fn existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
-    paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
+    for UnsafeFile { problem, fix, exposure } in found {
+        match exposure {
+            Exposure::Readable => report.warn("files", problem, fix),
+            Exposure::Changeable => report.fail("files", problem, fix),
+        }
+    }
 }
 
 /// Checks the space that is left for a SQLite database.

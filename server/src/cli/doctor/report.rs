@@ -5,7 +5,8 @@ use std::io;
 use serde_json::json;
 use strum::IntoStaticStr;
 
-use crate::cli::output::{escape, json_line, print};
+use crate::cli::output::{json_line, print};
+use crate::escape::escape;
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]

@@ -8,7 +8,7 @@ use belfry_core::rules::explain::{Explanation, Outcome, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::output::escape;
+use crate::escape::escape;
 use belfry_store::State;
 
 /// The text of an explanation, with colours.

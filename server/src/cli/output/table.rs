@@ -5,7 +5,8 @@ use std::io::{IsTerminal, stdout};
 
 use serde_json::Value;
 
-use super::{escape, json_line, text_line};
+use super::{json_line, text_line};
+use crate::escape::escape;
 
 /// The space between aligned columns.
 const GAP: &str = "  ";

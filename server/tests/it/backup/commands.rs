@@ -231,3 +231,40 @@ fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
         run_successfully(folder.path(), &["account", "list", "--data", "new"]).contains("alice")
     );
 }
+
+/// The file may come from somebody else.
+#[test]
+fn the_version_in_a_backup_cannot_control_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    add_account(folder, "alice");
+    run_successfully(folder, &["backup", "copy.db"]);
+    let version = "1\u{1b}[31m\u{9b}\u{202e}\nbelfry: restored";
+    for schema_version in [999, 1] {
+        let backup = rusqlite::Connection::open(folder.join("copy.db")).unwrap();
+        let update = "update backup set belfry_version = ?, schema_version = ?";
+        backup.execute(update, (version, schema_version)).unwrap();
+        drop(backup);
+        let message = fail(folder, &["restore", "copy.db", "--data", "new"]);
+        assert!(message.contains(r"1\u{1b}[31m\u{9b}\u{202e}\u{a}belfry: restored"), "{message}");
+        assert!(message.trim_end().is_ascii() && message.lines().count() == 1, "{message}");
+    }
+}
+
+#[test]
+fn a_restore_reports_names_that_it_does_not_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    add_account(folder, "alice");
+    let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
+    database.execute_batch("update accounts set id = 7, role = 'superadmin'").unwrap();
+    drop(database);
+    run_successfully(folder, &["backup", "copy.db"]);
+    let output = run(folder, &["restore", "copy.db", "--data", "new"]);
+    assert!(output.status.success());
+    let value = "role \"superadmin\" in the row of table accounts with id 7";
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        format!("belfry: warning: this version does not know {value}, which has no effect\n")
+    );
+}

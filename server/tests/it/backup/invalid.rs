@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use belfry_store::test_support::options;
+use belfry_store::test_support::{forge_checksums, forge_manifest, options};
 use belfry_store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
 
 use tempfile::TempDir;
@@ -110,6 +110,138 @@ async fn a_changed_row_is_rejected() {
         let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}"));
         assert!(matches!(error, BackupError::Damaged { .. }), "{change}: {error}");
     }
+}
+
+/// Writes a backup with changed rows, which matches its checksums.
+async fn forged_backup(file: &Path, change: &str) {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    back_up(&source, file).await;
+    // The binary refuses to write such rows.
+    let forged = rusqlite::Connection::open(file).unwrap();
+    forged.execute_batch(change).unwrap();
+    forge_checksums(&forged);
+}
+
+/// The store could not read them: lists and requests of their users would fail.
+#[tokio::test]
+async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = "0".repeat(63);
+    for (index, (table, column, value)) in [
+        ("accounts", "created_at", "-9223372036854775808"),
+        ("accounts", "delete_at", "253402207201"),
+        ("accounts", "credential_version", "'x'"),
+        ("apps", "secret", &*format!("'{secret}'")),
+        ("apps", "redirect_uris", "'[1]'"),
+        ("tokens", "lookup", "'A'"),
+        ("tokens", "digest", "'x'"),
+        ("codes", "binding", "'{\"version\":2}'"),
+        ("sessions", "seen_at", "9223372036854775807"),
+        ("rulesets", "document", "'{not json'"),
+        ("rulesets", "scope", "'devise/x'"),
+        ("audit_events", "at", "'yesterday'"),
+        ("grants", "pending_until", "9223372036854775807"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(index.to_string());
+        let change = format!("update {table} set {column} = {value} where rowid = 3");
+        forged_backup(&file, &change).await;
+        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
+        let place = format!("in the row of table {table} with ");
+        assert!(error.contains(&format!("unreadable {column} ")), "{change}: {error}");
+        assert!(error.contains(&place), "{change}: {error}");
+    }
+}
+
+/// A view or a computed column could return rows without an end.
+#[tokio::test]
+async fn a_backup_with_something_else_in_place_of_a_table_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = "(with recursive n (id) as (select 1 union all select id + 1 from n) select id, \
+                   null as email from n)";
+    for (index, change) in [
+        format!("drop table accounts; create view accounts as select * from {endless}"),
+        "drop table tokens; create virtual table tokens using fts5 (lookup)".to_owned(),
+        "alter table apps rename to a; create table apps as select * from a".to_owned(),
+        "alter table grants add column x integer as (length(zeroblob(1000000000)))".to_owned(),
+        format!("drop table backup_tables; create view backup_tables as select * from {endless}"),
+        "alter table backup add column x integer as (length(zeroblob(1000000000)))".to_owned(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(index.to_string());
+        let source = TestDatabase::sqlite();
+        fill(&source).await;
+        back_up(&source, &file).await;
+        rusqlite::Connection::open(&file).unwrap().execute_batch(&change).unwrap();
+        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
+        let reason = "its tables are not those of its schema version";
+        assert!(error.contains(reason), "{change}: {error}");
+    }
+}
+
+/// Pages that refer to each other return the same rows again and again.
+#[tokio::test]
+async fn a_backup_with_more_rows_than_its_manifest_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, change, reason) in [
+        ("more", "update backup_tables set rows = 1", "more rows than its manifest says"),
+        (
+            "too-many",
+            "update backup_tables set rows = 9223372036854775807",
+            "too small for the rows of its manifest",
+        ),
+    ] {
+        let file = folder.path().join(name);
+        let source = TestDatabase::sqlite();
+        fill(&source).await;
+        back_up(&source, &file).await;
+        let forged = rusqlite::Connection::open(&file).unwrap();
+        forged.execute_batch(change).unwrap();
+        forge_manifest(&forged);
+        drop(forged);
+        let error = restored(&file).await.err().unwrap().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+/// The operator learns it while the database can still be corrected.
+#[tokio::test]
+async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
+    let source = TestDatabase::sqlite();
+    fill(&source).await;
+    let change = "update accounts set created_at = -9223372036854775808 where id = 1";
+    super::rows::connect(&source.database).execute_batch(change).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (file, overwrite) = (folder.path().join("backup"), Overwrite::Reject);
+    let outcome = create_backup(&source.database, &options(), &file, overwrite, now(), None).await;
+    let error = outcome.unwrap_err().to_string();
+    let value =
+        "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
+    assert!(error.contains(value), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn names_that_only_another_version_knows_are_reported_and_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup");
+    let source = TestDatabase::sqlite();
+    drop(source.open().await);
+    let insert = "insert into accounts (id, name, password, role, created_at) \
+                  values (7, 'eve', '!', 'superadmin\u{1b}', 1)";
+    super::rows::connect(&source.database).execute_batch(insert).unwrap();
+    back_up(&source, &file).await;
+    let backup = Backup::open(&file, &options()).unwrap();
+    let value = "role \"superadmin\\u{1b}\" in the row of table accounts with id 7";
+    assert_eq!(backup.verify(&mut |_| {}).unwrap(), [value]);
+    let target = restored(&file).await.unwrap();
+    let account = target.open().await.account(7).await.unwrap().unwrap();
+    assert_eq!(account.role, belfry_core::oauth::account::Role::User);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use belfry_core::rules::{Document, RuleScope};
 use belfry_store::{Database, ExistingTokens};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
@@ -47,28 +48,69 @@ const INTEGERS: [i64; 12] = [
     1 << 53,
 ];
 
+/// The largest time.
+const LATEST: i64 = 253_402_207_200;
+
+const TIMES: [i64; 12] = [
+    -377_705_023_201,
+    LATEST,
+    0,
+    -1,
+    1,
+    1_800_000_000,
+    -377_705_023_200,
+    LATEST - 1,
+    i32::MAX as i64 + 1,
+    -4_294_967_296,
+    255,
+    1 << 37,
+];
+
+/// A value of a column that the store parses. `None` if the store accepts any value.
+fn readable(table: &str, column: &str, number: usize) -> Option<rusqlite::types::Value> {
+    let is_time = column == "at" || column.ends_with("_at") || column.ends_with("_until");
+    let text = match (table, column) {
+        _ if is_time => return Some(TIMES[number].into()),
+        (_, "lookup") | ("codes", "token") => format!("{:032x}", u128::MAX - number as u128),
+        (_, "digest") => "Aa-_".repeat(10) + "AAA",
+        ("apps", "secret" | "previous_secret") => "Aa-_".repeat(16),
+        ("apps", "redirect_uris") => json!([TEXTS[number]]).to_string(),
+        ("codes", "binding") => {
+            let uri = TEXTS[number];
+            json!({"version": 1, "redirect_uri": uri, "code_challenge": null}).to_string()
+        }
+        ("rulesets", "scope") => format!("device/{number}"),
+        ("rulesets", "document") => Document::new(RuleScope::Global).to_text(),
+        _ => return None,
+    };
+    Some(text.into())
+}
+
 pub(super) fn connect(database: &Database) -> rusqlite::Connection {
     let Database::Sqlite(path) = database else { panic!("not SQLite") };
     rusqlite::Connection::open(path).unwrap()
 }
 
-/// Fills every table with rows of unusual text and numbers, and nulls where they are allowed.
+/// Fills every table with rows of unusual text and numbers, unknown names, and nulls where they are
+/// allowed.
 pub(super) async fn fill(database: &TestDatabase) {
     drop(database.open().await);
     let connection = connect(&database.database);
     for table in tables(&connection) {
         let mut columns = connection.prepare(&format!("pragma table_info({table})")).unwrap();
-        let columns: Vec<(String, bool)> = columns
-            .query_map([], |row| Ok((row.get::<_, String>(2)?, row.get::<_, bool>(3)?)))
+        let columns: Vec<(String, String, bool)> = columns
+            .query_map([], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))
             .unwrap()
             .map(Result::unwrap)
             .collect();
         let parameters = vec!["?"; columns.len()].join(", ");
         let insert = format!("insert into {table} values ({parameters})");
         for number in 0..TEXTS.len() {
-            let values = columns.iter().map(|(kind, not_null)| {
+            let values = columns.iter().map(|(name, kind, not_null)| {
                 if !not_null && number % 3 == 1 {
                     rusqlite::types::Value::Null
+                } else if let Some(value) = readable(&table, name, number) {
+                    value
                 } else if kind == "TEXT" {
                     TEXTS[number].to_owned().into()
                 } else {
@@ -79,8 +121,8 @@ pub(super) async fn fill(database: &TestDatabase) {
         }
     }
     // A restore would postpone earlier deletions.
-    let late = "update accounts set delete_at = 9223372036854775807 where delete_at is not null";
-    connection.execute(late, []).unwrap();
+    let late = "update accounts set delete_at = ? where delete_at is not null";
+    connection.execute(late, [LATEST]).unwrap();
 }
 
 fn tables(connection: &rusqlite::Connection) -> Vec<String> {

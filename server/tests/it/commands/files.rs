@@ -76,3 +76,28 @@ fn files_with_secrets_that_everybody_can_read_cause_a_warning() {
     set_mode(&workspace.path().join("belfry.toml"), 0o644);
     assert_eq!(warnings(), "the settings are valid\n", "it contains no secret");
 }
+
+/// A copy that was put back, or a directory that was made by hand.
+#[test]
+fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    let log = || Process::start(workspace.path(), &[]).log();
+    assert!(!log().contains("every user"), "{}", log());
+    set_mode(&workspace.path().join("data"), 0o755);
+    assert!(!log().contains("every user"), "the files are private: {}", log());
+    set_mode(&workspace.path().join("data"), 0o700);
+    for (file, mode, safe, warning) in [
+        ("data/belfry.db", 0o644, 0o600, "every user can read data/belfry.db, which has password"),
+        ("data/belfry.db", 0o602, 0o600, "every user can change data/belfry.db; use chmod o-rwx"),
+        ("data", 0o777, 0o700, "every user can change data; use chmod o-rwx data"),
+    ] {
+        set_mode(&workspace.path().join(file), mode);
+        let log = log();
+        assert!(log.contains(warning), "{log}");
+        let checked = run(workspace.path(), &["config", "check"]);
+        let checked = String::from_utf8(checked.stderr).unwrap();
+        assert!(checked.contains(&format!("belfry: warning: {warning}")), "{checked}");
+        set_mode(&workspace.path().join(file), safe);
+    }
+}

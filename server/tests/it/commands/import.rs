@@ -251,3 +251,16 @@ fn the_account_of_an_application_service_is_not_imported() {
                     belfry: 2 lines are invalid; nothing was imported\n";
     assert_eq!(workspace.import(&lines), outcome(1, "", messages));
 }
+
+/// Users of the other system have chosen them.
+#[test]
+fn keys_of_push_rules_cannot_control_the_terminal() {
+    let workspace = Workspace::sqlite();
+    let key = "\u{1b}[31mk\u{9b}\u{202e}\nbelfry: done";
+    let invalid = workspace.import(&[json!({"name": "bob", "push_rules": {"global": {key: []}}})]);
+    let lines: Vec<&str> = invalid.stderr.lines().collect();
+    let [message, "belfry: 1 line is invalid; nothing was imported"] = *lines else {
+        panic!("{}", invalid.stderr)
+    };
+    assert!(message.contains(r"\u{1b}[31mk\u{9b}\u{202e}\u{a}belfry: done"), "{message}");
+}

@@ -59,3 +59,13 @@ fn column_start(line: &str, column: usize) -> usize {
     let words: Vec<&str> = line.split_whitespace().collect();
     line.find(words[column]).unwrap()
 }
+
+/// Somebody else may have named the file.
+#[test]
+fn messages_cannot_control_the_terminal() {
+    let workspace = Workspace::sqlite();
+    let message = workspace.fail(&["restore", "\u{1b}[31mx\u{9b}\u{202e}\n.db"]);
+    let file = r"\u{1b}[31mx\u{9b}\u{202e}\u{a}.db";
+    let reason = "No such file or directory (os error 2)";
+    assert_eq!(message, format!("belfry: cannot read {file}: {reason}\n"));
+}

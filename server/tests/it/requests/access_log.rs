@@ -1,5 +1,7 @@
 //! The access log.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -181,4 +183,26 @@ async fn texts_of_clients_are_shortened_and_escaped() {
     assert_eq!(shortened["user_agent"].as_str().unwrap().len(), 200);
     assert_eq!(quoted["path"], "/a%22%22%0A");
     assert_eq!(quoted["user_agent"], "\"\\\t{}");
+}
+
+/// A terminal would act on them when the operator reads the log.
+#[test]
+fn control_and_bidirectional_characters_of_a_path_are_escaped() {
+    let path = "/a\u{9b}31m\u{202e}\u{85}red";
+    for format in ["json", "human"] {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = format!("[log]\naccess = 'all'\nlevel = 'error'\nformat = '{format}'");
+        let server = start(folder.path(), &settings);
+        let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.read_to_end(&mut Vec::new()).unwrap();
+        let log = server.log();
+        assert!(log.trim_end().is_ascii() && log.lines().count() == 1, "{log:?}");
+        if format == "json" {
+            assert_eq!(json_lines(&log)[0]["path"], path);
+        } else {
+            assert!(log.contains(r"/a\u{9b}31m\u{202e}\u{85}red"), "{log}");
+        }
+    }
 }

@@ -135,7 +135,7 @@ impl Service {
     pub(crate) async fn add_account(&self, name: &str) -> i64 {
         let password = self.hash(format!("correct horse {name}")).await;
         let account = Account {
-            id: random::id(self.now()),
+            id: random::ids(self.now()).next().unwrap(),
             name: name.to_owned(),
             email: Some(format!("{name}@example.org")),
             unverified_email: None,

@@ -31,7 +31,7 @@ fn document(scope: &str, id: &str) -> Document {
 }
 
 /// An account like [`account`], with these rulesets.
-pub(super) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
+pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
     let line = format!(r#"{{"name":"{name}","email":"{name}@example.org"}}"#);

@@ -1,0 +1,71 @@
+//! Who else can read or change the data and the files with secrets.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use belfry_store::Database;
+
+use super::Config;
+
+/// A file with an unsafe mode or owner.
+#[derive(Debug)]
+pub struct UnsafeFile {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub fix: String,
+    /// How bad it is.
+    pub exposure: Exposure,
+}
+
+/// What the mode or owner of a file makes possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// Others can read it.
+    Readable,
+    /// Others can change it, or the server cannot.
+    Changeable,
+}
+
+impl Config {
+    /// The unsafe files among the data and the files with secrets. That secrets can be read is a
+    /// warning about settings.
+    pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
+        let mut found = Vec::new();
+        let data = existing(self.data_files());
+        let secrets = existing(self.secret_files());
+        for (path, file) in secrets.iter().chain(&data) {
+            let (shown, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
+            if file.mode() & 0o002 != 0 {
+                let problem = format!("every user can change {shown}");
+                found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
+            } else if file.mode() & 0o004 != 0 && file.is_file() && data.iter().any(|(data, _)| data == path) {
+                let problem = format!("every user can read {shown}, which has password hashes");
+                found.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
+            }
+        }
+        if let [(directory, first), rest @ ..] = &*data
+            && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
+        {
+            let (path, directory) = (path.display(), directory.display());
+            let problem = format!("{path} belongs to another user than {directory}");
+            let fix = format!(
+                "chown -R the user that runs the server, as in chown -R belfry {directory}"
+            );
+            found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
+        }
+        found
+    }
+
+    /// The data directory and the files of the database; none with PostgreSQL.
+    fn data_files(&self) -> Vec<PathBuf> {
+        let Database::Sqlite(path) = self.database() else { return Vec::new() };
+        let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));
+        [self.data.clone()].into_iter().chain(extensions).collect()
+    }
+}
+
+fn existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
+    paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
+}

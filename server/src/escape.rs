@@ -1,0 +1,75 @@
+//! Text for terminals and logs, in which no character controls the terminal or hides text from the
+//! operator. Clients, other systems and files choose parts of it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use belfry_core::text::is_invisible;
+
+/// Escapes text, as in `\u{1b}`, so that it is one line.
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    replace(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
+}
+
+/// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings it has no such
+/// character but line breaks, which remain.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    replace(
+        json,
+        |c| c != '\n' && !is_printable(c),
+        |c, escaped| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _infallible = write!(escaped, "\\u{unit:04x}");
+            }
+        },
+    )
+}
+
+/// Whether a character neither controls a terminal nor hides text.
+fn is_printable(c: char) -> bool {
+    !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+fn replace(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut String),
+) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_escaped(c) {
+            escape(c, &mut escaped);
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn characters_that_a_terminal_acts_on_are_escaped() {
+        for (text, shown) in [
+            ("Tusky für Österreich 🔔", "Tusky für Österreich 🔔"),
+            ("\u{1b}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
+            ("a\tb\r\nc", "a\\u{9}b\\u{d}\\u{a}c"),
+            ("\u{7f}\u{9b}31m", "\\u{7f}\\u{9b}31m"),
+            ("a\u{202e}b\u{2028}c\u{e0041}", "a\\u{202e}b\\u{2028}c\\u{e0041}"),
+        ] {
+            assert_eq!(escape(text), shown);
+            let value = json!({ "name": text });
+            let pretty = serde_json::to_string_pretty(&value).unwrap();
+            let escaped = escape_json(&pretty);
+            assert!(escaped.lines().flat_map(str::chars).all(is_printable), "{escaped:?}");
+            assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Checks that the store can read the values of a row.
+//!
+//! A row that it cannot read would break a list of accounts, or every request of a user, long after
+//! the restore. The check uses the parsers by which the store reads the same columns.
+
+use std::collections::BTreeMap;
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Origin};
+use belfry_core::oauth::scope::Scopes;
+use belfry_core::rules::{Document, RuleScope};
+use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
+use jiff::Timestamp;
+
+use super::schema::{Column, ColumnKind, Table};
+use crate::codes::binding_from_json;
+use crate::engine::{FromValue, Value};
+
+/// Maximum number of characters of a value in a message.
+const MAX_SHOWN: usize = 64;
+
+/// How the store reads a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Valid,
+    /// A name that only another version knows. It has no effect, or that with the least rights.
+    UnknownName,
+    /// The row cannot be read.
+    Invalid,
+}
+
+/// The check of a column.
+type Check = fn(&Value) -> Reading;
+
+/// Checks the rows of one table.
+pub(super) struct RowCheck<'a> {
+    table: &'a Table,
+    checks: Vec<Check>,
+    /// The first row with an unknown name, by the index of the column.
+    unknown: BTreeMap<usize, String>,
+}
+
+impl<'a> RowCheck<'a> {
+    pub(super) fn new(table: &'a Table) -> Self {
+        let checks = table.columns.iter().map(|column| check_of(&table.name, column)).collect();
+        Self { table, checks, unknown: BTreeMap::new() }
+    }
+
+    /// Checks a row. The error says which value cannot be read.
+    pub(super) fn check(&mut self, row: &[Value]) -> Result<(), String> {
+        for (index, (check, value)) in self.checks.iter().zip(row).enumerate() {
+            match check(value) {
+                Reading::Valid => {}
+                Reading::UnknownName => {
+                    let Self { table, unknown, .. } = self;
+                    unknown.entry(index).or_insert_with(|| describe(table, row, index));
+                }
+                Reading::Invalid => return Err(describe(self.table, row, index)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The first row of each column that has an unknown name.
+    pub(super) fn unknown_names(self) -> impl Iterator<Item = String> {
+        self.unknown.into_values()
+    }
+}
+
+/// Names a value, and its row by the first column, with which the primary key begins.
+fn describe(table: &Table, row: &[Value], column: usize) -> String {
+    let show = |index: usize| {
+        let value = match &row[index] {
+            Value::Null => "null".to_owned(),
+            Value::Integer(integer) => integer.to_string(),
+            Value::Text(text) => format!("{:?}", text.chars().take(MAX_SHOWN).collect::<String>()),
+        };
+        format!("{} {value}", table.columns[index].name)
+    };
+    format!("{} in the row of table {} with {}", show(column), table.name, show(0))
+}
+
+/// The check of a column: as the store reads it, or else of its type.
+fn check_of(table: &str, column: &Column) -> Check {
+    match (table, &*column.name) {
+        (_, "at") => reads::<Timestamp>,
+        (_, name) if name.ends_with("_at") || name.ends_with("_until") => reads::<Timestamp>,
+        (_, "lookup") | ("codes", "token") => reads::<LookupKey>,
+        (_, "digest") => reads::<Sha256Digest>,
+        ("apps", "secret" | "previous_secret") => reads::<HashedSecret>,
+        ("apps", "redirect_uris") => {
+            |value| parses(value, |text| serde_json::from_str::<Vec<String>>(text).is_ok())
+        }
+        ("apps", "auth_method") => {
+            |value| knows(value, |name| AuthMethod::from_name(name).is_some())
+        }
+        ("apps", "registered_by") => |value| knows(value, |name| Origin::from_name(name).is_some()),
+        ("apps", "issuer") => |value| knows(value, |name| Issuer::from_name(name).is_some()),
+        ("apps", "grant_types") => |value| {
+            knows(value, |names| names.split(' ').all(|name| GrantType::from_name(name).is_some()))
+        },
+        (_, "scopes") => |value| knows(value, |text| Scopes::from_stored(text).unknown() == 0),
+        ("accounts", "role") => |value| knows(value, |name| Role::from_name(name).is_some()),
+        ("codes", "binding") => |value| parses(value, |text| binding_from_json(text).is_some()),
+        ("rulesets", "scope") => |value| parses(value, |text| text.parse::<RuleScope>().is_ok()),
+        ("rulesets", "document") => {
+            |value| parses(value, |text| Document::from_text(RuleScope::Global, text).is_ok())
+        }
+        _ => match column.kind {
+            ColumnKind::Text => |value| parses(value, |_| true),
+            ColumnKind::Integer => reads::<i64>,
+        },
+    }
+}
+
+/// A value that the store reads as this type. Whether it may be null is checked by the database.
+fn reads<T: FromValue>(value: &Value) -> Reading {
+    match Option::<T>::from_value(value.clone()) {
+        Some(_) => Reading::Valid,
+        None => Reading::Invalid,
+    }
+}
+
+/// Text that the store parses.
+fn parses(value: &Value, is_valid: impl Fn(&str) -> bool) -> Reading {
+    match value {
+        Value::Null => Reading::Valid,
+        Value::Text(text) if is_valid(text) => Reading::Valid,
+        Value::Text(_) | Value::Integer(_) => Reading::Invalid,
+    }
+}
+
+/// A name, or names, of which the store ignores those that it does not know.
+fn knows(value: &Value, is_known: impl Fn(&str) -> bool) -> Reading {
+    match value {
+        Value::Text(text) if !is_known(text) => Reading::UnknownName,
+        value => parses(value, |_| true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Migrations;
+    use crate::backup::schema::Schema;
+
+    /// Whoever adds a column decides how it is checked: all texts that the store parses are.
+    #[test]
+    fn every_column_is_checked_as_the_store_reads_it() {
+        let migrations = Migrations::default();
+        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let invalid = |kind| match kind {
+            ColumnKind::Text => "\u{1b}{".into(),
+            ColumnKind::Integer => i64::MIN.into(),
+        };
+        let mut unparsed = Vec::new();
+        for table in schema.tables() {
+            for column in &table.columns {
+                let check = check_of(&table.name, column);
+                assert_eq!(check(&Value::Null), Reading::Valid);
+                let other_type = match column.kind {
+                    ColumnKind::Text => 1.into(),
+                    ColumnKind::Integer => "1".into(),
+                };
+                assert_eq!(check(&other_type), Reading::Invalid, "{} {column:?}", table.name);
+                if check(&invalid(column.kind)) == Reading::Valid {
+                    unparsed.push(format!("{}.{}", table.name, column.name));
+                }
+            }
+        }
+        unparsed.sort_unstable();
+        let expected = [
+            "accounts.credential_version",
+            "accounts.email",
+            "accounts.id",
+            "accounts.name",
+            "accounts.password",
+            "accounts.unverified_email",
+            "apps.client_id",
+            "apps.id",
+            "apps.name",
+            "apps.website",
+            "audit_events.account_id",
+            "audit_events.address",
+            "audit_events.app_id",
+            "audit_events.count",
+            "audit_events.detail",
+            "audit_events.id",
+            "audit_events.kind",
+            "audit_events.origin",
+            "audit_events.outcome",
+            "audit_events.request_id",
+            "codes.account_id",
+            "codes.app_id",
+            "codes.grant_id",
+            "deleted_owners.id",
+            "deleted_owners.kind",
+            "grants.account_id",
+            "grants.app_id",
+            "grants.device_id",
+            "grants.device_name",
+            "grants.id",
+            "grants.redirect_uri",
+            "reserved_names.name",
+            "rulesets.account_id",
+            "rulesets.version",
+            "sessions.account_id",
+            "sessions.browser",
+            "sessions.credential_version",
+            "sessions.lang",
+            "tokens.account_id",
+            "tokens.app_id",
+            "tokens.grant_id",
+        ];
+        assert_eq!(unparsed, expected);
+    }
+}

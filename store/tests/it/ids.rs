@@ -1,0 +1,90 @@
+//! New ids when others are taken.
+
+use std::time::Duration;
+
+use belfry_core::oauth::account::Role;
+use belfry_core::oauth::app::AppDetails;
+use belfry_core::oauth::client::Origin;
+use belfry_store::test_support::{TestDatabase, any_events, execute};
+use belfry_store::{AccountListFilter, AddAccountError, StoreError};
+
+use super::cases::account_import::import_with;
+use super::cases::at;
+
+/// The time of all new ids.
+const NOW: i64 = 1_800_000_000;
+/// Number of ids of one millisecond.
+const IDS: i64 = 65_536;
+/// Number of accounts that the command adds in one transaction.
+const BATCH: usize = 500;
+
+/// Adds 70,000 accounts at one time. All ids of its millisecond are taken by the first ones.
+async fn more_accounts_than_ids_of_a_millisecond_are_imported(database: TestDatabase) {
+    let store = database.open().await;
+    let first = NOW * 1000 * IDS;
+    let taken = format!(
+        "with recursive ids (id) as (select cast({first} as bigint) union all select id + 1 from \
+         ids where id + 1 < {first} + {IDS}) insert into accounts (id, name, password, created_at) \
+         select id, 'taken' || id, '!', {NOW} from ids"
+    );
+    execute(&database, &taken).await;
+    let names: Vec<String> = (IDS..70_000).map(|number| format!("new{number}")).collect();
+    for batch in names.chunks(BATCH) {
+        let imports = batch.iter().map(|name| import_with(name, Vec::new())).collect();
+        let events = any_events();
+        let import = store.import_accounts(&events, at(NOW), imports);
+        // Without an end if an id of the same millisecond is tried again.
+        let outcomes = tokio::time::timeout(Duration::from_mins(5), import).await.unwrap().unwrap();
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    }
+    let name_prefix = Some("new".to_owned());
+    let filter = AccountListFilter { name_prefix, ..AccountListFilter::default() };
+    assert_eq!(store.accounts(&filter, "", 10_000).await.unwrap().len(), names.len());
+}
+
+#[tokio::test]
+async fn more_accounts_than_ids_of_a_millisecond_are_imported_on_sqlite() {
+    more_accounts_than_ids_of_a_millisecond_are_imported(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn more_accounts_than_ids_of_a_millisecond_are_imported_on_postgres() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    more_accounts_than_ids_of_a_millisecond_are_imported(database).await;
+}
+
+/// No row is ever added, as if every id were taken.
+#[tokio::test]
+async fn when_no_id_is_free_every_method_ends_with_an_error() {
+    let database = TestDatabase::sqlite();
+    let store = database.open().await;
+    for table in ["accounts", "apps"] {
+        let trigger = format!(
+            "create trigger ignore_{table} before insert on {table} \
+             begin select raise(ignore); end"
+        );
+        execute(&database, &trigger).await;
+    }
+    let all = async {
+        let imports = vec![import_with("alice", Vec::new()), import_with("bob", Vec::new())];
+        let outcomes = store.import_accounts(&any_events(), at(NOW), imports).await.unwrap();
+        let (name, password) = ("carol".to_owned(), "!".to_owned());
+        let created =
+            store.create_account(&any_events(), at(NOW), name, None, password, Role::User).await;
+        let details = AppDetails {
+            name: "Tusky".to_owned(),
+            website: None,
+            redirect_uris: Vec::new(),
+            scopes: "read".parse().unwrap(),
+        };
+        let app = store.create_app(&any_events(), at(NOW), details, Origin::Api).await;
+        assert_eq!(app.unwrap_err(), StoreError::NoFreeId);
+        [outcomes, vec![created.map(drop)]].concat()
+    };
+    let outcomes = tokio::time::timeout(Duration::from_mins(5), all).await.unwrap();
+    assert_eq!(outcomes.len(), 3);
+    for outcome in outcomes {
+        let is_expected = matches!(outcome, Err(AddAccountError::Store(StoreError::NoFreeId)));
+        assert!(is_expected, "{outcome:?}");
+    }
+}
