@@ -34,30 +34,24 @@ function showPause() {
   }
 }
 
-// Whether a key presses a button, changes a field or submits its form, and does not enter text.
-function isPress({ key, target }) {
-  if (!target.closest("form") || target.matches("textarea")) return false;
-  return key === "Enter" || (key === " " && !target.matches("input:not([type=checkbox])"));
+function onKeyDown({ key, repeat }) {
+  if (key !== "Enter" && key !== " ") return;
+  if (repeat) pause();
+  press = isPaused ? undefined : key;
 }
 
-// Enter takes effect when it is pressed, Space when it is released.
-function onKeyDown(event) {
-  if (!isPress(event)) return;
-  if (event.repeat) pause();
-  press = isPaused ? undefined : event.key;
-  if (isPaused) event.preventDefault();
-}
-
+// Space takes effect when it is released, Enter when it is pressed.
 function onKeyUp(event) {
-  if (isPress(event) && event.key !== press) event.preventDefault();
+  if (event.key === " " && press !== " ") event.preventDefault();
 }
 
 function onPointerDown() {
   press = isPaused ? undefined : "pointer";
 }
 
-// Clicks by keys have passed the functions above, those of assistive technology have no key or pointer.
-// Those of extensions, such as password managers, are not trusted events and cannot come from a site.
+// A key clicks the button that has the focus, or the first button of the form of a field. Assistive
+// technology clicks without key or pointer. Clicks of extensions, such as password managers, are not
+// trusted events; no site can cause them.
 function onClick(event) {
   if (!event.isTrusted || !event.target.closest("form button")) return;
   const isByPointer = event.pointerType ?? event.detail > 0;

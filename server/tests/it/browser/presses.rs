@@ -218,7 +218,8 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
     });
 }
 
-/// A site can lead back to a page that a form of ours led to.
+/// A site can lead back to a page that a form of ours led to. It is shown from memory, or loaded again
+/// with the header of the first time.
 #[test]
 fn a_page_from_the_history_pauses() {
     with_browser(async |fixture| {
@@ -228,9 +229,16 @@ fn a_page_from_the_history_pauses() {
         tab.evaluate("endPause()").await;
         fixture.sign_in("alice").await;
         tab.find(&format!("{ALLOW}:not([aria-disabled])")).await;
-        tab.load(&fixture.app.trap("")).await;
-        tab.evaluate("history.back()").await;
-        tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+        for is_kept in [true, false] {
+            let leave = if is_kept { "0" } else { "addEventListener('unload', () => 0)" };
+            tab.evaluate(leave).await;
+            tab.evaluate("window.wasHere = true").await;
+            tab.load(&fixture.app.trap("")).await;
+            tab.evaluate("history.back()").await;
+            tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+            // A browser with little memory loads it again in any case.
+            assert!(is_kept || !(tab.evaluate("window.wasHere").await == true));
+        }
     });
 }
 
