@@ -208,6 +208,7 @@ impl AppState {
             title: &self.config.instance.title,
             logo: self.logo.as_ref(),
             style: self.style.path(),
+            pauses_at_load: true,
         }
     }
 

@@ -37,7 +37,7 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
-    let layout = Layout { language, server, title, logo: None, style };
+    let layout = Layout { language, server, title, logo: None, style, pauses_at_load: false };
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
@@ -346,7 +346,6 @@ fn consent(
         account: "alice",
         scopes: &app.scopes,
         redirect_uri: &redirect_uri,
-        pauses_at_load: !redirect_uri.is_oob(),
     };
     page.render()
 }

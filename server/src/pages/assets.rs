@@ -34,8 +34,8 @@ pub static BELL: LazyLock<StaticFile> = compiled_in!("bell", "svg");
 pub static COPY: LazyLock<StaticFile> = compiled_in!("copy", "js");
 /// Submits the form of `form_post`.
 pub static SUBMIT: LazyLock<StaticFile> = compiled_in!("submit", "js");
-/// Ignores accidental clicks on the consent page.
-pub static CLICK_GUARD: LazyLock<StaticFile> = compiled_in!("click-guard", "js");
+/// Ignores presses of keys and pointers that were not meant for the page.
+pub static PRESS_GUARD: LazyLock<StaticFile> = compiled_in!("press-guard", "js");
 /// Shows times in the time zone of the browser.
 pub static LOCAL_TIMES: LazyLock<StaticFile> = compiled_in!("local-times", "js");
 /// Tells the server when the next morning begins.
@@ -43,7 +43,7 @@ pub static NEXT_MORNING: LazyLock<StaticFile> = compiled_in!("next-morning", "js
 
 /// Every file that is compiled in.
 pub fn all() -> impl Iterator<Item = &'static StaticFile> {
-    [&STYLE, &BELL, &COPY, &SUBMIT, &CLICK_GUARD, &LOCAL_TIMES, &NEXT_MORNING]
+    [&STYLE, &BELL, &COPY, &SUBMIT, &PRESS_GUARD, &LOCAL_TIMES, &NEXT_MORNING]
         .into_iter()
         .map(|file| &**file)
 }

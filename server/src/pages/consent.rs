@@ -19,9 +19,6 @@ pub struct ConsentPage<'a> {
     pub scopes: &'a Scopes,
     /// Where the response is sent.
     pub redirect_uri: &'a RedirectUri,
-    /// Whether a click right after loading is ignored. A site that led here can choose the time, so
-    /// that the click may have been meant for a page of that site.
-    pub pauses_at_load: bool,
 }
 
 impl ConsentPage<'_> {

@@ -64,7 +64,7 @@ const SWITCHES: [(&str, &[Switch]); 3] = [
     ),
 ];
 
-/// The number of profiles that are linked.
+/// The number of profiles that are listed.
 const MAX_PROFILES: usize = 30;
 
 /// A choice of a form: a button or an option.
@@ -194,9 +194,7 @@ impl NotificationsPage<'_> {
             title: tag.map_or_else(everywhere, show_name),
             is_current: current == tag,
         };
-        let profiles = &self.profiles[..self.profiles.len().min(MAX_PROFILES)];
-        let missing = current.filter(|tag| !profiles.contains(tag));
-        let tags = missing.into_iter().chain(profiles.iter().copied()).map(Some);
+        let tags = listed_profiles(self.profiles, current).into_iter().map(Some);
         std::iter::once(None).chain(tags).map(link).collect()
     }
 
@@ -208,19 +206,12 @@ impl NotificationsPage<'_> {
     }
 
     fn more_profiles(&self) -> Option<String> {
-        let more = self.profiles.len().saturating_sub(MAX_PROFILES);
-        self.count_sentence("notifications-more-profiles", more)
+        more_profiles(self.profiles, &self.layout)
     }
 
     fn other_rules(&self) -> Option<String> {
-        self.count_sentence("notifications-other-rules", self.preferences.other_rules)
-    }
-
-    /// The message with a number; none for 0.
-    fn count_sentence(&self, key: &str, count: usize) -> Option<String> {
-        let text = count.to_string();
-        let sentence = || self.layout.language.text_with(key, "count", Argument::Trusted(&text));
-        (count > 0).then(sentence)
+        let count = self.preferences.other_rules;
+        count_sentence(&self.layout, "notifications-other-rules", count)
     }
 
     fn rules_path(&self) -> String {
@@ -247,4 +238,24 @@ impl NotificationsPage<'_> {
     fn entered(&self, part: NotificationsPart) -> &EnteredFields {
         self.rejected_in(part, true).map_or(&BLANK_FIELDS, |rejected| &rejected.fields)
     }
+}
+
+/// The first profiles, after the chosen one if it is not among them.
+pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> Vec<&'a str> {
+    let first = &all[..all.len().min(MAX_PROFILES)];
+    let missing = chosen.filter(|tag| !first.contains(tag));
+    missing.into_iter().chain(first.iter().copied()).collect()
+}
+
+/// The sentence about profiles that are not listed, if there are any.
+pub(super) fn more_profiles(all: &[&str], layout: &Layout<'_>) -> Option<String> {
+    let more = all.len().saturating_sub(MAX_PROFILES);
+    count_sentence(layout, "notifications-more-profiles", more)
+}
+
+/// The message with a number; none for 0.
+fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
+    let text = count.to_string();
+    let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&text));
+    (count > 0).then(sentence)
 }

@@ -11,7 +11,7 @@ use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::notifications::field_error;
+use super::notifications::{field_error, listed_profiles, more_profiles};
 use super::rules::scope_title;
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
@@ -99,6 +99,16 @@ impl TryPage<'_> {
     fn has_focus(&self, field: &str) -> bool {
         let mut fields = ["sender", "room", "members"].into_iter();
         fields.find(|field| self.error(field).is_some()) == Some(field)
+    }
+
+    /// The profiles to choose from.
+    fn listed_profiles(&self) -> Vec<&str> {
+        let chosen = self.profiles.iter().copied().find(|tag| *tag == self.entered.profile);
+        listed_profiles(self.profiles, chosen)
+    }
+
+    fn more_profiles(&self) -> Option<String> {
+        more_profiles(self.profiles, &self.layout)
     }
 
     /// Whether and why the user would be notified.

@@ -9,6 +9,7 @@ mod gallery;
 mod languages;
 mod notifications;
 mod plain;
+mod presses;
 mod rules;
 mod screenshots;
 mod security;

@@ -9,6 +9,7 @@ mod trial;
 use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
+use crate::rules::pushrules;
 use crate::support::browser::visible_text;
 use crate::support::service::config;
 use crate::support::{Browser, Service, TestClient, TestResponse};
@@ -22,6 +23,25 @@ struct Alice {
     service: Service,
     client: TestClient,
     browser: Browser,
+}
+
+/// A tag of 240 characters that are longer in HTML.
+fn hostile_tag(number: usize) -> String {
+    format!("{}{number:03}", "&".repeat(237))
+}
+
+/// Alice with a thousand device profiles of one rule each, as many as the limits allow.
+async fn with_a_thousand_profiles() -> Alice {
+    let alice = Alice::new().await;
+    let profiles = (0..1000).map(hostile_tag).map(|tag| {
+        let rules = json!({ "override": [{ "rule_id": tag, "actions": [], "conditions": [] }] });
+        (tag, rules)
+    });
+    let rules = json!({ "global": {}, "device": profiles.collect::<serde_json::Map<_, _>>() });
+    let import = format!("POST {}", pushrules("import"));
+    let response = alice.client.send(&import, rules.to_string()).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    alice
 }
 
 impl Alice {

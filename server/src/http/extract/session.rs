@@ -153,7 +153,7 @@ impl BrowserSession {
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let lang = lang.or_else(|| self.signed_in.as_ref()?.language);
         let language = Language::negotiate(None, lang, self.accept_language.as_deref());
-        self.state.layout(language)
+        Layout { pauses_at_load: !self.is_from_own_page, ..self.state.layout(language) }
     }
 
     /// The navigation of a page of the account, with the notice in the query.

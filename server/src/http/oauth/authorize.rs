@@ -93,7 +93,6 @@ fn show_consent_page(
         account: &account.name,
         scopes: &requested.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
-        pauses_at_load: !session.is_from_own_page,
     };
     show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }

@@ -142,7 +142,10 @@ async fn tab_through(fixture: &Fixture, page: &str) {
             tab.evaluate(control).await
         };
         assert_eq!(focused, json!([position, true]), "{page}: {control}");
-        tab.press("\u{e004}").await;
+        // After the last control the focus would leave the page.
+        if position + 1 < count {
+            tab.press("\u{e004}").await;
+        }
     }
 }
 

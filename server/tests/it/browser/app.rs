@@ -79,6 +79,11 @@ impl App {
         format!("{}{}", self.url, self.url_with("/start", &self.redirect_uri, more))
     }
 
+    /// The URL of a page that opens another one as soon as a key or the mouse button is pressed.
+    pub(super) fn trap(&self, target: &str) -> String {
+        format!("{}/trap#{target}", self.url)
+    }
+
     fn url_with(&self, path: &str, redirect_uri: &str, more: &[(&str, &str)]) -> String {
         let fixed =
             [("response_type", "code"), ("client_id", &*self.id), ("redirect_uri", redirect_uri)];
@@ -149,6 +154,10 @@ async fn post(url: &str, fields: &[(&str, &str)]) -> Value {
     response.unwrap().json().await.unwrap()
 }
 
+const TRAP: &str = "<!doctype html><title>Tusky</title><h1>Press and hold</h1><script>
+    onkeydown = onmousedown = () => { location = location.hash.slice(1) };
+</script>";
+
 /// The receiver of callbacks, and the URL of the server.
 type AppServer = (mpsc::UnboundedSender<Callback>, String);
 
@@ -183,6 +192,7 @@ async fn respond(
             drop(sender.send(Callback { method: head.method.to_string(), fields, referer }));
             response.body("<!doctype html><title>Tusky</title><p id=thanks>Thank you".to_owned())
         }
+        "/trap" => response.body(TRAP.to_owned()),
         _ => response.status(404).body(String::new()),
     };
     Ok(response.unwrap())

@@ -110,7 +110,7 @@ impl Fixture {
 
     /// Requests the deletion of the account on the security page.
     pub(super) async fn delete_account(&self, name: &str) {
-        self.tab.fill("#delete-password", &format!("{}\u{e007}", self.passwords[name])).await;
+        self.tab.fill("[name=password]", &format!("{}\u{e007}", self.passwords[name])).await;
     }
 
     /// Changes the password on the security page.
@@ -122,7 +122,7 @@ impl Fixture {
 
     /// Clicks the allow button, once it is enabled.
     pub(super) async fn allow(&self) {
-        self.tab.click("#allow:not([aria-disabled])").await;
+        self.tab.click("button[value=allow]:not([aria-disabled])").await;
     }
 
     /// Clicks the deny button.

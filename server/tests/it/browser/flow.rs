@@ -3,6 +3,10 @@
 use super::app::{PKCE, VERIFIER};
 use super::fixture::{Fixture, with_browser};
 
+/// Stops the timers of every new page. `endPause()` ends the pause.
+pub(super) const STOP_TIMERS: &str =
+    "window.setTimeout = (callback) => { window.endPause = callback; return 1; };";
+
 const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
 /// Alice signs in and allows the access.
@@ -163,7 +167,7 @@ fn the_back_button_does_not_lead_to_a_second_code() {
         fixture.tab.back().await;
         fixture.tab.find("main").await;
         // A cached page may be shown again; its button has no effect.
-        if fixture.tab.has("#allow").await {
+        if fixture.tab.has("button[value=allow]").await {
             fixture.allow().await;
         }
         fixture.tab.wait_for_text("This request is no longer open").await;
@@ -176,7 +180,7 @@ fn a_click_right_after_signing_in_counts_once() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
         fixture.tab.find("#thanks").await;
         assert!(fixture.app.has_no_callback().await);
@@ -188,23 +192,19 @@ fn after_another_site_the_allow_button_is_shown_as_disabled_until_clicks_count()
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.find("#allow").await;
+        fixture.tab.find("button[value=allow]").await;
         // The timer of the pause does not run, so that the test has time to look at the button.
-        fixture.tab.run_in_new_pages("window.setTimeout = () => 0;").await;
-        fixture.tab.goto(&fixture.app.start(&[])).await;
-        let button = "getComputedStyle(document.getElementById('allow'))";
+        fixture.tab.run_in_new_pages(STOP_TIMERS).await;
+        fixture.tab.load(&fixture.app.start(&[])).await;
+        let button = "getComputedStyle(document.querySelector('[value=allow]'))";
         let colour = format!("{button}.backgroundColor");
-        fixture.tab.find("#allow[aria-disabled]").await;
+        fixture.tab.find("button[value=allow][aria-disabled]").await;
         let paused = fixture.tab.evaluate(&colour).await;
         assert_eq!(fixture.tab.evaluate(&format!("{button}.cursor")).await, "progress");
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
-        // The end of the pause.
-        fixture
-            .tab
-            .evaluate("document.getElementById('allow').removeAttribute('aria-disabled')")
-            .await;
+        fixture.tab.evaluate("endPause()").await;
         assert_ne!(fixture.tab.evaluate(&colour).await, paused);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
@@ -216,16 +216,16 @@ fn a_click_right_after_focus_is_ignored() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.find("#allow:not([aria-disabled])").await;
+        fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // The page gets the focus just before the click. Its timer does not run, so that the click
         // comes in time on a slow machine too.
         let focus = "dispatchEvent(new Event('focus'))";
         let stop = "window.realTimeout = setTimeout; window.setTimeout = () => 0;";
         fixture.tab.evaluate(&format!("(() => {{ {stop} {focus}; }})()")).await;
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
-        fixture.tab.find("#allow[aria-disabled]").await;
+        fixture.tab.find("button[value=allow][aria-disabled]").await;
         // With its timer the pause ends by itself.
         let start = "window.setTimeout = window.realTimeout;";
         fixture.tab.evaluate(&format!("(() => {{ {start} {focus}; }})()")).await;
@@ -239,7 +239,7 @@ fn a_double_click_is_submitted_once() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.find("#allow:not([aria-disabled])").await;
+        fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // Counts the submissions and sends none.
         let counting = "(() => {
             let sent = 0;
@@ -247,7 +247,7 @@ fn a_double_click_is_submitted_once() {
                 if (!event.defaultPrevented) sent += 1;
                 event.preventDefault();
             });
-            for (const press of [1, 2, 3]) document.getElementById('allow').click();
+            for (const press of [1, 2, 3]) document.querySelector('[value=allow]').click();
             document.querySelector('button[value=deny]').click();
             return sent;
         })()";

@@ -41,7 +41,7 @@ async fn visit_authorization(fixture: &Fixture, lang: &str, show: &mut impl Asyn
     tab.find("#problem").await;
     show("sign-in-wrong").await;
     fixture.sign_in("alice").await;
-    tab.find("#allow:not([aria-disabled])").await;
+    tab.find("button[value=allow]:not([aria-disabled])").await;
     show("consent").await;
 
     tab.goto(&app.authorize_at(OOB, &[("lang", lang)])).await;
@@ -105,7 +105,7 @@ async fn visit_security(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     let security = format!("{}/oauth/account/security", fixture.server.url);
     tab.goto(&security).await;
-    tab.find("#delete-password").await;
+    tab.find("[name=password]").await;
     show("security").await;
     tab.fill("#current-password", "wrong").await;
     tab.fill("#new-password", "a new password").await;
@@ -117,6 +117,6 @@ async fn visit_security(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.find("form[action='/oauth/account/security/keep']").await;
     show("security-deletion").await;
     tab.click("form[action='/oauth/account/security/keep'] button").await;
-    tab.find("#delete-password").await;
+    tab.find("[name=password]").await;
     show("security-kept").await;
 }

@@ -36,7 +36,7 @@ fn arabic_is_written_from_right_to_left() {
         fixture.tab.goto(&fixture.app.start(&[("lang", "ar")])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.dir").await, "rtl");
         fixture.sign_in("alice").await;
-        fixture.tab.find("#allow").await;
+        fixture.tab.find("button[value=allow]").await;
         let direction = "getComputedStyle(document.querySelector('h1')).direction";
         assert_eq!(fixture.tab.evaluate(direction).await, "rtl");
         // The account's name is aligned to the right.

@@ -22,7 +22,7 @@ async fn open(fixture: &Fixture) -> String {
 
 /// Whether a switch is on.
 async fn is_on(fixture: &Fixture, switch: &str) -> bool {
-    fixture.tab.has(&format!("#switch-{switch}[aria-checked=true]")).await
+    fixture.tab.has(&format!("#switch-{switch} > [aria-checked=true]")).await
 }
 
 #[test]
@@ -37,17 +37,17 @@ fn notifications_are_changed_with_the_keyboard_alone() {
         // The entry unfolds, and its first check box is the sound.
         tab.tab_to("#keywords summary").await;
         tab.press(ENTER).await;
-        tab.tab_to("#sound-1").await;
+        tab.tab_to("#keywords .entries [name=sound]").await;
         tab.press(SPACE).await;
         tab.tab_to("#keywords .entries button[value=keyword]").await;
         tab.press(ENTER).await;
         tab.find("#keywords .entries input[name=seen][value=highlight]").await;
         // A switch has the focus again after it was turned off.
-        tab.tab_to("#switch-call").await;
+        tab.tab_to("#switch-call > button").await;
         tab.press(SPACE).await;
-        tab.find("#switch-call[aria-checked=false]:focus").await;
+        tab.find("#switch-call > [aria-checked=false]:focus").await;
         tab.press(SPACE).await;
-        tab.find("#switch-call[aria-checked=true]").await;
+        tab.find("#switch-call > [aria-checked=true]").await;
     });
 }
 
@@ -75,8 +75,8 @@ fn notifications_are_changed_without_scripts() {
         tab.click("#rooms + ul button[value=remove-subject]").await;
         tab.find("#subjects:not(:has(#rooms)) .notice").await;
 
-        tab.click("#switch-bots").await;
-        tab.find("#switch-bots[aria-checked=false]").await;
+        tab.click("#switch-bots > button").await;
+        tab.find("#switch-bots > [aria-checked=false]").await;
         assert!(is_on(fixture, "edits").await);
     });
 }
@@ -122,7 +122,7 @@ fn a_stale_page_says_what_happened_and_overwrites_nothing() {
         let quiet = r#"{"pattern":"cake","actions":["notify"]}"#;
         fixture.put_rule(&token, "global/content/cake", quiet).await;
         tab.click("#keywords summary").await;
-        tab.click("#highlight-1").await;
+        tab.click("#keywords .entries [name=highlight]").await;
         tab.click("#keywords .entries button[value=keyword]").await;
         tab.find("#keywords [role=alert]:focus").await;
         tab.wait_for_text("cake was changed in the meantime").await;

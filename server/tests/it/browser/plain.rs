@@ -8,7 +8,7 @@ fn an_app_gets_its_code_without_scripts() {
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&fixture.app.start(&[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
 }
@@ -19,7 +19,7 @@ fn form_post_takes_one_more_click_without_scripts() {
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&fixture.app.start(&[("response_mode", "form_post")])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Your answer is on its way to Tusky.").await;
         fixture.tab.click("main button").await;
         let callback = fixture.app.next_callback().await;
@@ -34,7 +34,7 @@ fn a_code_is_shown_without_scripts() {
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&fixture.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
-        fixture.tab.click("#allow").await;
+        fixture.tab.click("button[value=allow]").await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
         assert_eq!(code.len(), 64);
         assert!(!fixture.tab.find("#copy").await.is_displayed().await.unwrap());

@@ -54,7 +54,7 @@ fn an_account_is_deleted_and_kept_without_scripts() {
         fixture.tab.goto(&security(fixture)).await;
         fixture.delete_account("alice").await;
         fixture.tab.click("form[action='/oauth/account/security/keep'] button").await;
-        fixture.tab.find("#delete-password").await;
+        fixture.tab.find("[name=password]").await;
         assert!(fixture.tab.url().await.as_str().ends_with("notice=account-kept"));
     });
 }

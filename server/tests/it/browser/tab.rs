@@ -24,6 +24,13 @@ static DRIVER: LazyLock<Result<Chromedriver, EngineError>> = LazyLock::new(Chrom
 /// The browsers that no test uses at present.
 static IDLE: Mutex<Vec<Client>> = Mutex::new(vec![]);
 
+/// A key that presses a button.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Enter,
+    Space,
+}
+
 /// A tab. Its browser is available to other tests when it is dropped.
 pub(super) struct Tab {
     client: Client,
@@ -59,12 +66,25 @@ impl Tab {
         Ok(tab)
     }
 
+    /// Opens a page, and waits until its buttons take effect.
     pub(super) async fn goto(&self, url: &str) {
+        self.load(url).await;
+        self.wait_for_pause().await;
+    }
+
+    /// Opens a page.
+    pub(super) async fn load(&self, url: &str) {
         self.client.goto(url).await.unwrap();
     }
 
     pub(super) async fn back(&self) {
         self.client.back().await.unwrap();
+        self.wait_for_pause().await;
+    }
+
+    /// Waits until no button is shown as disabled.
+    pub(super) async fn wait_for_pause(&self) {
+        self.find(":root:not(:has(button[aria-disabled]))").await;
     }
 
     pub(super) async fn url(&self) -> Url {
@@ -110,6 +130,66 @@ impl Tab {
     /// Sends keys to the element that has the focus.
     pub(super) async fn press(&self, keys: &str) {
         self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// Presses a key that is not held already.
+    pub(super) async fn key_down(&self, key: Key) {
+        self.key_event("keyDown", key, false).await;
+    }
+
+    /// Repeats a key that is held.
+    pub(super) async fn repeat_key(&self, key: Key) {
+        self.key_event("keyDown", key, true).await;
+    }
+
+    pub(super) async fn key_up(&self, key: Key) {
+        self.key_event("keyUp", key, false).await;
+    }
+
+    async fn key_event(&self, kind: &str, key: Key, repeats: bool) {
+        let (name, code, number, text) = match key {
+            Key::Enter => ("Enter", "Enter", 13, "\r"),
+            Key::Space => (" ", "Space", 32, " "),
+        };
+        let event = json!({
+            "type": kind,
+            "key": name,
+            "code": code,
+            "windowsVirtualKeyCode": number,
+            "text": text,
+            "autoRepeat": repeats,
+        });
+        self.devtools("Input.dispatchKeyEvent", event).await;
+    }
+
+    /// Presses the mouse button in the middle of an element of the page that is shown.
+    pub(super) async fn mouse_down(&self, css: &str) {
+        self.mouse_event("mousePressed", css).await;
+    }
+
+    pub(super) async fn mouse_up(&self, css: &str) {
+        self.mouse_event("mouseReleased", css).await;
+    }
+
+    async fn mouse_event(&self, kind: &str, css: &str) {
+        self.find(css).await;
+        let middle = format!(
+            "(() => {{
+                const element = document.querySelector(\"{css}\");
+                element.scrollIntoView({{ block: 'center' }});
+                const {{ x, y, width, height }} = element.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }})()"
+        );
+        let middle = self.evaluate(&middle).await;
+        let event = json!({
+            "type": kind,
+            "x": middle[0],
+            "y": middle[1],
+            "button": "left",
+            "clickCount": 1,
+        });
+        self.devtools("Input.dispatchMouseEvent", event).await;
     }
 
     /// Presses the tab key until the element has the focus.

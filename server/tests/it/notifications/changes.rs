@@ -188,7 +188,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
         );
         let page = alice.browser.follow(&response).await;
         let button = format!(
-            "id=\"switch-{name}\" role=\"switch\" aria-checked=\"false\" name=\"switch\" value=\"{name}-on\""
+            "id=\"switch-{name}\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\" name=\"switch\" value=\"{name}-on\""
         );
         page.page(200, &button);
         assert_ne!(alice.rules("global/").await, defaults, "{name}");
@@ -205,8 +205,14 @@ async fn a_switch_shows_what_clients_changed() {
     alice.put_rule("global/underride/.m.rule.call/actions", &silent).await;
     alice.put_rule("global/underride/.m.rule.encrypted/enabled", &json!(false)).await;
     let page = alice.page().await;
-    page.page(200, "id=\"switch-call\" role=\"switch\" aria-checked=\"false\"");
-    page.page(200, "id=\"switch-group\" role=\"switch\" aria-checked=\"false\"");
+    page.page(
+        200,
+        "id=\"switch-call\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\"",
+    );
+    page.page(
+        200,
+        "id=\"switch-group\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\"",
+    );
     assert!(visible_text(&page).contains("|Notify me of messages in all other rooms.|Partly on|"));
     alice.change(&[("change", "switch"), ("switch", "call-on")]).await;
     let rule = alice.rules("global/underride/.m.rule.call").await;

@@ -5,7 +5,10 @@ use belfry_store::SerializedDocument;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{Alice, RULE, RULES, TRY, forms, hostile_names, location, row, rule_path};
+use super::{
+    Alice, RULE, RULES, TRY, forms, hostile_names, location, row, rule_path,
+    with_a_thousand_profiles,
+};
 use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
 use crate::support::browser::visible_text;
@@ -144,6 +147,20 @@ async fn a_thousand_rules_are_shown_in_pages() {
     assert_eq!(seen, all);
     let beyond = alice.browser.get(&format!("{RULES}?page=999")).await;
     assert!(visible_text(&beyond).contains("Page 21 of 21"));
+}
+
+#[tokio::test]
+async fn a_thousand_profiles_are_shown_in_pages() {
+    let mut alice = with_a_thousand_profiles().await;
+    let mut seen = 0;
+    for number in 1..=21 {
+        let page = alice.browser.get(&format!("{RULES}?page={number}")).await;
+        assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
+        let rules = forms(&page);
+        let rules = rules.iter().filter_map(|form| form.value("rule"));
+        seen += rules.filter(|rule| rule.starts_with("device/")).count();
+    }
+    assert_eq!(seen, 1000);
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{Alice, PageForm, TRY, forms, hostile_names, location, notify, rule_path, unescape};
+use super::{
+    Alice, PageForm, TRY, forms, hostile_names, hostile_tag, location, notify, rule_path, unescape,
+    with_a_thousand_profiles,
+};
 use crate::oauth::assert_security_headers;
 use crate::rules::pushrules;
 use crate::support::TestResponse;
@@ -194,6 +197,24 @@ async fn the_profile_is_chosen_where_profiles_exist() {
     assert!(page.text.contains("%3Cb%3E\" selected>"));
     let page = trial(&page).set("profile", "").submit(&mut alice.browser).await;
     assert!(sentence(&page).starts_with("You would be notified, "));
+}
+
+#[tokio::test]
+async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
+    let mut alice = with_a_thousand_profiles().await;
+    let page = alice.browser.get(TRY).await;
+    assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
+    assert_eq!(page.text.matches("<option").count(), 1 + 30);
+    let text = visible_text(&page);
+    assert!(text.contains("More device profiles, which are not shown here: 970."), "{text}");
+    let tag = hostile_tag(999);
+    let form = trial(&page).set("profile", &belfry_core::percent::encode(&tag));
+    let page = form.submit(&mut alice.browser).await;
+    let because = format!("You would not be notified, because of your rule {}", &tag[..20]);
+    assert!(sentence(&page).starts_with(&because), "{}", sentence(&page));
+    assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
+    assert_eq!(page.text.matches("<option").count(), 1 + 31);
+    assert_eq!(page.text.matches(" selected>").count(), 1);
 }
 
 #[tokio::test]

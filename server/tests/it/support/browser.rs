@@ -10,7 +10,7 @@ use super::client::{TestClient, TestResponse};
 pub(crate) struct Browser {
     transport: Transport,
     pub(crate) cookies: BTreeMap<String, String>,
-    /// The `Sec-Fetch-Site` header of its forms; `None` in an old browser.
+    /// The `Sec-Fetch-Site` header of its requests; `None` in an old browser.
     pub(crate) fetch_site: Option<&'static str>,
 }
 
@@ -117,8 +117,8 @@ impl Browser {
         }
         if form.is_some() {
             headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));
-            headers.extend(self.fetch_site.map(|site| ("sec-fetch-site", site.to_owned())));
         }
+        headers.extend(self.fetch_site.map(|site| ("sec-fetch-site", site.to_owned())));
         let response = match &self.transport {
             Transport::InProcess(client) => {
                 let client = headers

@@ -1,0 +1,84 @@
+// Ignores presses that were meant for another window or for the page before. A site can open a page of
+// ours under the pointer of a user who is about to click, or while the user holds a key, which then
+// repeats in our page. So a button takes effect only if the key or pointer was pressed in this page after
+// a pause of half a second. The pause begins when the page was loaded from another site or from the
+// history, when it gets the focus or becomes visible, and with each repetition of a held key. The script
+// is loaded before the page is shown, so that it sees every press.
+//
+// It also submits a form only once, because the second request of a double click on the consent page would
+// find the authorization request closed and cancel the first. After three seconds it can be submitted
+// again, for users who stopped loading the response.
+const isFromOwnPage = !document.currentScript.hasAttribute("data-pause-at-load");
+const isFromHistory = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+let timer;
+let isPaused = false;
+// The key, or "pointer", that was pressed in this page after the pause.
+let press;
+let submittedForm;
+
+function pause() {
+  clearTimeout(timer);
+  isPaused = true;
+  press = undefined;
+  timer = setTimeout(() => {
+    isPaused = false;
+    showPause();
+  }, 500);
+  showPause();
+}
+
+function showPause() {
+  for (const button of document.querySelectorAll("form button")) {
+    if (isPaused) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+  }
+}
+
+function onKeyDown({ key, repeat }) {
+  if (key !== "Enter" && key !== " ") return;
+  if (repeat) pause();
+  press = isPaused ? undefined : key;
+}
+
+// Space takes effect when it is released, Enter when it is pressed.
+function onKeyUp(event) {
+  if (event.key === " " && press !== " ") event.preventDefault();
+}
+
+function onPointerDown() {
+  press = isPaused ? undefined : "pointer";
+}
+
+// A key clicks the button that has the focus, or the first button of the form of a field. Assistive
+// technology clicks without key or pointer. Clicks of extensions, such as password managers, are not
+// trusted events; no site can cause them.
+function onClick(event) {
+  if (!event.isTrusted || !event.target.closest("form button")) return;
+  const isByPointer = event.pointerType ?? event.detail > 0;
+  if (isPaused || (isByPointer && press !== "pointer")) event.preventDefault();
+}
+
+function onSubmit(event) {
+  if (event.target === submittedForm) event.preventDefault();
+  submittedForm = event.target;
+  setTimeout(() => (submittedForm = undefined), 3000);
+}
+
+function onPageShow(event) {
+  submittedForm = undefined;
+  if (event.persisted) pause();
+  // The switch that was changed keeps the focus. Its id is not that of the button, which otherwise any
+  // site could give the focus by a link.
+  if (isFromOwnPage) document.querySelector(":target > button")?.focus();
+}
+
+window.addEventListener("keydown", onKeyDown, true);
+window.addEventListener("keyup", onKeyUp, true);
+window.addEventListener("pointerdown", onPointerDown, true);
+window.addEventListener("click", onClick, true);
+window.addEventListener("submit", onSubmit, true);
+window.addEventListener("focus", pause);
+window.addEventListener("pageshow", onPageShow);
+document.addEventListener("visibilitychange", pause);
+document.addEventListener("DOMContentLoaded", showPause);
+if (!isFromOwnPage || isFromHistory) pause();

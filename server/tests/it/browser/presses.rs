@@ -1,0 +1,290 @@
+//! Browser tests of presses that were meant for another page: a key or the mouse button is held while a
+//! page of ours appears.
+
+use serde_json::{Value, json};
+
+use super::fixture::{Fixture, with_browser};
+use super::flow::STOP_TIMERS;
+use super::tab::Key;
+
+const ALLOW: &str = "button[value=allow]";
+const REMOVE: &str = ".cards button[name=app]";
+const END_SESSION: &str = ".cards button[name=session]";
+
+/// Counts the forms that the page submits, and ends a time that is longer than the pause.
+const WATCH: &str = "(() => {
+    window.submitted = 0;
+    window.isTimeOver = false;
+    addEventListener('submit', (event) => { if (!event.defaultPrevented) submitted += 1; });
+    setTimeout(() => { isTimeOver = true; }, 1500);
+})()";
+
+/// A page of ours and a control on it, to which a held key is sent.
+struct Target {
+    url: String,
+    css: &'static str,
+}
+
+async fn sign_in(fixture: &Fixture) {
+    fixture.tab.goto(&account(fixture, "")).await;
+    fixture.sign_in("alice").await;
+    fixture.tab.find(".account").await;
+}
+
+/// Alice, who is signed in, allows the app; returns its token.
+async fn allow(fixture: &Fixture) -> Value {
+    fixture.tab.goto(&fixture.app.start(&[("scope", "read")])).await;
+    fixture.allow().await;
+    fixture.tab.find("#thanks").await;
+    let code = fixture.app.next_callback().await.fields["code"].clone();
+    fixture.app.redeem(&code, &fixture.app.redirect_uri, &[]).await
+}
+
+fn account(fixture: &Fixture, page: &str) -> String {
+    format!("{}/oauth/account{page}", fixture.server.url)
+}
+
+/// A request of the app, to which Alice has not consented before.
+fn authorize(fixture: &Fixture) -> String {
+    fixture.app.authorize(&[("scope", "write")])
+}
+
+/// The number of forms that the page has submitted since `WATCH`; null on another page.
+async fn submitted(fixture: &Fixture) -> Value {
+    fixture.tab.evaluate("window.submitted").await
+}
+
+/// Holds a key on a page of the app, which opens the target at once, for longer than the pause, and
+/// releases it. The control has the focus meanwhile.
+async fn hold(fixture: &Fixture, target: &Target, key: Key) {
+    let tab = &fixture.tab;
+    tab.goto(&fixture.app.trap(&target.url)).await;
+    tab.key_down(key).await;
+    tab.find(target.css).await;
+    tab.evaluate(WATCH).await;
+    tab.evaluate(&format!("document.querySelector('{}').focus()", target.css)).await;
+    while tab.evaluate("window.isTimeOver").await == json!(false) {
+        tab.repeat_key(key).await;
+    }
+    tab.key_up(key).await;
+    assert_eq!(submitted(fixture).await, 0, "{} {key:?}", target.css);
+    tab.find(&format!("{}:focus", target.css)).await;
+    tab.wait_for_pause().await;
+}
+
+/// Presses and releases a key.
+async fn press(fixture: &Fixture, key: Key) {
+    fixture.tab.key_down(key).await;
+    fixture.tab.key_up(key).await;
+}
+
+#[test]
+fn a_held_key_allows_no_app() {
+    with_browser(async |fixture| {
+        sign_in(fixture).await;
+        let target = Target { url: authorize(fixture), css: ALLOW };
+        for key in [Key::Enter, Key::Space] {
+            hold(fixture, &target, key).await;
+            assert!(fixture.app.has_no_callback().await, "{key:?}");
+            press(fixture, key).await;
+            fixture.tab.find("#thanks").await;
+            assert!(fixture.app.next_callback().await.fields.contains_key("code"), "{key:?}");
+        }
+    });
+}
+
+#[test]
+fn a_held_key_removes_no_app() {
+    with_browser(async |fixture| {
+        sign_in(fixture).await;
+        let target = Target { url: account(fixture, ""), css: REMOVE };
+        for key in [Key::Enter, Key::Space] {
+            let token = allow(fixture).await;
+            hold(fixture, &target, key).await;
+            assert!(fixture.app.is_valid(&token).await, "{key:?}");
+            press(fixture, key).await;
+            fixture.tab.wait_for_text("That app no longer has access to your account.").await;
+            assert!(!fixture.app.is_valid(&token).await, "{key:?}");
+        }
+    });
+}
+
+#[test]
+fn a_held_key_ends_no_session() {
+    with_browser(async |fixture| {
+        let target = Target { url: account(fixture, "/security"), css: END_SESSION };
+        for key in [Key::Enter, Key::Space] {
+            fixture.tab.goto(&target.url).await;
+            fixture.sign_in("alice").await;
+            fixture.tab.find(END_SESSION).await;
+            hold(fixture, &target, key).await;
+            press(fixture, key).await;
+            fixture.tab.find(&format!("body:not(:has({END_SESSION}))")).await;
+        }
+    });
+}
+
+/// Enter in a field submits its form.
+#[test]
+fn a_held_key_submits_no_field() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        // The field has a value, as a browser may fill it in.
+        tab.run_in_new_pages(
+            "addEventListener('DOMContentLoaded', () => {
+            const word = document.getElementById('word');
+            if (word) word.value = 'cake';
+        })",
+        )
+        .await;
+        for css in ["#word", "#sound"] {
+            let target = Target { url: account(fixture, "/notifications"), css };
+            hold(fixture, &target, Key::Enter).await;
+        }
+        assert_eq!(fixture.get_rule("global/content/cake").await["errcode"], "M_NOT_FOUND");
+        press(fixture, Key::Enter).await;
+        tab.find("#keywords .notice").await;
+        assert_eq!(fixture.get_rule("global/content/cake").await["pattern"], "cake");
+    });
+}
+
+/// Repetitions write text where they press nothing.
+#[test]
+fn a_held_key_writes_into_a_field() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        tab.goto(&account(fixture, "/try")).await;
+        let value =
+            async |css: &str| tab.evaluate(&format!("document.querySelector('{css}').value")).await;
+        for (css, key, expected) in [
+            ("#text", Key::Enter, "\n\n\n"),
+            ("#text", Key::Space, "   "),
+            ("#room", Key::Space, "   "),
+        ] {
+            tab.evaluate(&format!(
+                "(() => {{ const field = document.querySelector('{css}'); field.value = ''; field.focus(); }})()"
+            ))
+            .await;
+            tab.key_down(key).await;
+            tab.repeat_key(key).await;
+            tab.repeat_key(key).await;
+            tab.key_up(key).await;
+            assert_eq!(value(css).await, expected, "{css} {key:?}");
+        }
+    });
+}
+
+#[test]
+fn a_press_during_the_pause_has_no_effect_after_it() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        tab.run_in_new_pages(STOP_TIMERS).await;
+        let focus = format!("document.querySelector('{ALLOW}').focus()");
+        let open = async || {
+            tab.load(&authorize(fixture)).await;
+            tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+            tab.evaluate(
+                "(() => {
+                window.submitted = 0;
+                addEventListener('submit', () => { submitted += 1; });
+            })()",
+            )
+            .await;
+            tab.evaluate(&focus).await;
+        };
+        for key in [Key::Enter, Key::Space] {
+            open().await;
+            tab.key_down(key).await;
+            tab.evaluate("endPause()").await;
+            tab.key_up(key).await;
+            assert_eq!(submitted(fixture).await, 0, "{key:?}");
+        }
+        open().await;
+        tab.mouse_down(ALLOW).await;
+        tab.evaluate("endPause()").await;
+        tab.mouse_up(ALLOW).await;
+        assert_eq!(submitted(fixture).await, 0);
+        assert!(fixture.app.has_no_callback().await);
+        tab.mouse_down(ALLOW).await;
+        tab.mouse_up(ALLOW).await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+    });
+}
+
+/// A site can lead back to a page that a form of ours led to. It is shown from memory, or loaded again
+/// with the header of the first time.
+#[test]
+fn a_page_from_the_history_pauses() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        tab.run_in_new_pages(STOP_TIMERS).await;
+        tab.load(&fixture.app.start(&[])).await;
+        tab.evaluate("endPause()").await;
+        fixture.sign_in("alice").await;
+        tab.find(&format!("{ALLOW}:not([aria-disabled])")).await;
+        for is_kept in [true, false] {
+            let leave = if is_kept { "0" } else { "addEventListener('unload', () => 0)" };
+            tab.evaluate(leave).await;
+            tab.evaluate("window.wasHere = true").await;
+            tab.load(&fixture.app.trap("")).await;
+            tab.evaluate("history.back()").await;
+            tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+            // A browser with little memory loads it again in any case.
+            assert!(is_kept || tab.evaluate("window.wasHere").await != true);
+        }
+    });
+}
+
+#[test]
+fn a_mouse_button_pressed_on_another_page_allows_no_app() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        tab.goto(&fixture.app.trap(&authorize(fixture))).await;
+        tab.mouse_down("h1").await;
+        tab.find(ALLOW).await;
+        tab.evaluate(WATCH).await;
+        tab.wait_for_pause().await;
+        tab.mouse_up(ALLOW).await;
+        assert_eq!(submitted(fixture).await, 0);
+        assert!(fixture.app.has_no_callback().await);
+        tab.click(ALLOW).await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+    });
+}
+
+/// A link gives the focus to the element that its fragment names.
+#[test]
+fn without_scripts_no_link_lets_a_held_key_change_anything() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        fixture.add_apps_and_rules().await;
+        tab.disable_scripts().await;
+        let consent = authorize(fixture);
+        let pages =
+            ["", "/notifications", "/rules", "/security"].map(|page| account(fixture, page));
+        for page in std::iter::once(&consent).chain(&pages) {
+            tab.goto(page).await;
+            let ids =
+                tab.evaluate("[...document.querySelectorAll('[id]')].map(({ id }) => id)").await;
+            for key in [Key::Enter, Key::Space] {
+                // Anew, because Space has changed fields.
+                tab.goto(&fixture.app.trap("")).await;
+                for id in ids.as_array().unwrap() {
+                    let url = format!("{page}#{}", id.as_str().unwrap());
+                    tab.goto(&url).await;
+                    for _ in 0..3 {
+                        tab.repeat_key(key).await;
+                    }
+                    tab.key_up(key).await;
+                    assert_eq!(tab.url().await.as_str(), url, "{key:?}");
+                }
+            }
+        }
+        assert!(fixture.app.has_no_callback().await);
+    });
+}
