@@ -301,6 +301,7 @@ try-because-any-message = بسبب القاعدة المدمجة لكل الرس
 try-because-builtin = بسبب القاعدة المدمجة { $rule }
 try-ends = تنتهي تلك القاعدة في { $time }.
 try-trace = القواعد التي فُحصت
+try-trace-earlier = قواعد سابقة غير معروضة هنا: { $count }.
 try-trace-matched = تنطبق وتُطبَّق.
 try-trace-off = معطّلة.
 try-trace-skipped = جرى تخطيها لأن الرسالة تحدد من تشير إليه.

@@ -299,6 +299,7 @@ try-because-any-message = wegen der eingebauten Regel für alle übrigen Nachric
 try-because-builtin = wegen der eingebauten Regel { $rule }
 try-ends = Diese Regel endet am { $time }.
 try-trace = Die geprüften Regeln
+try-trace-earlier = Frühere Regeln, die hier nicht zu sehen sind: { $count }.
 try-trace-matched = Sie passt und entscheidet.
 try-trace-off = Sie ist aus.
 try-trace-skipped = Sie wurde übersprungen, weil die Nachricht angibt, wen sie erwähnt.

@@ -299,6 +299,7 @@ try-because-any-message = because of the built-in rule for all other messages
 try-because-builtin = because of the built-in rule { $rule }
 try-ends = That rule ends on { $time }.
 try-trace = The rules that were checked
+try-trace-earlier = Earlier rules, which are not shown here: { $count }.
 try-trace-matched = It fits and decides.
 try-trace-off = It is off.
 try-trace-skipped = It was skipped, because the message names whom it mentions.

@@ -299,6 +299,7 @@ try-because-any-message = por la regla incorporada para todos los demás mensaje
 try-because-builtin = por la regla incorporada { $rule }
 try-ends = Esa regla termina el { $time }.
 try-trace = Las reglas comprobadas
+try-trace-earlier = Reglas anteriores que no se muestran aquí: { $count }.
 try-trace-matched = Se cumple y decide.
 try-trace-off = Está inactiva.
 try-trace-skipped = Se ha omitido, porque el mensaje indica a quién menciona.

@@ -299,6 +299,7 @@ try-because-any-message = à cause de la règle intégrée pour tous les autres 
 try-because-builtin = à cause de la règle intégrée { $rule }
 try-ends = Cette règle se termine le { $time }.
 try-trace = Les règles vérifiées
+try-trace-earlier = Règles précédentes, non affichées ici : { $count }.
 try-trace-matched = Elle convient et décide.
 try-trace-off = Elle est inactive.
 try-trace-skipped = Elle a été ignorée, car le message indique qui il mentionne.

@@ -299,6 +299,7 @@ try-because-any-message = per la regola predefinita per tutti gli altri messaggi
 try-because-builtin = per la regola predefinita { $rule }
 try-ends = Quella regola finisce il { $time }.
 try-trace = Le regole controllate
+try-trace-earlier = Regole precedenti, non mostrate qui: { $count }.
 try-trace-matched = Corrisponde e decide.
 try-trace-off = È disattivata.
 try-trace-skipped = È stata saltata, perché il messaggio indica chi menziona.

@@ -295,6 +295,7 @@ try-because-any-message = その他すべてのメッセージ用の組み込み
 try-because-builtin = 組み込みルール { $rule } があるため
 try-ends = このルールは { $time } に終わります。
 try-trace = 調べたルール
+try-trace-earlier = ここに表示されていない前のルール：{ $count }件。
 try-trace-matched = 当てはまり、適用されます。
 try-trace-off = オフです。
 try-trace-skipped = メッセージにメンション先が示されているため、飛ばしました。

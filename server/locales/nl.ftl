@@ -299,6 +299,7 @@ try-because-any-message = door de ingebouwde regel voor alle overige berichten
 try-because-builtin = door de ingebouwde regel { $rule }
 try-ends = Die regel eindigt op { $time }.
 try-trace = De bekeken regels
+try-trace-earlier = Eerdere regels, die hier niet te zien zijn: { $count }.
 try-trace-matched = Hij past en beslist.
 try-trace-off = Hij staat uit.
 try-trace-skipped = Hij is overgeslagen, omdat het bericht aangeeft wie het noemt.

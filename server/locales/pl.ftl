@@ -301,6 +301,7 @@ try-because-any-message = z powodu wbudowanej reguły dla wszystkich pozostałyc
 try-because-builtin = z powodu wbudowanej reguły { $rule }
 try-ends = Ta reguła kończy się { $time }.
 try-trace = Sprawdzone reguły
+try-trace-earlier = Wcześniejsze reguły, których tu nie pokazano: { $count }.
 try-trace-matched = Pasuje i decyduje.
 try-trace-off = Jest wyłączona.
 try-trace-skipped = Pominięto ją, ponieważ wiadomość podaje, kogo wspomina.

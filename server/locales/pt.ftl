@@ -299,6 +299,7 @@ try-because-any-message = por causa da regra interna para todas as outras mensag
 try-because-builtin = por causa da regra interna { $rule }
 try-ends = Essa regra termina em { $time }.
 try-trace = As regras verificadas
+try-trace-earlier = Regras anteriores, que não são mostradas aqui: { $count }.
 try-trace-matched = Ela se aplica e decide.
 try-trace-off = Está inativa.
 try-trace-skipped = Foi ignorada, porque a mensagem indica quem ela menciona.

@@ -295,6 +295,7 @@ try-because-any-message = 因为适用于其他所有消息的内置规则
 try-because-builtin = 因为内置规则 { $rule }
 try-ends = 该规则将于 { $time } 结束。
 try-trace = 已检查的规则
+try-trace-earlier = 此处未显示的先前规则：{ $count } 条。
 try-trace-matched = 符合，由它决定。
 try-trace-off = 已停用。
 try-trace-skipped = 已跳过，因为消息已标明提及了谁。

@@ -40,7 +40,10 @@ impl Config {
             if file.mode() & 0o002 != 0 {
                 let problem = format!("every user can change {shown}");
                 found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
-            } else if file.mode() & 0o004 != 0 && file.is_file() && data.iter().any(|(data, _)| data == path) {
+            } else if file.mode() & 0o004 != 0
+                && file.is_file()
+                && data.iter().any(|(data, _)| data == path)
+            {
                 let problem = format!("every user can read {shown}, which has password hashes");
                 found.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
             }

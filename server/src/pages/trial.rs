@@ -77,6 +77,9 @@ struct TraceRow {
     sentence: String,
 }
 
+/// The maximum number of checked rules on the page.
+const MAX_RULES: usize = 100;
+
 /// The maximum number of characters of an expected value.
 const MAX_VALUE: usize = 100;
 
@@ -165,14 +168,22 @@ impl TryPage<'_> {
         language.text(key).into_owned()
     }
 
+    /// The last rules that were checked, of which the last one decided.
     fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
-        result.trace.iter().map(|step| self.trace_row(step)).collect()
+        let shown = result.trace.iter().skip(earlier_rules(result));
+        shown.map(|step| self.trace_row(step)).collect()
+    }
+
+    /// A sentence about the rules that are not shown.
+    fn earlier_rules(&self, result: &TrialResult) -> Option<String> {
+        let count = earlier_rules(result);
+        (count > 0).then(|| self.layout.language.text_with("try-trace-earlier", "count", count))
     }
 
     fn trace_row(&self, step: &Step<RuleRef>) -> TraceRow {
         let kind = self.layout.text(&format!("rules-{}", step.rule.kind));
         TraceRow {
-            name: escape_invisible(&step.rule.id).into_owned(),
+            name: shown_text(&step.rule.id).into_owned(),
             place: format!("{kind} · {}", scope_title(&step.rule.scope, &self.layout)),
             outcome: match step.outcome {
                 Outcome::Disabled => "off",
@@ -237,6 +248,11 @@ impl TryPage<'_> {
             }
         }
     }
+}
+
+/// The number of checked rules that are not shown.
+fn earlier_rules(result: &TrialResult) -> usize {
+    result.trace.len().saturating_sub(MAX_RULES)
 }
 
 /// A value as JSON, truncated.

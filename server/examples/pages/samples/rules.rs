@@ -148,7 +148,9 @@ fn trials(
         reasons.zip(effects).zip([true, false].into_iter().cycle())
     {
         let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| timed);
-        let trace = [None, Some(FailureReason::WorkLimit)].map(failed_step).into();
+        // More rules than the page shows.
+        let reasons = [None, Some(FailureReason::WorkLimit)].into_iter().cycle();
+        let trace = reasons.take(102).map(failed_step).collect();
         let result = TrialResult { effect, reason, until, trace };
         pages.push((name, render(&[], &Trial::Result(result))?));
     }

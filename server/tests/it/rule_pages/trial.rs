@@ -218,6 +218,28 @@ async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
 }
 
 #[tokio::test]
+async fn of_many_checked_rules_the_last_100_are_shown() {
+    let mut alice = Alice::new().await;
+    let text = "&".repeat(180);
+    let condition = json!({ "kind": "event_match", "key": text, "pattern": text });
+    let rules: Vec<_> = (0..1000)
+        .map(hostile_tag)
+        .map(|id| json!({ "rule_id": id, "actions": [], "conditions": [condition] }))
+        .collect();
+    let import = format!("POST {}", pushrules("import"));
+    let rules = json!({ "global": { "override": rules } });
+    let response = alice.client.send(&import, rules.to_string()).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
+    let page = form.submit(&mut alice.browser).await;
+    assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
+    assert_eq!(page.text.matches("<p class=\"rule\">").count(), 100);
+    assert_eq!(page.text.matches("<li class=\"matched\">").count(), 1, "the last one decided");
+    let text = visible_text(&page);
+    assert!(text.contains("Earlier rules, which are not shown here: 9"), "{text}");
+}
+
+#[tokio::test]
 async fn an_invalid_number_is_reported_at_its_field() {
     let mut alice = Alice::new().await;
     let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
