@@ -116,6 +116,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
                 || is_part_of_notifications(path)
                 || path.starts_with("/oauth/account/rules")
+                || path.starts_with("/oauth/account?page=")
                 || [
                     "#main",
                     "/auth/sign_in",

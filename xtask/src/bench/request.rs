@@ -61,11 +61,6 @@ impl Request {
         self
     }
 
-    /// Whether the response is a page for people.
-    pub(super) fn is_for_page(&self) -> bool {
-        self.method == "GET" && self.path.starts_with("/oauth/")
-    }
-
     /// Returns whether this status is the expected one.
     fn accepts(&self, status: u16) -> bool {
         self.status.map_or((200..300).contains(&status), |expected| expected == status)

@@ -370,7 +370,8 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     let form = trial(&alice.browser.get(TRY).await).set("text", &"a".repeat(40_000));
     let page = form.submit(&mut alice.browser).await;
     sentence(&page);
-    assert!(page.text.matches("<li class=\"failed\">").count() >= 1000);
+    let failed = page.text.matches("<li class=\"failed\">").count();
+    assert!((90..100).contains(&failed), "{failed} of the last 100 rules");
     assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
     let text = "It was not checked to the end, because your rules take too much work";
     let unchecked = page.text.matches(text).count();

@@ -83,7 +83,7 @@ impl Installation<'_> {
             Request::new("POST", "/_matrix/client/v3/login").with_body(JSON, body.to_string())
         };
         let app_token = self.app_token()?;
-        let sign_up = |number: u32| self.sign_up(&app_token, &format!("new{number}"));
+        let add = |number: u32| sign_up(&app_token, &format!("new{number}"));
         let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
         let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
@@ -96,7 +96,7 @@ impl Installation<'_> {
             Case {
                 name: "POST accounts, sign-up",
                 who: "anybody",
-                requests: (0..=TIMES).map(sign_up).collect(),
+                requests: (0..=TIMES).map(add).collect(),
             },
             case("POST login, wrong password", "anybody", login("wrong").expecting(403)),
             case("POST login", "user", login(PASSWORD)),
@@ -148,6 +148,11 @@ impl Installation<'_> {
         let empty: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
         let empty = tagger.post("import", &json!({ "global": {}, "device": empty }));
+        let html = text(&self.send(&collector.get("/oauth/account/try"))?);
+        let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
+        let attempt =
+            form("/oauth/account/try", &format!("csrf={}&{message}", hidden(&html, "csrf")?));
+        let attempt = attempt.with_cookie(&collector.cookie);
         let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
             case("GET rules page, 1,000 rules", "user", collector.get("/oauth/account/rules")),
@@ -163,6 +168,7 @@ impl Installation<'_> {
                 tagger.get("/oauth/account/notifications"),
             ),
             case("GET try page, 1,000 profiles", "user", tagger.get("/oauth/account/try")),
+            case("POST try page, 1,000 rules", "user", attempt),
             case("GET pushrules, 1 MB", "user", read),
             Case {
                 name: "PUT enabled, 1 MB of rules",
@@ -213,15 +219,9 @@ impl Installation<'_> {
         token_of(&self.send(&form("/oauth/token", &request))?)
     }
 
-    fn sign_up(&self, app_token: &str, name: &str) -> Request {
-        let fields =
-            format!("username={name}&email={name}@example.org&password={PASSWORD}&agreement=true");
-        form("/api/v1/accounts", &fields).with_bearer(app_token)
-    }
-
     /// Signs a user up and in.
     fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
-        let token = token_of(&self.send(&self.sign_up(&self.app_token()?, name))?)?;
+        let token = token_of(&self.send(&sign_up(&self.app_token()?, name))?)?;
 
         let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
         let html = text(&page);
@@ -249,6 +249,12 @@ impl Installation<'_> {
 
 fn case(name: &'static str, who: &'static str, request: Request) -> Case {
     Case { name, who, requests: vec![request] }
+}
+
+fn sign_up(app_token: &str, name: &str) -> Request {
+    let fields =
+        format!("username={name}&email={name}@example.org&password={PASSWORD}&agreement=true");
+    form("/api/v1/accounts", &fields).with_bearer(app_token)
 }
 
 fn form(path: &str, fields: &str) -> Request {
