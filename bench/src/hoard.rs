@@ -9,6 +9,7 @@ use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::scope::Scope;
 use belfry_core::user_agent::UserAgent;
+use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_runtime::random;
 use belfry_store::{Database, NewToken, Options, Session, Store, StoredApp};
 use clap::Args;
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
 
 /// Adds an app for each grant.
 pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let now = Timestamp::now();
+    let now = SystemClock.now();
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);

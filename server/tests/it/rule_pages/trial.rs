@@ -364,7 +364,7 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     };
     let (slow, keywords): (Vec<_>, Vec<_>) =
         ((0..500).map(rule).collect(), (500..1000).map(rule).collect());
-    let rules = json!({ "global": { "override": slow, "content": keywords } });
+    let rules = json!({ "global": { "content": keywords, "underride": slow } });
     let import = format!("POST {}", pushrules("import"));
     assert_eq!(alice.client.send(&import, rules.to_string()).await.status, 200);
     let form = trial(&alice.browser.get(TRY).await).set("text", &"a".repeat(40_000));

@@ -125,7 +125,7 @@ impl Installation<'_> {
         let (collector, tagger) = (self.add_user("collector")?, self.add_user("tagger")?);
         let id = |number: usize| format!("!{number:03}{}", "&".repeat(200));
         let rule = |number: usize| {
-            let tweak = json!({ "set_tweak": "sound", "value": "&".repeat(400) });
+            let tweak = json!({ "set_tweak": "sound", "value": "&".repeat(680) });
             json!({ "rule_id": id(number), "actions": ["notify", tweak], "enabled": true })
         };
         let rules: Vec<Value> = (0..1000).map(rule).collect();

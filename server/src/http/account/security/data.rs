@@ -52,7 +52,10 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
     let mut apps = Vec::new();
     let mut remaining = MAX_TOKENS;
     for app in store.authorized_apps(account.id, now).await? {
-        let mut tokens = store.tokens_of(account.id, app.app_id, now).await?;
+        let mut tokens = match remaining {
+            0 => Vec::new(),
+            _ => store.tokens_of(account.id, app.app_id, now).await?,
+        };
         tokens.truncate(remaining);
         remaining -= tokens.len();
         apps.push(app_to_json(&app, &tokens));
