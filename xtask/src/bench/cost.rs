@@ -6,7 +6,7 @@
 
 mod cases;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -46,10 +46,11 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
     let server = Server::start(belfry_command(&build.belfry, dir.path(), &arguments), dir.path())?;
     let installation =
         Installation { bench: &build.bench, dir: dir.path(), address: server.address };
+    let workers = find_workers(&server)?;
     let (mut lines, mut passed) = (vec![], true);
     for case in installation.prepare_cases()? {
-        let cost =
-            measure(&server, &case.requests).map_err(|error| format!("{}: {error}", case.name))?;
+        let cost = measure(&server, &workers, &case.requests)
+            .map_err(|error| format!("{}: {error}", case.name))?;
         let is_within =
             cost.worker_ms <= MAX_WORKER_MS && (!cost.is_page || cost.response <= MAX_PAGE_BYTES);
         passed &= is_within;
@@ -74,7 +75,7 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
 }
 
 /// Sends requests in turn and returns the cost of one.
-fn measure(server: &Server, requests: &[Request]) -> io::Result<Cost> {
+fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io::Result<Cost> {
     let mut requests = requests.iter().cycle();
     let mut send = || match requests.next() {
         Some(request) => request.send(server.address),
@@ -91,9 +92,8 @@ fn measure(server: &Server, requests: &[Request]) -> io::Result<Cost> {
     let after = Usage::of(server.id())?;
     let times = f64::from(TIMES);
     Ok(Cost {
-        cpu_ms: (after.cpu_ms(|_| true) - before.cpu_ms(|_| true)) / times,
-        worker_ms: (after.cpu_ms(|name| name == WORKER) - before.cpu_ms(|name| name == WORKER))
-            / times,
+        cpu_ms: after.cpu_ms_since(&before, |_| true) / times,
+        worker_ms: after.cpu_ms_since(&before, |thread| workers.contains(&thread)) / times,
         written: (after.written - before.written) / times,
         response: response.body.len(),
         is_page: content_type.is_some_and(|(_, value)| value.starts_with("text/html")),
@@ -105,13 +105,30 @@ fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// The name of a worker thread in [`Usage`].
-const WORKER: &str = "worker";
+/// The worker threads: those that respond to health requests. Threads for blocking work have the same
+/// name.
+fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
+    let before = Usage::of(server.id())?;
+    thread::scope(|scope| {
+        let client = || (0..100).try_for_each(|_| health().send(server.address).map(drop));
+        let clients: Vec<_> = (0..8).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().try_for_each(|client| {
+            client.join().map_err(|_| io::Error::other("a client panicked"))?
+        })
+    })?;
+    let after = Usage::of(server.id())?;
+    let has_worked = |thread: &u32| after.cpu_ms_since(&before, |other| other == *thread) > 1.0;
+    Ok(after.threads.keys().copied().filter(has_worked).collect())
+}
+
+fn health() -> Request {
+    Request::new("GET", "/healthz")
+}
 
 /// What a process has used so far.
 struct Usage {
-    /// Nanoseconds of processor time by thread, with the name of the thread.
-    threads: BTreeMap<u32, (String, f64)>,
+    /// Milliseconds of processor time by thread.
+    threads: BTreeMap<u32, f64>,
     written: f64,
 }
 
@@ -123,26 +140,18 @@ impl Usage {
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
-            let Some(id) = path.file_name().and_then(|name| name.to_str()?.parse().ok()) else {
-                continue;
-            };
+            let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             // A thread may end meanwhile.
-            let name = fs::read_to_string(path.join("comm")).unwrap_or_default();
             let times = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
-            let time = times.split(' ').next().and_then(|time| time.parse().ok());
-            threads.insert(id, (name.trim_end().to_owned(), time.unwrap_or(0.0)));
-        }
-        // Threads for blocking work have the name of the workers, which start first.
-        let workers = thread::available_parallelism()?.get();
-        let runtime = threads.values_mut().filter(|(name, _)| name.starts_with("tokio-"));
-        for (name, _) in runtime.take(workers) {
-            WORKER.clone_into(name);
+            let nanoseconds = times.split(' ').next().and_then(|time| time.parse::<f64>().ok());
+            threads.extend(Option::zip(id, nanoseconds.map(|time| time / 1e6)));
         }
         Ok(Self { threads, written })
     }
 
-    fn cpu_ms(&self, is_counted: impl Fn(&str) -> bool) -> f64 {
-        let counted = self.threads.values().filter(|(name, _)| is_counted(name));
-        counted.map(|(_, nanoseconds)| nanoseconds / 1e6).sum()
+    /// The milliseconds of some threads since an earlier time.
+    fn cpu_ms_since(&self, before: &Self, is_counted: impl Fn(u32) -> bool) -> f64 {
+        let counted = self.threads.iter().filter(|(thread, _)| is_counted(**thread));
+        counted.map(|(thread, time)| time - before.threads.get(thread).unwrap_or(&0.0)).sum()
     }
 }
