@@ -41,6 +41,14 @@ impl DiagnosticsKey {
         Ok(())
     }
 
+    /// Removes the file, unless another server has replaced it. The file is of no use to anybody, so
+    /// errors are ignored.
+    pub fn remove(&self, path: &Path) {
+        if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {
+            drop(fs::remove_file(path));
+        }
+    }
+
     /// Reads the key of a running server.
     pub fn read(path: &Path) -> io::Result<Self> {
         let key = fs::read(path)?.try_into();
@@ -169,6 +177,10 @@ mod tests {
             fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
         }
         assert_ne!(headers[0], headers[1]);
+        DiagnosticsKey::random().remove(&path);
+        assert!(path.exists(), "it is the key of another server");
+        DiagnosticsKey::read(&path).unwrap().remove(&path);
+        assert!(!path.exists());
         fs::write(&path, "short").unwrap();
         assert!(DiagnosticsKey::read(&path).is_err());
     }

@@ -1,14 +1,16 @@
 // Ignores presses that were meant for another window or for the page before. A site can open a page of
 // ours under the pointer of a user who is about to click, or while the user holds a key, which then
-// repeats in our page. So a button takes effect only if the key or pointer was pressed in this page after
-// a pause of half a second. The pause begins when the page was loaded from another site or from the
-// history, when it gets the focus or becomes visible, and with each repetition of a held key. The script
-// is loaded before the page is shown, so that it sees every press.
+// repeats in our page, or clicks again and again. So a button takes effect only if the key or pointer was
+// pressed in this page after a pause: half a second, or a second if another site led here. The pause begins
+// when the page was loaded from another site or from the history, when it gets the focus or becomes
+// visible, with each repetition of a held key, and again with each press during it. The script is loaded
+// before the page is shown, so that it sees every press.
 //
 // It also submits a form only once, because the second request of a double click on the consent page would
 // find the authorization request closed and cancel the first. After three seconds it can be submitted
 // again, for users who stopped loading the response.
 const isFromOwnPage = !document.currentScript.hasAttribute("data-pause-at-load");
+const pauseLength = isFromOwnPage ? 500 : 1000;
 const isFromHistory = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 let timer;
 let isPaused = false;
@@ -23,7 +25,7 @@ function pause() {
   timer = setTimeout(() => {
     isPaused = false;
     showPause();
-  }, 500);
+  }, pauseLength);
   showPause();
 }
 
@@ -36,7 +38,7 @@ function showPause() {
 
 function onKeyDown({ key, repeat }) {
   if (key !== "Enter" && key !== " ") return;
-  if (repeat) pause();
+  if (repeat || isPaused) pause();
   press = isPaused ? undefined : key;
 }
 
@@ -46,6 +48,7 @@ function onKeyUp(event) {
 }
 
 function onPointerDown() {
+  if (isPaused) pause();
   press = isPaused ? undefined : "pointer";
 }
 

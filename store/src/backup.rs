@@ -41,6 +41,9 @@ pub enum BackupError {
     /// The file of the backup exists.
     #[error("{0} exists; choose another name, or overwrite it with --force")]
     Exists(PathBuf),
+    /// The file of the backup exists and is a directory, a link, a device or a pipe.
+    #[error("{0} exists and is not a file; choose another name")]
+    NoFile(PathBuf),
     /// The file of the backup is the database itself.
     #[error("{0} is the database itself; choose another name")]
     IsDatabase(PathBuf),

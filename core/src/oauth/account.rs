@@ -148,7 +148,8 @@ pub fn check_password<'a>(
     identifiers: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), FieldError> {
     let password = password.reveal();
-    let is_password = |identifier: &str| identifier.to_lowercase() == password.to_lowercase();
+    let is_password =
+        |identifier: &str| identifier.to_lowercase() == password.trim().to_lowercase();
     match password.chars().count() {
         _ if password.trim().is_empty() => Err(FieldError::Blank),
         ..MIN_PASSWORD_LENGTH => Err(FieldError::TooShort(MIN_PASSWORD_LENGTH)),

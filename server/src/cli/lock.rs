@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use belfry_store::{Database, create_private_directory, must_be_writable};
@@ -21,7 +22,7 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
         create_private_directory(directory)
             .map_err(|error| failed("create the directory", directory, error))?;
     }
-    let file = File::options().create(true).truncate(false).write(true).open(&lock);
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&lock);
     let file = file.map_err(|error| failed("lock", &lock, error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),

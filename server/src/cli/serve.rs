@@ -5,7 +5,6 @@ mod reload;
 mod service_manager;
 mod stop;
 
-use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +93,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         && let Err(error) = state.diagnostics_key.write(&key_file)
     {
         let file = key_file.display();
-        tracing::info!(%file, %error, "the key for belfry doctor cannot be written");
+        let message = "the key for belfry doctor cannot be written; it needs the data directory";
+        tracing::info!(%file, %error, "{message}");
     }
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
     let reloaded = Arc::clone(&state);
@@ -135,8 +135,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     state.flush_audit().await;
     state.flush_uses().await;
     log_throttle::report_all_suppressed();
-    // It is of no use to anybody, so an error is ignored.
-    drop(fs::remove_file(key_file));
+    state.diagnostics_key.remove(&key_file);
     Ok(())
 }
 

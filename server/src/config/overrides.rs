@@ -311,7 +311,8 @@ mod tests {
         let both = load(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
         assert_eq!(
             both.ignored_data_flag().unwrap(),
-            "--data has no effect, because --database names PostgreSQL, which stores all data"
+            "--data holds only the key for belfry doctor, because --database names PostgreSQL, \
+             which stores all data"
         );
         assert_eq!(load(&["--data", "new"]).ignored_data_flag(), None);
     }

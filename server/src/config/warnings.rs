@@ -130,7 +130,8 @@ impl Config {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
-            "--data has no effect, because {origin} names PostgreSQL, which stores all data"
+            "--data holds only the key for belfry doctor, because {origin} names PostgreSQL, which \
+             stores all data"
         ))
     }
 

@@ -34,8 +34,13 @@ impl Target<'_> {
         {
             return Err(BackupError::IsDatabase(self.file.to_owned()));
         }
-        if self.overwrite == Overwrite::Reject && self.file.symlink_metadata().is_ok() {
-            return Err(BackupError::Exists(self.file.to_owned()));
+        if let Ok(existing) = self.file.symlink_metadata() {
+            if self.overwrite == Overwrite::Reject {
+                return Err(BackupError::Exists(self.file.to_owned()));
+            }
+            if !existing.is_file() {
+                return Err(BackupError::NoFile(self.file.to_owned()));
+            }
         }
         Ok(())
     }

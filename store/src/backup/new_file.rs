@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
@@ -24,6 +25,9 @@ pub enum Overwrite {
 
 /// The beginning of temporary names.
 const PREFIX: &str = ".belfry-backup-";
+/// Why a backup is not in its file.
+const REPLACED: &str = "another process has replaced its temporary file";
+
 /// Number of attempts to create a file. Another backup that starts at the same time may remove it
 /// before it is locked.
 const ATTEMPTS: usize = 10;
@@ -79,7 +83,7 @@ impl NewFile {
         let new = Self { connection, temporary, lock, file: file.to_owned() };
         new.create_tables(schema).map_err(|error| new.write_error(&error))?;
         if new.lock.metadata().map_err(|error| failed(&error))?.len() == 0 {
-            return Err(failed(&"another process has replaced its temporary file"));
+            return Err(failed(&REPLACED));
         }
         Ok(new)
     }
@@ -118,6 +122,11 @@ impl NewFile {
             Overwrite::Replace => temporary.persist(&file),
         }
         .map_err(|error| failed(error.error))?;
+        let written = lock.metadata().map_err(failed)?;
+        let named = fs::symlink_metadata(&file).map_err(failed)?;
+        if (written.dev(), written.ino()) != (named.dev(), named.ino()) {
+            return Err(write_error(&file, &REPLACED));
+        }
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)
     }
 

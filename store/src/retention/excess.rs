@@ -11,28 +11,30 @@ use jiff::Timestamp;
 
 use super::BATCH;
 use crate::authorized_apps::lock_account;
-use crate::engine::{from_row, sql};
+use crate::engine::{Statement, from_row, sql};
 use crate::event_source::event_source;
 use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::new_rows::RowOwner;
 use crate::{Change, Store, StoreError};
 
-/// The tokens of an account and an app beyond the 100 last used of each grant, in one batch.
+/// The tokens of an account and an app beyond the 100 last used of each grant.
 ///
 /// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked token
 /// may be deleted.
 macro_rules! excess_tokens {
     () => {
         concat!(
-            "select lookup, is_valid from (select lookup, is_valid, row_number() over (partition by \
+            "select ",
+            token_columns!(),
+            " from (select lookup, is_valid, row_number() over (partition by \
              case when is_valid = 1 then grant_id else '' end order by last_use desc, lookup desc) \
              as place from (select lookup, grant_id, ",
             last_use!(),
             " as last_use, case when revoked_at is null and (expires_at is null \
              or expires_at > $now) then 1 else 0 end as is_valid from tokens \
              where account_id = $account and app_id = $app) as tokens_of_app) as ordered \
-             where place > 100 order by lookup limit 1000"
+             where place > 100 order by lookup limit 10000"
         )
     };
 }
@@ -44,6 +46,16 @@ macro_rules! excess_sessions {
          order by seen_at desc, lookup desc limit 1000 offset 50"
     };
 }
+
+/// A token to be deleted.
+#[derive(Debug)]
+struct ExcessToken {
+    lookup: LookupKey,
+    /// 1 if it is valid, otherwise 0.
+    is_valid: i64,
+}
+
+from_row!(ExcessToken, token_columns { lookup, is_valid });
 
 /// A grant that ends.
 #[derive(Debug)]
@@ -131,49 +143,35 @@ impl Store {
         let events = events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
         let mut deleted = 0;
         loop {
-            let select = sql!(
-                concat!("select lookup from (", excess_tokens!(), ") as excess limit 1"),
-                [account, app, now]
-            );
-            if self.read_one::<LookupKey>(select).await?.is_none() {
-                return Ok(deleted);
+            let select = sql!(excess_tokens!(), [account, app, now]);
+            let excess: Vec<ExcessToken> = self.read_all(select).await?;
+            if excess.is_empty() {
+                break;
             }
-            let event = event_source!(
-                concat!(
-                    "cast($account as bigint) as account_id, cast($app as bigint) as app_id, \
-                     count(*) as number from (",
-                    excess_tokens!(),
-                    ") as excess where is_valid = 1 group by is_valid"
-                ),
-                [account, app, now]
-            );
-            // Grants are locked before tokens, as by other sweeps.
-            let delete_grants = sql!(
-                concat!(
-                    "delete from grants where account_id = $account and app_id = $app \
-                     and pending_until < $now and not exists (select 1 from tokens t \
-                     where t.account_id = grants.account_id and t.app_id = grants.app_id \
-                     and t.grant_id = grants.id and t.lookup not in (select lookup from (",
-                    excess_tokens!(),
-                    ") as excess))"
-                ),
-                [account, app, now]
-            );
-            let delete_tokens = sql!(
-                concat!(
-                    "delete from tokens where lookup in (select lookup from (",
-                    excess_tokens!(),
-                    ") as excess) returning lookup"
-                ),
-                [account, app, now]
-            );
-            let change = Change::new(&events, [lock_account(account)], event)
-                .and(delete_grants)
-                .and(delete_tokens)
-                .invalidating(Invalidation::Account(account));
-            let [_, _, tokens] = self.write_rows(change).await?;
-            deleted += tokens.len();
+            for batch in excess.chunks(BATCH) {
+                let lookups: Vec<LookupKey> = batch.iter().map(|token| token.lookup).collect();
+                let valid: Vec<&ExcessToken> = batch.iter().filter(|it| it.is_valid == 1).collect();
+                let change = match valid.first() {
+                    None => Change::unaudited([]),
+                    Some(first) => {
+                        let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
+                        // Another node may have deleted them meanwhile.
+                        let event = event_source!(
+                            "account_id, app_id, cast($number as bigint) as number from tokens \
+                             where lookup = $first",
+                            [number, first = first.lookup]
+                        );
+                        Change::new(&events, [lock_account(account)], event)
+                    }
+                };
+                self.write(delete_tokens(change, &lookups)).await?;
+            }
+            deleted += excess.len();
         }
+        if deleted > 0 {
+            self.write(Change::unaudited(delete_empty_grants(account, app, now))).await?;
+        }
+        Ok(deleted)
     }
 
     /// Ends the least recently used grants of an account that has too many.
@@ -268,6 +266,17 @@ fn end_grant<'a>(
             [account, app, id, now]
         ))
         .invalidating(Invalidation::Account(account))
+}
+
+/// Deletes the grants of an app that have no token and no pending code.
+fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
+    sql!(
+        "delete from grants where account_id = $account and app_id = $app \
+         and pending_until < $now and not exists (select 1 from tokens t \
+         where t.account_id = grants.account_id and t.app_id = grants.app_id \
+         and t.grant_id = grants.id)",
+        [account, app, now]
+    )
 }
 
 /// The event of a deletion, with its reason.

@@ -125,7 +125,7 @@ fn a_common_password_is_rejected() {
 #[test]
 fn a_password_that_identifies_the_account_is_rejected() {
     let check = |password| check_password(&Secret::new(password), ["alice_1999", "é@a.example"]);
-    for identifier in ["alice_1999", "Alice_1999", "é@a.example", "É@A.Example"] {
+    for identifier in ["alice_1999", "Alice_1999", " alice_1999 ", "é@a.example", "É@A.Example"] {
         assert_eq!(check(identifier), Err(FieldError::PasswordCommon), "{identifier}");
     }
     for other in ["alice_19999", "alice_199", "@alice_1999"] {

@@ -108,9 +108,14 @@ pub(super) fn is_forbidden(scheme: &str) -> bool {
 
 /// Whether an app may register this scheme for itself: one with a dot, like the reversed domain name
 /// that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`. Programs of
-/// operating systems have schemes without a dot, and nobody knows them all.
+/// operating systems have schemes without a dot, and nobody knows them all; some of Windows and
+/// macOS have one.
 pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
-    scheme.contains('.')
+    let is_of_system = ["ms-", "x-apple"].iter().any(|prefix| {
+        scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    });
+    let is_domain = scheme.contains('.') && scheme.split('.').all(|label| !label.is_empty());
+    (is_domain && !is_of_system)
         || OF_APPS.iter().any(|(known, _)| scheme.eq_ignore_ascii_case(known))
         || allowed.iter().any(|allowed| scheme.eq_ignore_ascii_case(&allowed.0))
 }

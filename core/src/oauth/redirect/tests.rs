@@ -182,6 +182,11 @@ fn an_app_registers_only_schemes_that_no_other_program_has() {
         "vnc",
         "vscode",
         "x-apple-helpbasic",
+        "x-apple.systempreferences",
+        "X-Apple.health",
+        "ms-cxh.x",
+        "a.",
+        "a..b",
         "x-man-page",
         "zoommtg",
     ] {

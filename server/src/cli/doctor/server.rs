@@ -62,7 +62,11 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     }
     match get(&url, READYZ, CertificateCheck::None, &[]).await {
         Ok(ready) if ready.status.is_success() => {
-            report.ok("server", format!("running at {shown}, and ready"));
+            let note = match &key {
+                Ok(_) => String::new(),
+                Err(error) => format!("; not verified, because its key cannot be read ({error})"),
+            };
+            report.ok("server", format!("running at {shown}, and ready{note}"));
         }
         other => {
             let problem = other.map_or_else(|error| error.to_string(), |found| summary(&found));

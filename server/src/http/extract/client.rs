@@ -175,7 +175,8 @@ fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
     let adds = |name: &HeaderName| {
         let text = name.as_str();
         FORWARDING_HEADERS.contains(&text)
-            || text.starts_with("x-forwarded-")
+            || ["x-forwarded-", "x-original-"].iter().any(|prefix| text.starts_with(prefix))
+            || ["x-client-ip", "x-cluster-client-ip", "cdn-loop"].contains(&text)
             || *name == header::VIA
             || active.proxy_header.as_ref() == Some(name)
     };

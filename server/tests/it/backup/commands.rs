@@ -256,6 +256,11 @@ fn a_restore_reports_names_that_it_does_not_know() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     add_account(folder, "alice");
+    // The app of the command line has no grant types.
+    run_successfully(folder, &["token", "issue", "alice", "--scopes", "read"]);
+    run_successfully(folder, &["backup", "known.db"]);
+    let output = run(folder, &["restore", "known.db", "--data", "known"]);
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
     database.execute_batch("update accounts set id = 7, role = 'superadmin'").unwrap();
     drop(database);

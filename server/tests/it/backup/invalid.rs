@@ -132,6 +132,7 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
         ("accounts", "created_at", "-9223372036854775808"),
         ("accounts", "delete_at", "253402207201"),
         ("accounts", "credential_version", "'x'"),
+        ("accounts", "credential_version", "9223372036854775807"),
         ("apps", "secret", &*format!("'{secret}'")),
         ("apps", "redirect_uris", "'[1]'"),
         ("tokens", "lookup", "'A'"),
@@ -140,6 +141,7 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
         ("sessions", "seen_at", "9223372036854775807"),
         ("rulesets", "document", "'{not json'"),
         ("rulesets", "scope", "'devise/x'"),
+        ("rulesets", "version", "9223372036854775807"),
         ("audit_events", "at", "'yesterday'"),
         ("grants", "pending_until", "9223372036854775807"),
     ]
@@ -385,6 +387,12 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
     let names: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(names, ["backup"], "nothing else is left");
+    let kept = folder.path().join("kept");
+    fs::rename(&file, &kept).unwrap();
+    std::os::unix::fs::symlink(&kept, &file).unwrap();
+    let error = create(Overwrite::Replace).await.unwrap_err().to_string();
+    let expected = format!("{} exists and is not a file; choose another name", file.display());
+    assert_eq!(error, expected, "a link, or a device such as /dev/null");
 }
 
 /// Others may write to the directory. A named pipe in place of the link would never be opened.

@@ -4,8 +4,8 @@ use super::app::{PKCE, VERIFIER};
 use super::fixture::{Fixture, with_browser};
 
 /// Stops the timers of every new page. `endPause()` ends the pause.
-pub(super) const STOP_TIMERS: &str =
-    "window.setTimeout = (callback) => { window.endPause = callback; return 1; };";
+pub(super) const STOP_TIMERS: &str = "window.pauses = 0;
+    window.setTimeout = (callback) => { window.endPause = callback; return ++window.pauses; };";
 
 const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 

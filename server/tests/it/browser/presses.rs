@@ -195,15 +195,21 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
             .await;
             tab.evaluate(&focus).await;
         };
+        // Otherwise one of many clicks in a row would take effect.
+        let begins_again = async |pauses: &Value| tab.evaluate("window.pauses").await != *pauses;
         for key in [Key::Enter, Key::Space] {
             open().await;
+            let pauses = tab.evaluate("window.pauses").await;
             tab.key_down(key).await;
+            assert!(begins_again(&pauses).await, "{key:?}");
             tab.evaluate("endPause()").await;
             tab.key_up(key).await;
             assert_eq!(submitted(fixture).await, 0, "{key:?}");
         }
         open().await;
+        let pauses = tab.evaluate("window.pauses").await;
         tab.mouse_down(ALLOW).await;
+        assert!(begins_again(&pauses).await);
         tab.evaluate("endPause()").await;
         tab.mouse_up(ALLOW).await;
         assert_eq!(submitted(fixture).await, 0);
