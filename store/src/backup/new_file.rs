@@ -205,7 +205,17 @@ mod tests {
         }
         assert_eq!(other.metadata().unwrap().len(), 0);
 
+        let manifest = Manifest {
+            schema_version: migrations.newest(),
+            belfry_version: String::new(),
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            tables: Vec::new(),
+        };
         let new = with(&|_| {}).unwrap();
         assert_eq!(mode(&new.temporary), 0o600);
+        replace(&new.temporary);
+        assert!(new.finish(&manifest, Overwrite::Replace).is_err(), "it was replaced later");
+        with(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
+        assert_eq!(mode(&target), 0o600);
     }
 }
