@@ -1,4 +1,4 @@
-//! Whose number of tokens or sessions has grown, since it is limited.
+//! The owners of new tokens and sessions, whose number is limited.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -32,8 +32,12 @@ pub(crate) const DEFAULT_AREA: Area = Area {
     cors: Cors::SameOrigin,
     cache: CachePolicy::NoStore,
     limits: LimitClass::Counted,
+    has_pages_for_browsers: false,
     ignores_trailing_slash: false,
 };
+
+/// The front page.
+const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
@@ -93,8 +97,8 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::GATEWAY_CHECK, any(gateway::check))
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
+    let front_page = AreaRouter::new(FRONT_PAGE).route(paths::FRONT, get(front::front_page));
     let plain = AreaRouter::new(DEFAULT_AREA)
-        .route(paths::FRONT, get(front::front_page))
         .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::profile))
         .route(paths::NODEINFO, instance::nodeinfo(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
@@ -113,7 +117,7 @@ fn areas(state: &AppState) -> Vec<AreaRouter> {
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
         .not_found_under("/api");
     let api = admin_routes(api);
-    let mut areas = vec![exempt, gateway, plain, well_known, api];
+    let mut areas = vec![exempt, gateway, front_page, plain, well_known, api];
     areas.extend(oauth_areas());
     areas.extend(state.config.name_segments.iter().map(|segment| matrix_area(segment)));
     areas

@@ -19,7 +19,6 @@ use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_language::{accepts_html, page_language, wants_json};
 use crate::http::respond::error_page;
-use crate::paths::FRONT;
 
 /// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub(crate) struct Area {
     pub(crate) cors: Cors,
     pub(crate) cache: CachePolicy,
     pub(crate) limits: LimitClass,
+    /// Whether browsers get pages at routes that have another error format for programs.
+    pub(crate) has_pages_for_browsers: bool,
     /// Whether each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
 }
@@ -57,11 +58,12 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether responses depend on `Accept` and `Accept-Language`: those of pages, of the front
-    /// page, and of unknown paths, except those of APIs that other origins may call.
+    /// Whether responses depend on `Accept` and `Accept-Language`: those of pages, and of unknown
+    /// paths, except those of APIs that other origins may call.
     fn is_negotiated(&self) -> bool {
         let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
-        self.area.errors == ErrorFormat::Page || self.pattern == FRONT || is_outside_apis
+        let Area { errors, has_pages_for_browsers, .. } = self.area;
+        errors == ErrorFormat::Page || has_pages_for_browsers || is_outside_apis
     }
 
     /// Whether errors are written as pages.

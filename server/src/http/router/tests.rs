@@ -32,7 +32,7 @@ const ROUTES: [(&str, Area); 66] = [
     ("/gateway/check", GATEWAY),
     ("/gateway/check/", GATEWAY),
     ("/gateway/check/{*request}", GATEWAY),
-    ("/", DEFAULT_AREA),
+    ("/", FRONT_PAGE),
     ("/@{name}", DEFAULT_AREA),
     ("/nodeinfo/2.0", DEFAULT_AREA),
     ("/openapi.json", WELL_KNOWN),
