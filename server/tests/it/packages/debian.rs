@@ -175,9 +175,11 @@ fn with_program(script: &str) -> Machine {
     machine
 }
 
-/// Starts `belfry` as root on a terminal, by script(1).
+/// Starts `belfry` as root on a terminal, by script(1). The terminal does not echo: the kernel
+/// echoes `^C` after it has sent the signal, before or after the output of the program.
 fn on_terminal(machine: &Machine) -> Child {
-    let command = format!("chroot {} /usr/bin/belfry", machine.path("").display());
+    let root = machine.path("");
+    let command = format!("stty -echo && exec chroot {} /usr/bin/belfry", root.display());
     let mut script = Command::new("script");
     script.args(["-qec", &command, "/dev/null"]).env("PATH", programs::search_path());
     script.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
@@ -204,13 +206,15 @@ fn ctrl_c_stops_a_command_of_root() {
     let script = r#"
         $SIG{TERM} = sub { print "stopped\n"; exit 3 };
         print "ready\n";
-        sleep 60;"#;
+        sleep 1 while 1;"#;
     let machine = with_program(script);
     let mut terminal = on_terminal(&machine);
     let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    terminal.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "^Cstopped");
+    // Kept open until the end: otherwise script(1) reads the end of its input while it ends.
+    let mut keyboard = terminal.stdin.take().unwrap();
+    keyboard.write_all(b"\x03").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "stopped");
     assert_eq!(terminal.wait().unwrap().code(), Some(3));
 }
 
