@@ -2,6 +2,7 @@
 //! limits of its own.
 
 mod configurations;
+mod products;
 mod upstream;
 
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ struct Gateway {
     /// A token that may only read.
     reader: String,
     _proxy: Proxy,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Gateway {
@@ -60,8 +61,7 @@ impl Gateway {
             }
             Err(error) => panic!("{error}"),
         };
-        let gateway =
-            Self { belfry, upstream, port, token, reader, _proxy: proxy, _folder: folder };
+        let gateway = Self { belfry, upstream, port, token, reader, _proxy: proxy, folder };
         gateway.wait_for_routes().await;
         gateway.upstream.reset();
         Some(gateway)

