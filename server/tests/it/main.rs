@@ -26,6 +26,7 @@ mod owners;
 #[cfg(target_os = "linux")]
 mod packages;
 mod process;
+mod readme;
 mod requests;
 mod rule_pages;
 mod rules;

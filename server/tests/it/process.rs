@@ -97,20 +97,6 @@ fn logs_are_text_if_configured() {
 }
 
 #[test]
-fn the_readme_shows_what_the_server_prints() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &["--log-format", "human"]);
-    let readme = include_str!("../../../README.md");
-    let (_, shown) = readme.split_once("$ ./belfry\n").unwrap();
-    let mut shown = shown.lines().map(|line| line.replace("http://127.0.0.1:8080", &server.url));
-    let without_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
-    let log = server.log();
-    let first = log.lines().next().unwrap();
-    assert_eq!(without_time(first), without_time(&shown.next().unwrap()));
-    assert_eq!(shown.next().unwrap(), format!("belfry listening on {}", server.url));
-}
-
-#[test]
 fn flags_take_precedence_over_environment_variables() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = belfry(folder.path(), &["serve"]);

@@ -1,4 +1,4 @@
-//! The archive, as a new user follows the README and the guide.
+//! The archive, as a new user follows the guide.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,6 @@ use test_engines::free_port;
 
 use super::machine::Machine;
 use super::{GUIDE, VERSION, can_install, commands, packages, repository, succeed};
-
-const README: &str = include_str!("../../../../README.md");
 
 /// A directory that contains the archive, and the archive's directory when it is unpacked.
 fn download() -> (TempDir, String) {
@@ -24,29 +22,27 @@ fn download() -> (TempDir, String) {
 #[test]
 #[ignore = "long: builds the packages"]
 fn three_commands_unpack_start_and_store_a_rule() {
-    for (document, heading) in [(README, "Install"), (GUIDE, "Archive")] {
-        let (folder, directory) = download();
-        let port = free_port().unwrap();
-        let typed: Vec<String> = commands(document, heading)
-            .into_iter()
-            .map(|command| command.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}")))
-            .map(|command| command.replace(&format!("belfry-{VERSION}-x86_64-linux"), &directory))
-            .collect();
-        let [unpack, start, store] = typed.as_slice() else { panic!("{typed:#?}") };
-        // A person types the third command when the server has printed its address.
-        let script = format!(
-            "set -e\ntrap 'kill $!' EXIT\n{unpack}\n{start}\n\
-             until ./belfry health >/dev/null 2>&1; do sleep 0.1; done\n{store}\n"
-        );
-        let mut shell = Command::new("bash");
-        shell.args(["-c", &script]).current_dir(folder.path());
-        // A machine without Rust.
-        shell.env_clear().env("PATH", "/usr/bin:/bin");
-        let output = succeed(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
-        let (listening, rest) = output.split_once('\n').unwrap();
-        assert_eq!(listening, format!("belfry listening on http://127.0.0.1:{port}"));
-        assert!(rest.contains("account alice added") && rest.ends_with("{}"), "{output}");
-    }
+    let (folder, directory) = download();
+    let port = free_port().unwrap();
+    let typed: Vec<String> = commands(GUIDE, "Archive")
+        .into_iter()
+        .map(|command| command.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}")))
+        .map(|command| command.replace(&format!("belfry-{VERSION}-x86_64-linux"), &directory))
+        .collect();
+    let [unpack, start, store] = typed.as_slice() else { panic!("{typed:#?}") };
+    // A person types the third command when the server has printed its address.
+    let script = format!(
+        "set -e\ntrap 'kill $!' EXIT\n{unpack}\n{start}\n\
+         until ./belfry health >/dev/null 2>&1; do sleep 0.1; done\n{store}\n"
+    );
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script]).current_dir(folder.path());
+    // A machine without Rust.
+    shell.env_clear().env("PATH", "/usr/bin:/bin");
+    let output = succeed(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
+    let (listening, rest) = output.split_once('\n').unwrap();
+    assert_eq!(listening, format!("belfry listening on http://127.0.0.1:{port}"));
+    assert!(rest.contains("account alice added") && rest.ends_with("{}"), "{output}");
 }
 
 #[test]

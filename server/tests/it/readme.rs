@@ -1,0 +1,77 @@
+//! The first five minutes of the README, as a new user types them.
+
+use std::process::Command;
+
+use crate::support::Process;
+
+const README: &str = include_str!("../../../README.md");
+
+/// The code blocks of the section, without their fences.
+fn blocks() -> Vec<&'static str> {
+    let (_, section) = README.split_once("\n## The first five minutes\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let blocks = section.split("```").skip(1).step_by(2);
+    blocks.map(|block| block.split_once('\n').unwrap().1).collect()
+}
+
+/// The commands of a `console` block, with their continued lines.
+fn commands(block: &str) -> Vec<String> {
+    let mut commands: Vec<String> = vec![];
+    let mut is_continued = false;
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            commands.push(command.to_owned());
+        } else if is_continued {
+            let command = commands.last_mut().unwrap();
+            *command = format!("{command}\n{line}");
+        }
+        is_continued = line.ends_with('\\');
+    }
+    commands
+}
+
+#[test]
+fn the_readme_shows_what_the_server_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &["--log-format", "human"]);
+    let shown = blocks()[0].replace("http://127.0.0.1:8080", &server.url);
+    let without_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
+    let log = server.log();
+    let [first, second] = shown.lines().collect::<Vec<_>>()[..] else { panic!("{shown}") };
+    assert_eq!(without_time(first), without_time(log.lines().next().unwrap()));
+    assert_eq!(second, format!("belfry listening on {}", server.url));
+}
+
+/// Everything up to the page of the browser. The code of a request that nobody has allowed is
+/// invalid, which shows that the last command reaches the token endpoint with valid credentials.
+#[test]
+fn the_first_five_minutes_work_as_typed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Process::start(folder.path(), &[]);
+    let blocks = blocks();
+    let [_, rules, quota, app, token] = blocks[..] else { panic!("{blocks:#?}") };
+    let program = format!("belfry() {{ {} \"$@\"; }}", env!("CARGO_BIN_EXE_belfry"));
+    let typed: Vec<String> = [rules, app, token].into_iter().flat_map(commands).collect();
+    let typed = typed.join("\n").replace("alias belfry=target/release/belfry", &program);
+    assert!(typed.starts_with(&program), "{typed}");
+    let script = format!("set -eu\n{typed}\n").replace("http://127.0.0.1:8080", &server.url);
+    let script = script.replace("curl ", "curl -s ").replace("read -r CODE", "CODE=unknown");
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script]).current_dir(folder.path());
+    let output = shell.output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{printed}\n{errors}");
+
+    let rule = rules.lines().last().unwrap();
+    assert!(printed.contains(&format!("{{}}{rule}")), "{printed}");
+    let page = format!("{}/oauth/authorize?response_type=code&client_id=", server.url);
+    assert!(printed.contains(&page), "{printed}");
+    assert!(printed.ends_with('}') && printed.contains(r#""error":"invalid_grant""#), "{printed}");
+    for line in quota.lines() {
+        let name = line.split(':').next().unwrap();
+        let url = format!("{}/api/v1/instance", server.url);
+        let headers = Command::new("curl").args(["-si", &url]).output().unwrap().stdout;
+        assert!(String::from_utf8(headers).unwrap().contains(&format!("\r\n{name}: ")), "{name}");
+    }
+}
