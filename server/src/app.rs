@@ -117,7 +117,7 @@ impl AppState {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server shuts down.
+    /// Returns whether the server shuts down.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }

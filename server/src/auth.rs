@@ -1,4 +1,4 @@
-//! Who acts: authentication of people, passwords, access tokens and application services.
+//! Authentication of people, passwords, access tokens and application services.
 
 pub mod application_services;
 pub mod authentication;

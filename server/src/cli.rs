@@ -93,14 +93,15 @@ enum Command {
 enum AccountCommand {
     #[command(flatten)]
     Manage(account::Command),
-    /// Add the accounts of a file, with password hashes and push rules; those that exist are skipped
+    /// Add the accounts of a file, with password hashes and push rules; those that exist are
+    /// skipped
     Import(import::Command),
 }
 
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// How a command uses the database.
+/// Use of the database by a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.
@@ -139,8 +140,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be JSON,
-/// and `doctor` reports them.
+/// Runs a command. Warnings are printed, except that `serve` logs them, because its log may be
+/// JSON, and `doctor` reports them.
 fn run_command(
     command: Command,
     overrides: Overrides,
@@ -261,7 +262,7 @@ fn read_secret() -> io::Result<Secret> {
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
-/// Whether standard output was closed early, as in `belfry account list | head -1`.
+/// Returns whether standard output was closed early, as in `belfry account list | head -1`.
 fn is_broken_pipe(error: &(dyn Error + Send + Sync + 'static)) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

@@ -81,9 +81,9 @@ pub struct Config {
     /// The first path segments under which the push rules are served.
     #[default(vec!["_service".to_owned(), "_matrix".to_owned()])]
     pub name_segments: Vec<String>,
-    /// Who can create accounts.
+    /// Permission of the public to create accounts.
     pub registration: RegistrationPolicy,
-    /// Who can register apps.
+    /// Permission of the public to register apps.
     pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
     pub rules: Rules,
@@ -103,7 +103,7 @@ pub struct Config {
     pub http: Http,
     /// Database connections and cache.
     pub store: belfry_store::Options,
-    /// How long rows are stored that are no longer needed.
+    /// Retention of rows that are no longer needed.
     pub retention: belfry_store::RetentionSettings,
     /// Password hashing.
     pub passwords: PasswordSettings,
@@ -113,7 +113,7 @@ pub struct Config {
     pub oauth: OAuth,
     /// Browser sessions.
     pub sessions: Sessions,
-    /// Where to report vulnerabilities of this server.
+    /// Contact for vulnerabilities of this server.
     pub security: Security,
     /// The audit trail.
     pub audit: AuditSettings,

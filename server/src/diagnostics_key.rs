@@ -1,9 +1,9 @@
 //! The key by which `belfry doctor` and a running server recognise each other.
 //!
 //! The server writes a random key to a file that only its user can read. The key is never sent: a
-//! request proves knowledge of it by an HMAC of its purpose and a nonce, and the response by an HMAC
-//! of both and its content. Nobody else gets a response or can forge one, and an earlier response
-//! does not fit the nonce.
+//! request proves knowledge of it by an HMAC of its purpose and a nonce, and the response by an
+//! HMAC of both and its content. Nobody else gets a response or can forge one, and an earlier
+//! response does not fit the nonce.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -31,8 +31,8 @@ impl DiagnosticsKey {
         data.join(format!("doctor-{port}.key"))
     }
 
-    /// Writes the key to a new file with the mode 0600, which replaces an earlier one. The directory
-    /// must exist: a server on PostgreSQL needs none.
+    /// Writes the key to a new file with the mode 0600, which replaces an earlier one. The
+    /// directory must exist: a server on PostgreSQL needs none.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let directory = path.parent().unwrap_or(Path::new("."));
         let mut file = NamedTempFile::new_in(directory)?;
@@ -41,8 +41,8 @@ impl DiagnosticsKey {
         Ok(())
     }
 
-    /// Removes the file, unless another server has replaced it. The file is of no use to anybody, so
-    /// errors are ignored.
+    /// Removes the file, unless another server has replaced it. The file is of no use to anybody,
+    /// so errors are ignored.
     pub fn remove(&self, path: &Path) {
         if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {
             drop(fs::remove_file(path));
@@ -65,27 +65,27 @@ impl DiagnosticsKey {
         })
     }
 
-    /// Whether this is the signature of a text.
+    /// Returns whether this is the signature of a text.
     fn verify(&self, text: &str, signature: &str) -> bool {
         // Digests are compared in constant time.
         Sha256Digest::of(&self.sign(text)) == Sha256Digest::of(signature)
     }
 }
 
-/// What a request is about.
+/// Subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Purpose {
     /// The settings of the server, which are requested on the machine of the server only.
     Settings,
-    /// How the request arrived, through any number of proxies.
+    /// Question how the request arrived, through any number of proxies.
     Arrival,
 }
 
 /// A request of `belfry doctor`, as a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// What it is about.
+    /// Subject of the request.
     pub purpose: Purpose,
     /// A text that is used once.
     nonce: String,
@@ -118,7 +118,7 @@ impl Challenge {
         key.sign(&self.response(content))
     }
 
-    /// Whether this is the signature of a response with this content.
+    /// Returns whether this is the signature of a response with this content.
     pub fn verify_response(&self, key: &DiagnosticsKey, content: &str, signature: &str) -> bool {
         key.verify(&self.response(content), signature)
     }

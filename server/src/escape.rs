@@ -25,7 +25,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     )
 }
 
-/// Whether a character neither controls a terminal nor hides text.
+/// Returns whether a character neither controls a terminal nor hides text.
 fn is_printable(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }

@@ -134,7 +134,7 @@ pub struct RejectedPage<'a> {
     /// The host of the redirect URI, unless it is on the user's device.
     pub host: Option<String>,
     pub error: OAuthError,
-    /// Where the error is sent: a link, or the target of a form if there are fields.
+    /// Address to which the error is sent: a link, or the target of a form if there are fields.
     pub url: &'a str,
     /// The parameters of the response for `response_mode=form_post`, not yet escaped.
     pub fields: &'a [(&'static str, String)],

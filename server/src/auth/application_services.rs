@@ -42,14 +42,14 @@ impl ApplicationServices {
         self.0.iter().find(|service| service.token == token)
     }
 
-    /// Whether an account name is reserved for an application service, and thus cannot be
+    /// Returns whether an account name is reserved for an application service, and thus cannot be
     /// registered.
     pub fn is_reserved(&self, name: &str, server_name: &str) -> bool {
         let user_id = user_id(name, server_name);
         self.0.iter().any(|service| service.reserves(name, &user_id))
     }
 
-    /// Whether an account name is reserved for another application service than this one.
+    /// Returns whether an account name is reserved for another application service than this one.
     pub fn is_reserved_by_other(
         &self,
         service: &ApplicationService,

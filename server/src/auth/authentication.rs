@@ -18,15 +18,15 @@ use crate::metrics::SignInCounters;
 
 static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
 
-/// Proof that somebody has just authenticated. Sessions and Matrix tokens are made from it, and only
-/// `Authenticator` creates it. They are stored only if the credential version of the account is
-/// still this one, because the password may be changed in the meantime.
+/// Proof that somebody has just authenticated. Sessions and Matrix tokens are made from it, and
+/// only `Authenticator` creates it. They are stored only if the credential version of the account
+/// is still this one, because the password may be changed in the meantime.
 #[derive(Debug, Clone)]
 #[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
 pub struct Authenticated {
     /// The account, as it was when the password was verified.
     pub account: Account,
-    /// What was verified.
+    /// Method by which the person was verified.
     pub methods: &'static [AuthenticationMethod],
     /// When it was verified.
     pub at: Timestamp,
@@ -34,7 +34,7 @@ pub struct Authenticated {
     _proof: (),
 }
 
-/// How somebody authenticated.
+/// Method of authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationMethod {
     /// By a password that was verified or just chosen.
@@ -43,7 +43,7 @@ pub enum AuthenticationMethod {
     ApplicationService,
 }
 
-/// Why nobody was authenticated.
+/// Reason why nobody was authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// Unknown account or wrong password; which of them is not revealed.
@@ -57,7 +57,7 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// How long the user has to wait before the next attempt.
+    /// Time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword | Self::Disabled => None,
@@ -67,7 +67,7 @@ impl AuthenticationError {
     }
 }
 
-/// Why a password was not verified.
+/// Reason why a password was not verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
     /// The attempt was rejected, for a reason that the page shows.
@@ -78,7 +78,7 @@ pub(crate) enum VerifyError {
     Store(#[from] StoreError),
 }
 
-/// Why a sign-up created no account.
+/// Reason why a sign-up created no account.
 pub(crate) enum SignUpError {
     /// Another account has the name or had it.
     NameTaken,
@@ -88,7 +88,7 @@ pub(crate) enum SignUpError {
     Store(StoreError),
 }
 
-/// What a person enters to name an account.
+/// Name or address of an account, as a person enters it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Login<'a> {
     /// The name, or an e-mail address that the operator has given, ignoring case: phone keyboards
@@ -103,7 +103,8 @@ pub(crate) enum Login<'a> {
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
     SignIn(&'a str),
-    /// The password that a signed-in user enters again. It counts as a sign-in, and for the account.
+    /// The password that a signed-in user enters again. It counts as a sign-in, and for the
+    /// account.
     Confirmation(&'a Account),
 }
 
@@ -133,7 +134,8 @@ pub(crate) struct Authenticator<'a> {
 }
 
 impl Authenticator<'_> {
-    /// Authenticates somebody who signs in. An unknown name costs the same time as a wrong password.
+    /// Authenticates somebody who signs in. An unknown name costs the same time as a wrong
+    /// password.
     pub(crate) async fn sign_in(
         &self,
         guard: &impl GuessGuard,
@@ -244,8 +246,8 @@ impl Authenticator<'_> {
         Ok(verified)
     }
 
-    /// Replaces the hash of a password by one with the current parameters. After a failure, the next
-    /// sign-in tries again.
+    /// Replaces the hash of a password by one with the current parameters. After a failure, the
+    /// next sign-in tries again.
     async fn rehash(&self, account: &Account, password: Secret) {
         let Ok(hash) = self.passwords.hash(password).await else { return };
         match self.store.rehash_password(account.id, &account.password, &hash).await {

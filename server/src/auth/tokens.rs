@@ -37,7 +37,7 @@ impl<'a> FirstPartyApp<'a> {
     }
 }
 
-/// Why no token was issued to a first-party app.
+/// Reason why no token was issued to a first-party app.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     /// The app is disabled.
@@ -62,7 +62,7 @@ pub enum IssueError {
 /// Issues tokens with one lifetime.
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
-    /// Where tokens are stored.
+    /// Store of the tokens.
     pub store: &'a Store,
     /// The current time.
     pub now: Timestamp,
@@ -121,8 +121,8 @@ impl TokenIssuer<'_> {
         Ok(self.issue(events, app_id, account_id, scopes.or_read()).await?.secret)
     }
 
-    /// Issues a token to a Matrix device, and records the sign-in. It replaces earlier tokens of the
-    /// device.
+    /// Issues a token to a Matrix device, and records the sign-in. It replaces earlier tokens of
+    /// the device.
     ///
     /// # Errors
     /// [`IssueError::PasswordChanged`] if the password was changed since it was verified.

@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// How the certificate of an HTTPS server is verified.
+/// Verification of the certificate of an HTTPS server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CertificateCheck {
     /// By the certificate authorities of the operating system, for the host of the URL.
@@ -50,7 +50,7 @@ pub(super) struct Response {
     pub local_address: SocketAddr,
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GetError {
     /// Nothing accepts connections there.

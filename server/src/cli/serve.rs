@@ -146,7 +146,7 @@ async fn bind(address: &ListenAddress, flag: &str) -> Result<Listeners, CliError
     })
 }
 
-/// What to do about an address that cannot be listened on.
+/// Returns advice about an address that cannot be listened on.
 fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String {
     let port = address.port;
     match error.kind() {

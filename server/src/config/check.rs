@@ -69,8 +69,8 @@ impl Config {
         Err(ConfigError(format!("{problem}{}", self.place(key))))
     }
 
-    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides the
-    /// file, so the operator expects SQLite in that directory.
+    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides
+    /// the file, so the operator expects SQLite in that directory.
     pub(super) fn check_data_flag(&self) -> Result<(), ConfigError> {
         let key =
             ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
@@ -126,8 +126,8 @@ impl Config {
         Ok(())
     }
 
-    /// An error about the scheme of a URL. Of a file nothing is shown, because it may be a different
-    /// secret.
+    /// An error about the scheme of a URL. Of a file nothing is shown, because it may be a
+    /// different secret.
     fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
         let problem = if !url.reveal().contains("://") {
             NO_SCHEME.to_owned()
@@ -183,7 +183,8 @@ impl Config {
         }
     }
 
-    /// Where a setting is given: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a default.
+    /// Returns the place of a setting: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a
+    /// default.
     pub(super) fn place(&self, key: &str) -> String {
         match (self.origins.get(key), self.lines.get(key)) {
             (Some(file), Some(line)) => format!(" ({file}, line {line})"),

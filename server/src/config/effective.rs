@@ -10,7 +10,8 @@ use super::{Config, ConfigError};
 
 /// Every setting with its default, as comments, for `belfry config example`.
 ///
-/// A line `#key = value` is a default, a line `# key = value` an example of a key without a default.
+/// A line `#key = value` is a default, a line `# key = value` an example of a key without a
+/// default.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// The column of comments.
@@ -123,7 +124,7 @@ impl Config {
         format!("{line:<width$} # {}\n", self.origin(&path), width = COMMENT_COLUMN)
     }
 
-    /// Where the value of a setting comes from.
+    /// Source of the value of a setting.
     fn origin(&self, path: &str) -> String {
         let Some(origin) = self.origins.get(path) else {
             let default = match path {

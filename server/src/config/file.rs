@@ -159,7 +159,7 @@ fn describe_unknown(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// Where a setting belongs that was written in another section.
+/// Returns the section of a setting that was written in a different one.
 fn place(key: &str) -> Option<String> {
     let settings = settings();
     let found = settings.iter().filter(|setting| setting.key == key);

@@ -1,4 +1,4 @@
-//! Who else can read or change the data and the files with secrets.
+//! File modes: other users who can read or change the data and the files with secrets.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -11,15 +11,15 @@ use super::Config;
 /// A file with an unsafe mode or owner.
 #[derive(Debug)]
 pub struct UnsafeFile {
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What to do.
+    /// Advice for the operator.
     pub fix: String,
-    /// How bad it is.
+    /// Severity of the problem.
     pub exposure: Exposure,
 }
 
-/// What the mode or owner of a file makes possible.
+/// Access that the mode or owner of a file allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
     /// Others can read it.

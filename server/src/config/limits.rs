@@ -14,7 +14,7 @@ use super::values::LimitMode;
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
-    /// What happens to requests over a limit.
+    /// Treatment of requests over a limit.
     pub mode: LimitMode,
     /// The limits on requests: `media = false` removes one, `media = { requests = 60 }` changes it,
     /// and a new name adds one.
@@ -25,7 +25,7 @@ pub struct LimitSettings {
     /// around an IPv6 address, multiplied by this; 0 switches that off.
     #[default(8)]
     pub ipv6_48_multiple: u32,
-    /// How long a request waits for Redis before it is counted in this process.
+    /// Time that a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
     #[serde(with = "belfry_runtime::duration")]
     pub redis_timeout: Duration,

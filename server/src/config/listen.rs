@@ -23,7 +23,8 @@ impl ListenAddress {
         Self { host: self.host.clone(), port }.to_string()
     }
 
-    /// The address under which this machine reaches it: a loopback address in place of all networks.
+    /// The address under which this machine reaches it: a loopback address in place of all
+    /// networks.
     pub(super) fn reachable(&self) -> Self {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
@@ -83,7 +84,7 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// What to write instead.
+/// Returns a suggestion for what to write instead.
 fn invalid(text: &str) -> String {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());

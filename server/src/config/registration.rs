@@ -60,12 +60,14 @@ struct UserNamespace {
 }
 
 impl ApplicationService {
-    /// Whether it may act for the account of this name and id: its own, or one in its namespaces.
+    /// Returns whether it may act for the account of this name and id: its own, or one in its
+    /// namespaces.
     pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
         name == self.sender || self.users().any(|users| users.contains(user_id))
     }
 
-    /// Whether nobody may register this account: its own, and those in its exclusive namespaces.
+    /// Returns whether nobody may register this account: its own, and those in its exclusive
+    /// namespaces.
     pub fn reserves(&self, name: &str, user_id: &str) -> bool {
         name == self.sender || self.users().any(|users| users.exclusive && users.contains(user_id))
     }

@@ -21,7 +21,7 @@ const RELOADED: [&str; 6] = [
     "trusted_proxy_header",
 ];
 
-/// Whether a server applies a change of this setting at SIGHUP.
+/// Returns whether a server applies a change of this setting at SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
     RELOADED.contains(&key)
 }

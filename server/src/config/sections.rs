@@ -25,8 +25,8 @@ pub struct Rules {
     /// Maximum size of an account's stored rules, in bytes.
     #[default(1024 * 1024)]
     pub max_bytes: usize,
-    /// Maximum size of a request body, in bytes; twice that for explain requests. Requests with many
-    /// rules may add twice `max_bytes`.
+    /// Maximum size of a request body, in bytes; twice that for explain requests. Requests with
+    /// many rules may add twice `max_bytes`.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
@@ -88,8 +88,8 @@ pub struct Http {
     #[default(Duration::from_mins(1))]
     #[serde(with = "belfry_runtime::duration")]
     pub idle_timeout: Duration,
-    /// How long connections are accepted after SIGTERM, while `/readyz` is 503 and connections are
-    /// closed after their next response.
+    /// Time in which connections are accepted after SIGTERM, while `/readyz` is 503 and connections
+    /// are closed after their next response.
     #[serde(with = "belfry_runtime::duration::or_zero")]
     pub shutdown_delay: Duration,
     /// Maximum time for requests in flight after a signal to stop, and after `shutdown_delay`.
@@ -119,10 +119,10 @@ pub struct Instance {
     pub logo: Option<PathBuf>,
     /// The colour of links and buttons on the pages.
     pub accent: Option<Accent>,
-    /// Where users who forgot their password get a new one; a link on the sign-in page.
+    /// Page where users who forgot their password get a new one; a link on the sign-in page.
     #[serde(deserialize_with = "values::link")]
     pub password_reset_url: Option<Url>,
-    /// Where people get an account; a link on the sign-in page.
+    /// Page where people get an account; a link on the sign-in page.
     #[serde(deserialize_with = "values::link")]
     pub sign_up_url: Option<Url>,
     /// The rules of the service, which people accept on the sign-up page.
@@ -190,6 +190,6 @@ pub struct Security {
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditSettings {
-    /// How much of a client's address is recorded.
+    /// Part of a client's address that is recorded.
     pub addresses: AddressPolicy,
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use url::Url;
 
-/// What happens to requests over a rate limit.
+/// Treatment of requests over a rate limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitMode {
@@ -19,7 +19,7 @@ pub enum LimitMode {
     Off,
 }
 
-/// Who can create accounts, or register apps.
+/// Permission of the public to create accounts, or to register apps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
@@ -85,7 +85,7 @@ impl BaseUrl {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Whether clients use HTTPS, to this process or to a proxy in front of it.
+    /// Returns whether clients use HTTPS, to this process or to a proxy in front of it.
     pub fn is_secure(&self) -> bool {
         self.0.scheme() == "https"
     }

@@ -70,8 +70,8 @@ fn write_in_file(key: &str) -> String {
     }
 }
 
-/// Whether a variable is for something else: our tests, an app, or a service of Kubernetes or a link
-/// of Docker whose name begins with `belfry`.
+/// Returns whether a variable is for something else: our tests, an app, or a service of Kubernetes
+/// or a link of Docker whose name begins with `belfry`.
 fn is_of_others(name: &str, value: &str) -> bool {
     let is_link = || ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
     let has_port_number = |name: &str| {

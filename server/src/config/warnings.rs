@@ -162,7 +162,7 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     ))
 }
 
-/// Whether a host is this machine: a loopback address, `localhost` or a name below it.
+/// Returns whether a host is this machine: a loopback address, `localhost` or a name below it.
 fn is_local_host(host: &str) -> bool {
     match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
@@ -170,7 +170,7 @@ fn is_local_host(host: &str) -> bool {
     }
 }
 
-/// Whether other users may read the file and enter all of its directories.
+/// Returns whether other users may read the file and enter all of its directories.
 fn is_readable_by_everybody(path: &Path) -> bool {
     let allows = |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
     path.canonicalize().is_ok_and(|path| {

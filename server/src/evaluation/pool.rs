@@ -27,7 +27,7 @@ pub struct EvaluationPool {
     pub failures: Arc<EvaluationFailures>,
 }
 
-/// Why a request is not evaluated.
+/// Reason why a request is not evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// All slots are taken.

@@ -1,7 +1,8 @@
-//! Details for `belfry doctor`, in the response to a health request with the header [`DIAGNOSTICS`].
+//! Details for `belfry doctor`, in the response to a health request with the header
+//! [`DIAGNOSTICS`].
 //!
-//! Only a request that was made with the key of this process gets them, whatever its address: a proxy
-//! in between may be configured wrongly. The response proves that it comes from this process.
+//! Only a request that was made with the key of this process gets them, whatever its address: a
+//! proxy in between may be configured wrongly. The response proves that it comes from this process.
 
 use std::net::SocketAddr;
 
@@ -50,7 +51,7 @@ pub struct Settings {
     pub settings: SettingDigests,
 }
 
-/// How a request arrived.
+/// Path of a request to this process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrival {
     /// The other end of the connection.

@@ -177,7 +177,7 @@ impl From<TooManyUnread> for CommonError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Too many requests")]
 pub struct LimitExceeded {
-    /// How long the client has to wait.
+    /// Time until the client may retry.
     pub retry_after: Duration,
 }
 

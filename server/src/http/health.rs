@@ -31,11 +31,12 @@ const READY: &str = "ok";
 /// The timeout of the database in a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the result of a readiness check is reused, to bound the load of anonymous requests.
+/// Time for which the result of a readiness check is reused, to bound the load of anonymous
+/// requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` about the
-/// settings, and how a request arrives.
+/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` about
+/// the settings, and how a request arrives.
 pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let diagnostics = Diagnostics::respond(&state, &parts);
@@ -139,8 +140,8 @@ async fn reuse(
     }
 }
 
-/// Whether the client has one of `operator_addresses`, and certainly so. Otherwise all clients of a
-/// proxy on this machine would count as local.
+/// Returns whether the client has one of `operator_addresses`, and certainly so. Otherwise all
+/// clients of a proxy on this machine would count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let addresses = &state.config.operator_addresses;
     client::certain_address(&state.limits.active(), parts)

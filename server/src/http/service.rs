@@ -71,15 +71,15 @@ impl HttpService {
         self.serve(peer, request, Some(CommonError::Malformed(reason.to_owned()))).await
     }
 
-    /// Whether no rate limit counts a request: for health, metrics and static files, and a CORS
-    /// preflight request.
+    /// Returns whether no rate limit counts a request: for health, metrics and static files, and a
+    /// CORS preflight request.
     pub(crate) fn is_exempt(&self, request: &Request<Body>) -> bool {
         let area = self.routes.find(request.uri().path()).area;
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Responds to a health request of this process itself. It is neither counted in the metrics nor
-    /// in the access log, which are about clients.
+    /// Responds to a health request of this process itself. It is neither counted in the metrics
+    /// nor in the access log, which are about clients.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());

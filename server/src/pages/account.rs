@@ -53,7 +53,7 @@ impl ListedApp {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
 
-    /// Whether the tokens are listed: there are several, or they have names.
+    /// Returns whether the tokens are listed: there are several, or they have names.
     fn lists_tokens(&self) -> bool {
         self.tokens.len() > 1 || self.tokens.iter().any(|token| token.device.is_some())
     }

@@ -17,7 +17,7 @@ use crate::paths;
 pub enum AccountSection {
     /// The name of the account and the apps with access.
     Overview,
-    /// What notifies the user.
+    /// Page about notifications.
     Notifications,
     /// All rules in evaluation order.
     Rules,
@@ -81,7 +81,7 @@ impl Notice {
         self.into()
     }
 
-    /// Whether it reports that something was not done.
+    /// Returns whether it reports that something was not done.
     pub(super) fn is_warning(self) -> bool {
         matches!(self, Self::NotSaved)
     }

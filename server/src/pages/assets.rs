@@ -1,4 +1,5 @@
-//! Static files. Their paths contain a hash of the content, so that browsers can cache them forever.
+//! Static files. Their paths contain a hash of the content, so that browsers can cache them
+//! forever.
 
 use std::sync::LazyLock;
 
@@ -75,7 +76,7 @@ impl StaticFile {
         &self.path
     }
 
-    /// Whether this is its name below `/static`.
+    /// Returns whether this is its name below `/static`.
     pub fn is_named(&self, name: &str) -> bool {
         self.path.rsplit('/').next() == Some(name)
     }

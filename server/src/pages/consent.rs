@@ -17,7 +17,7 @@ pub struct ConsentPage<'a> {
     pub app: &'a AppDetails,
     pub account: &'a str,
     pub scopes: &'a Scopes,
-    /// Where the response is sent.
+    /// Address to which the response is sent.
     pub redirect_uri: &'a RedirectUri,
 }
 

@@ -15,7 +15,7 @@ pub struct FrontPage<'a> {
     /// The paths of the account and of the sign-in page.
     pub account_path: &'a str,
     pub sign_in: &'a str,
-    /// Where people get an account, if they can.
+    /// Page where people get an account, if they can.
     pub sign_up: Option<&'a str>,
     /// The OpenAPI document, and the documentation for developers of apps.
     pub api: &'a str,

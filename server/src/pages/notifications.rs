@@ -93,7 +93,7 @@ struct ProfileLink {
 }
 
 impl NotificationsPage<'_> {
-    /// Whether the page shows what is the same on all devices: the built-in rules.
+    /// Returns whether the page shows what is the same on all devices: the built-in rules.
     fn shows_builtin(&self) -> bool {
         self.view.profile.is_none()
     }

@@ -27,7 +27,7 @@ pub struct RulesPage<'a> {
     pub form: Form<'a>,
     pub listing: &'a RuleListing<'a>,
     pub view: &'a RulesView,
-    /// Why a rule was not changed.
+    /// Reason why a rule was not changed.
     pub rejected: Option<String>,
     pub new_rule: NewRuleFields,
 }
@@ -41,7 +41,7 @@ pub struct NewRuleFields {
     subject: String,
     /// The word, or the id of the person or room.
     value: String,
-    /// Why it was rejected.
+    /// Reason why it was rejected.
     error: Option<String>,
 }
 

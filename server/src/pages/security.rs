@@ -22,8 +22,8 @@ use crate::paths::{
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
-/// `password_again`; `session`, the lookup key of the session to be ended; and `password`, to delete
-/// the account.
+/// `password_again`; `session`, the lookup key of the session to be ended; and `password`, to
+/// delete the account.
 #[derive(Template)]
 #[template(path = "security.html")]
 pub struct SecurityPage<'a> {
@@ -38,11 +38,11 @@ pub struct SecurityPage<'a> {
     /// The session of this browser.
     pub current: LookupKey,
     pub now: Timestamp,
-    /// Why the page is shown again.
+    /// Reason why the page is shown again.
     pub failed: Option<SecurityError>,
 }
 
-/// Why a form of the page had no effect; the page is shown again.
+/// Reason why a form of the page had no effect; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecurityError {
     /// The current password was not accepted, so it was not changed.
@@ -58,7 +58,7 @@ pub enum SecurityError {
 }
 
 impl SecurityError {
-    /// How long the user has to wait before the next attempt.
+    /// Time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::CurrentPassword(error) | Self::Deletion(error) => error.retry_after(),

@@ -15,19 +15,19 @@ pub struct SignInPage<'a> {
     pub app: Option<&'a str>,
     /// The name that was entered in the failed attempt.
     pub name: &'a str,
-    /// Why the page is shown again.
+    /// Reason why the page is shown again.
     pub failed: Option<AuthenticationError>,
-    /// Why the user has to sign in again.
+    /// Reason why the user has to sign in again.
     pub notice: Option<Notice>,
-    /// Where a user gets a new password.
+    /// Link to the page where a user gets a new password.
     pub password_reset: Option<&'a str>,
-    /// Where a user gets an account.
+    /// Link to the page where a user gets an account.
     pub sign_up: Option<&'a str>,
 }
 
 impl SignInPage<'_> {
-    /// Whether an e-mail address was entered that may be that of a sign-up, which cannot be used
-    /// because nobody has verified it.
+    /// Returns whether an e-mail address was entered that may be that of a sign-up, which cannot be
+    /// used because nobody has verified it.
     fn suggests_name(&self) -> bool {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
         is_address && self.failed == Some(AuthenticationError::WrongPassword)

@@ -24,7 +24,7 @@ pub struct SignUpPage<'a> {
     pub is_agreed: bool,
     pub errors: &'a [AccountError],
     pub passwords_differ: bool,
-    /// Why no account was created, if it is not because of a field.
+    /// Reason why no account was created, if it is not because of a field.
     pub failed: Option<AuthenticationError>,
     pub sign_in: &'a str,
 }

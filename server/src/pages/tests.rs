@@ -84,7 +84,7 @@ const RULES: &str = "https://social.example/rules";
 /// A link on the front page.
 const DOCS: &str = "https://social.example/docs";
 
-/// Whether a link leads to the preferences of a device profile.
+/// Returns whether a link leads to the preferences of a device profile.
 fn is_part_of_notifications(path: &str) -> bool {
     let query = path.strip_prefix(AccountSection::Notifications.path());
     query.is_some_and(|query| query.starts_with('?') || query.starts_with('#'))
@@ -379,7 +379,8 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
         for form in page.split("<form").skip(1) {
             let form = form.split("</form>").next().unwrap();
             let has_id = ["<input id=", "<input type=\"checkbox\" id=", "<select id="];
-            // An empty field that is required prevents submission; trying a message changes nothing.
+            // An empty field that is required prevents submission; trying a message changes
+            // nothing.
             let is_safe = form.contains(" required") || form.contains("name=\"members\"");
             assert!(is_safe || !has_id.iter().any(|id| form.contains(id)), "{name}: {form}");
         }

@@ -32,7 +32,7 @@ pub struct TryPage<'a> {
     pub trial: &'a Trial,
 }
 
-/// What became of the message in the form.
+/// Result for the message in the form.
 #[derive(Debug)]
 pub enum Trial {
     /// The form was not sent yet.
@@ -58,12 +58,12 @@ pub struct TryFields {
     pub profile: String,
 }
 
-/// What is wrong with the fields of the form.
+/// Problems of the fields of the form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TryErrors {
-    /// Why the sender is not a user id.
+    /// Reason why the sender is not a user id.
     pub sender: Option<PreferenceError>,
-    /// Why the room is not a room id.
+    /// Reason why the room is not a room id.
     pub room: Option<PreferenceError>,
     /// Whether the number of members is not a number.
     pub is_count_invalid: bool,
@@ -98,7 +98,7 @@ impl TryPage<'_> {
         Some(field_error(error, self.layout.language))
     }
 
-    /// Whether a field is the first one with an error.
+    /// Returns whether a field is the first one with an error.
     fn has_focus(&self, field: &str) -> bool {
         let mut fields = ["sender", "room", "members"].into_iter();
         fields.find(|field| self.error(field).is_some()) == Some(field)
@@ -114,7 +114,7 @@ impl TryPage<'_> {
         more_profiles(self.profiles, &self.layout)
     }
 
-    /// Whether and why the user would be notified.
+    /// Returns whether and why the user would be notified.
     fn sentence(&self, result: &TrialResult) -> TimedText {
         let language = self.layout.language;
         let outcome = language.text(match result.effect {

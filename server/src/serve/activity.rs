@@ -62,7 +62,7 @@ enum Protocol {
 /// The first bytes of every HTTP/2 connection (RFC 9113 section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Why a connection is closed by the server.
+/// Reason why the server closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timeout {
     Idle,
@@ -114,7 +114,7 @@ impl Activity {
         self.is_rejected(&self.lock())
     }
 
-    /// Whether a request that no rate limit counts closes the connection.
+    /// Returns whether a request that no rate limit counts closes the connection.
     pub(super) fn is_aged(&self) -> bool {
         self.opened.elapsed() >= MAX_EXEMPT_AGE
     }
@@ -156,8 +156,8 @@ impl Activity {
         }
     }
 
-    /// Whether no request has been received. Always false for HTTP/2, whose requests start in tasks
-    /// of their own.
+    /// Returns whether no request has been received. Always false for HTTP/2, whose requests start
+    /// in tasks of their own.
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
         !state.is_used && state.protocol != Protocol::Http2
@@ -167,7 +167,8 @@ impl Activity {
         self.lock().protocol == Protocol::Http2
     }
 
-    /// Whether this is HTTP/2 without a request in flight or progress of a response for this time.
+    /// Returns whether this is HTTP/2 without a request in flight or progress of a response for
+    /// this time.
     pub(super) fn is_idle_http2(&self, time: Duration) -> bool {
         let state = self.lock();
         let is_idle = state.requests == 0 && state.since.elapsed() >= time;

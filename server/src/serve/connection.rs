@@ -32,7 +32,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time to receive a request head; enforced after at most twice that time.
 pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a connection without a request in flight stays open after the server has stopped
+/// Time that a connection without a request in flight stays open after the server has stopped
 /// accepting connections. A request that the peer sent before it could know is still answered, with
 /// `Connection: close`.
 const REQUEST_GRACE: Duration = Duration::from_millis(250);

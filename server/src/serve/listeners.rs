@@ -14,15 +14,16 @@ use tokio::time::sleep;
 
 use crate::config::ListenAddress;
 
-/// How often another free port is tried, if the one that the first address got is in use on
+/// Number of further free ports that are tried, if the one that the first address got is in use on
 /// another address.
 const MAX_ATTEMPTS: u32 = 20;
 
 /// The maximum number of connections that wait to be accepted.
 const QUEUE: u32 = 1024;
 
-/// Time for TCP handshakes in progress to complete before a socket is closed: more than a round trip
-/// to a proxy in the same data centre, and short, because new connections are ignored meanwhile.
+/// Time for TCP handshakes in progress to complete before a socket is closed: more than a round
+/// trip to a proxy in the same data centre, and short, because new connections are ignored
+/// meanwhile.
 const HANDSHAKE_TIME: Duration = Duration::from_millis(10);
 
 /// Listening sockets on one port. There are several if a host name has several addresses.
@@ -122,8 +123,8 @@ impl From<TcpListener> for Listeners {
     }
 }
 
-/// Listens on an address. Tokio's `TcpListener::bind` has a shorter queue, which proxies that open a
-/// connection for each request overflow.
+/// Listens on an address. Tokio's `TcpListener::bind` has a shorter queue, which proxies that open
+/// a connection for each request overflow.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -148,7 +149,7 @@ fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
     if listeners.is_empty() { Err(skipped) } else { Ok(listeners) }
 }
 
-/// Whether this machine does not have the address, or its protocol.
+/// Returns whether this machine does not have the address, or its protocol.
 fn is_unavailable(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable
         || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())

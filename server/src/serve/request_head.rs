@@ -2,7 +2,7 @@
 
 use hyper::{HeaderMap, Version, header};
 
-/// Why a request is rejected, and its connection closed: a proxy in front of this server may
+/// Reason why a request is rejected and its connection closed: a proxy in front of this server may
 /// understand it differently.
 pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
@@ -25,9 +25,9 @@ pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'stati
     }
 }
 
-/// Whether a `Host` header has only characters of a host and a port (RFC 3986 section 3.2), and no
-/// comma, which would be one of a list. It may be empty. Not parsed, because that would allocate for
-/// every request.
+/// Returns whether a `Host` header has only characters of a host and a port (RFC 3986 section 3.2),
+/// and no comma, which would be one of a list. It may be empty. Not parsed, because that would
+/// allocate for every request.
 fn is_host(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=[]:".contains(byte))
 }

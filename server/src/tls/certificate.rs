@@ -13,7 +13,7 @@ use rustls::{CertificateError, RootCertStore};
 
 use belfry_runtime::certificate::rejection::{self, to_timestamp};
 
-/// How long before the expiry of a certificate the operator is warned.
+/// Time before the expiry of a certificate at which the operator is warned.
 pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// The certificate of a server, with the chain of its issuers.
@@ -43,7 +43,7 @@ impl Certificate {
         Ok(Self { chain, not_before, not_after })
     }
 
-    /// Whether it is for this host: a name or an IP address, the latter also in brackets.
+    /// Returns whether it is for this host: a name or an IP address, the latter also in brackets.
     pub fn covers(&self, host: &str) -> bool {
         let host = host.trim_matches(['[', ']']);
         let parsed = self.chain.first().and_then(|first| ParsedCertificate::try_from(first).ok());
@@ -51,7 +51,7 @@ impl Certificate {
         parsed.zip(name).is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
     }
 
-    /// What is wrong with its validity at this time.
+    /// Returns the problem with its validity at this time.
     pub fn validity_problem(&self, now: Timestamp) -> Option<ValidityProblem> {
         if now < self.not_before {
             Some(ValidityProblem::NotYetValid(self.not_before))
@@ -64,7 +64,7 @@ impl Certificate {
     }
 }
 
-/// Why nothing of this kind can be read from a PEM file.
+/// Reason why nothing of this kind can be read from a PEM file.
 pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
     match error {
         pem::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -77,7 +77,7 @@ pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
     }
 }
 
-/// Why a certificate needs the attention of the operator.
+/// Problem of a certificate that needs the attention of the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValidityProblem {
     /// It is not valid before this time.

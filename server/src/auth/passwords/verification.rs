@@ -10,7 +10,7 @@ use ring::pbkdf2;
 
 use super::argon2;
 
-/// Whether a password has this hash. A damaged or too expensive hash has no password.
+/// Returns whether a password has this hash. A damaged or too expensive hash has no password.
 pub(super) fn is_correct(password: &str, text: &str) -> bool {
     let Ok(hash) = PasswordHash::parse(text) else { return false };
     let is_same = match &hash {
@@ -34,8 +34,8 @@ fn is_derived(password: &str, hash: &Pbkdf2) -> bool {
     })
 }
 
-/// Whether a stored hash is replaced after it has verified this password: if it is weaker than the
-/// current parameters, and the password is known exactly.
+/// Returns whether a stored hash is replaced after it has verified this password: if it is weaker
+/// than the current parameters, and the password is known exactly.
 pub fn needs_rehash(text: &str, password: &str) -> bool {
     match PasswordHash::parse(text) {
         Ok(PasswordHash::Argon2) => is_weak(text),
@@ -44,7 +44,7 @@ pub fn needs_rehash(text: &str, password: &str) -> bool {
     }
 }
 
-/// Whether an Argon2 hash is weaker than the current parameters.
+/// Returns whether an Argon2 hash is weaker than the current parameters.
 fn is_weak(text: &str) -> bool {
     let Ok(hash) = phc::PasswordHash::new(text) else { return false };
     let (current, Ok(stored)) = (argon2(), Params::try_from(&hash)) else { return true };

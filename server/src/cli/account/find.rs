@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::cli::CliError;
 use crate::config::Config;
 
-/// What an argument that names an account can be. A number can be a name or an id.
+/// Possible meanings of an argument that names an account. A number can be a name or an id.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Selector<'a> {
     /// `alice`, `@alice` or `@alice:ring.example`

@@ -62,7 +62,7 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
     report.skip("proxy", reason);
 }
 
-/// What to do about a base URL without a response.
+/// Returns advice about a base URL without a response.
 fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
     let (scheme, rest) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
     let other = if scheme == "https" { "http" } else { "https" };

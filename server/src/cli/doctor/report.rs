@@ -27,7 +27,7 @@ struct Finding {
     check: Check,
     status: Status,
     message: String,
-    /// What to do; empty if the message says it.
+    /// Advice; empty if the message contains it.
     fix: String,
 }
 

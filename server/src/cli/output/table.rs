@@ -19,7 +19,7 @@ pub(in crate::cli) struct Table {
     widths: Vec<usize>,
 }
 
-/// How rows are printed.
+/// Output format of rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Json,

@@ -124,8 +124,8 @@ async fn replace_password(
     }
 }
 
-/// Whether this is the password of the account by now. It costs as much as hashing a new password,
-/// and counts as another attempt.
+/// Returns whether this is the password of the account by now. It costs as much as hashing a new
+/// password, and counts as another attempt.
 async fn is_changed(
     session: &BrowserSession,
     guard: &AbuseGuard,

@@ -69,7 +69,7 @@ pub(crate) fn show_sign_in_page(
     Ok(with_retry_after(response, failed.and_then(AuthenticationError::retry_after)))
 }
 
-/// Where people get an account: the page of the operator, or else that of this server if
+/// Page where people get an account: the page of the operator, or else that of this server if
 /// registration is open.
 pub(crate) fn sign_up_link(
     session: &BrowserSession,
@@ -178,7 +178,7 @@ pub(super) async fn start_session(
     response.map(Some)
 }
 
-/// Whether the account of this name or e-mail address is signed in already.
+/// Returns whether the account of this name or e-mail address is signed in already.
 pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =

@@ -52,7 +52,7 @@ pub(crate) async fn sign_up(
     respond(&session, result)
 }
 
-/// What is wrong with a sign-up.
+/// Problems of a sign-up.
 #[derive(Default)]
 struct Errors {
     fields: Vec<AccountError>,

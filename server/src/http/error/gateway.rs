@@ -15,7 +15,7 @@ use crate::http::json::JsonBytes;
 /// The body of the response once more, for proxies that discard the bodies of checks.
 const X_ERROR_BODY: HeaderName = HeaderName::from_static("x-error-body");
 
-/// Why a gateway check does not admit the original request.
+/// Reason why a gateway check does not admit the original request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GatewayError {
     #[error(transparent)]

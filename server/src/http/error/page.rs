@@ -75,7 +75,7 @@ impl PageError {
     }
 }
 
-/// Why a form had no effect.
+/// Reason why a form had no effect.
 pub(crate) enum SubmitError<R> {
     /// The page shows the form again, with the reason.
     Rejected(R),

@@ -168,9 +168,9 @@ pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<Ip
     (is_forwarded || !may_be_forwarded(active, parts)).then_some(address)
 }
 
-/// Whether anything in a request indicates a proxy: a header that proxies add, a name as its host,
-/// by which programs on the same network rarely address a server, or HTTP/1.0, which nginx uses by
-/// default and current clients do not.
+/// Returns whether anything in a request indicates a proxy: a header that proxies add, a name as
+/// its host, by which programs on the same network rarely address a server, or HTTP/1.0, which
+/// nginx uses by default and current clients do not.
 fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
     let adds = |name: &HeaderName| {
         let text = name.as_str();
@@ -188,7 +188,7 @@ fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
         || hosts.into_iter().any(|host| !host.is_ok_and(|host| is_local_host(host.host())))
 }
 
-/// Whether a host is an IP address or `localhost`.
+/// Returns whether a host is an IP address or `localhost`.
 fn is_local_host(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     address.is_ok() || host.eq_ignore_ascii_case("localhost")

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, Uri, header};
 
 use crate::language::Language;
 
-/// The language of a page: the query's `lang`, or else the one in `Accept-Language`. The query is not
-/// decoded, because a malformed one may be the error to report; language tags need no escapes.
+/// The language of a page: the query's `lang`, or else the one in `Accept-Language`. The query is
+/// not decoded, because a malformed one may be the error to report; language tags need no escapes.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap) -> Language {
     let pairs = uri.query().unwrap_or_default().split('&');
     let lang = pairs.filter_map(|pair| pair.strip_prefix("lang=")).next_back();
@@ -25,12 +25,12 @@ impl<S: Sync> FromRequestParts<S> for Language {
     }
 }
 
-/// Whether the client accepts JSON and not HTML, and so gets errors as JSON.
+/// Returns whether the client accepts JSON and not HTML, and so gets errors as JSON.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     accept(headers).contains("application/json") && !accepts_html(headers)
 }
 
-/// Whether the client asks for HTML, as browsers do.
+/// Returns whether the client asks for HTML, as browsers do.
 pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     accept(headers).contains("text/html")
 }

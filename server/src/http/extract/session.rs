@@ -51,8 +51,8 @@ pub(crate) struct BrowserSession {
     pub(crate) wants_json: bool,
     /// Whether the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
-    /// Whether a form or link of this server led to the page. Browsers send the header for a redirect
-    /// as for the request that was redirected.
+    /// Whether a form or link of this server led to the page. Browsers send the header for a
+    /// redirect as for the request that was redirected.
     pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
@@ -247,9 +247,9 @@ fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> 
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
 }
 
-/// Whether a request comes from a page of this server. Older browsers send `Origin` instead of
-/// `Sec-Fetch-Site`; for our pages it is `null`, because of their `Referrer-Policy`. Without either
-/// header, the CSRF token is the only protection.
+/// Returns whether a request comes from a page of this server. Older browsers send `Origin` instead
+/// of `Sec-Fetch-Site`; for our pages it is `null`, because of their `Referrer-Policy`. Without
+/// either header, the CSRF token is the only protection.
 fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
     if let Some(site) = headers.get(FETCH_SITE) {
         return site == "same-origin" || site == "none";

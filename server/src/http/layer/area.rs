@@ -33,7 +33,7 @@ pub(crate) struct Area {
     pub(crate) ignores_trailing_slash: bool,
 }
 
-/// How the requests of an area count for rate limits.
+/// Rate-limit class of the requests of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitClass {
     /// Every request counts, before its handler runs.
@@ -58,15 +58,15 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether responses depend on `Accept` and `Accept-Language`: those of pages, and of unknown
-    /// paths, except those of APIs that other origins may call.
+    /// Returns whether responses depend on `Accept` and `Accept-Language`: those of pages, and of
+    /// unknown paths, except those of APIs that other origins may call.
     fn is_negotiated(&self) -> bool {
         let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
         let Area { errors, has_pages_for_browsers, .. } = self.area;
         errors == ErrorFormat::Page || has_pages_for_browsers || is_outside_apis
     }
 
-    /// Whether errors are written as pages.
+    /// Returns whether errors are written as pages.
     fn writes_pages(&self, headers: &HeaderMap) -> bool {
         match self.area.errors {
             ErrorFormat::Page => !wants_json(headers),

@@ -17,7 +17,7 @@ pub struct RejectedForm {
     pub(super) part: NotificationsPart,
     /// Whether it adds an entry, and does not change one in a list.
     pub(super) is_new: bool,
-    /// What is wrong, and what to do.
+    /// Description of the problem, with advice.
     pub(super) text: String,
     pub(super) fields: EnteredFields,
 }
@@ -40,7 +40,7 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     highlight: true,
 };
 
-/// Why a form was rejected.
+/// Reason why a form was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RejectionReason {
     /// A field is invalid.
@@ -71,7 +71,7 @@ impl RejectedForm {
     }
 }
 
-/// What is wrong with a field.
+/// Problem of a field.
 pub(in crate::pages) fn field_error(
     error: PreferenceError,
     language: Language,
@@ -80,7 +80,7 @@ pub(in crate::pages) fn field_error(
 }
 
 impl RejectionReason {
-    /// Whether the rules were changed after the page with the form was loaded.
+    /// Returns whether the rules were changed after the page with the form was loaded.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
@@ -88,7 +88,7 @@ impl RejectionReason {
         )
     }
 
-    /// What is wrong, and what to do. Some texts name the rule with this id.
+    /// Description of the problem, with advice. Some texts name the rule with this id.
     pub fn text(&self, id: &str, language: Language) -> String {
         let name = show_name(id);
         let name = Argument::Trusted(&name);

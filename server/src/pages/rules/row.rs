@@ -16,7 +16,7 @@ use crate::pages::timed_text::{TimeFormat, TimedText};
 pub(super) struct RuleRow {
     pub(super) anchor: String,
     pub(super) name: String,
-    /// What a built-in rule does.
+    /// Effect of a built-in rule.
     pub(super) sentence: Option<Cow<'static, str>>,
     /// Its pattern, unless it equals the id.
     pub(super) pattern: Option<String>,

@@ -1,4 +1,4 @@
-//! What an admin does about an account. Every change has an audit event that names the admin.
+//! Actions of an admin on an account. Every change has an audit event that names the admin.
 
 use std::sync::Arc;
 
