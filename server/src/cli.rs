@@ -72,7 +72,7 @@ enum Command {
     Explain(explain::Command),
     /// Show the audit trail: time, kind, outcome, count, account, app, address, request, detail
     Audit(audit::Command),
-    /// Write a consistent copy of all data to a file, also while the server runs
+    /// Write a consistent copy of all data to a file, even while the server runs
     Backup(backup::Command),
     /// Restore a backup into an empty database, of SQLite or PostgreSQL
     Restore(restore::Command),

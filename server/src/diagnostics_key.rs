@@ -55,7 +55,7 @@ impl DiagnosticsKey {
         key.map(Self).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a key"))
     }
 
-    /// The HMAC-SHA-256 of a text, in hexadecimal digits.
+    /// Returns the HMAC-SHA-256 of a string, in hexadecimal digits.
     fn sign(&self, text: &str) -> String {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
         let tag = hmac::sign(&key, text.as_bytes());
@@ -65,7 +65,7 @@ impl DiagnosticsKey {
         })
     }
 
-    /// Returns whether this is the signature of a text.
+    /// Returns whether this is the signature of a string.
     fn verify(&self, text: &str, signature: &str) -> bool {
         // Digests are compared in constant time.
         Sha256Digest::of(&self.sign(text)) == Sha256Digest::of(signature)
@@ -87,7 +87,7 @@ pub enum Purpose {
 pub struct Challenge {
     /// Subject of the request.
     pub purpose: Purpose,
-    /// A text that is used once.
+    /// A random string that is used once.
     nonce: String,
 }
 

@@ -58,7 +58,7 @@ pub struct Layout<'a> {
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
     pub title: &'a str,
-    /// The logo of the service, beside its title; a bell without one.
+    /// The logo of the service, next to its title; a bell without one.
     pub logo: Option<&'a StaticFile>,
     pub style: &'a str,
     /// Whether a press right after loading is ignored. A site that led here can choose the time, so

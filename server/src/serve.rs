@@ -161,7 +161,7 @@ fn builder() -> auto::Builder<TokioExecutor> {
 }
 
 /// Ignores connections that were lost before they were accepted. Other errors, such as too many
-/// open files, are logged and followed by a pause, because retrying at once would fail again.
+/// open files, are logged and followed by a pause, because retrying immediately would fail again.
 async fn handle_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {

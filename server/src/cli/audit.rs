@@ -17,7 +17,7 @@ use crate::config::Config;
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// Only events of this account: its name, id, e-mail address or user id, also if it was deleted
+    /// Only events of this account: its name, id, e-mail address or user id, even if it was deleted
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Only events of the app with this id

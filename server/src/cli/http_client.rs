@@ -173,9 +173,9 @@ fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
 
 /// An error and its causes.
 fn causes(error: &(dyn Error + 'static)) -> String {
-    let mut texts: Vec<String> =
+    let mut messages: Vec<String> =
         successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
     // Some errors repeat their cause.
-    texts.dedup_by(|cause, error| error.ends_with(cause.as_str()));
-    texts.join(": ")
+    messages.dedup_by(|cause, error| error.ends_with(cause.as_str()));
+    messages.join(": ")
 }

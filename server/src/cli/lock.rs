@@ -10,7 +10,7 @@ use belfry_store::{Database, create_private_directory, must_be_writable};
 use super::CliError;
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
-/// writes at once, and a restore replaces everything. Other commands do not need the lock.
+/// writes immediately, and a restore replaces everything. Other commands do not need the lock.
 pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");
@@ -27,7 +27,7 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(format!(
-            "another belfry is serving this data: {} is locked; stop it, choose another --data, \
+            "another belfry is serving this data: {} is locked; stop it, choose a different --data, \
              or use PostgreSQL for several nodes",
             lock.display()
         )

@@ -14,7 +14,7 @@ pub(super) use self::table::Table;
 use super::CliError;
 use crate::escape::{escape, escape_json};
 
-/// Number of rows that a list reads and writes at once.
+/// Number of rows that a list reads and writes together.
 const PAGE: i64 = 1000;
 
 /// A number with its noun, which is given as plural: `1 token`, `2 tokens`.
@@ -63,7 +63,7 @@ impl ListOptions {
     }
 }
 
-/// Prints a text with one `write` call. `println!` would make one for every line.
+/// Prints a string with one `write` call. `println!` would make one for every line.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -41,7 +41,7 @@ impl Drop for ProgressBar {
     }
 }
 
-/// A terminal that cannot be written to is no reason to fail.
+/// A terminal that cannot be written to does not make the command fail.
 fn print(text: &str) {
     let mut stderr = stderr();
     drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));

@@ -152,11 +152,11 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(
             "; perhaps belfry runs already (`ss -ltnp 'sport = :{port}'` shows what listens \
-             there): stop it, or choose another address with {flag}"
+             there): stop it, or choose a different address with {flag}"
         ),
         io::ErrorKind::PermissionDenied => format!(
             "; ports below 1024 need a privilege: use a higher one behind a proxy, or give the \
-             service CAP_NET_BIND_SERVICE (AmbientCapabilities= of systemd), or choose another \
+             service CAP_NET_BIND_SERVICE (AmbientCapabilities= of systemd), or choose a different \
              address with {flag}"
         ),
         io::ErrorKind::AddrNotAvailable => format!(

@@ -78,7 +78,7 @@ impl Config {
         let (data, file) = (self.data.display(), &self.origins[key]);
         Err(ConfigError(format!(
             "--data {data} has no effect, because {key} in {file} names PostgreSQL; omit --data, or \
-             use another file (--config /dev/null for none) for SQLite in {data}"
+             use a different file (--config /dev/null for none) for SQLite in {data}"
         )))
     }
 

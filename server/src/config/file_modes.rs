@@ -52,7 +52,7 @@ impl Config {
             && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
         {
             let (path, directory) = (path.display(), directory.display());
-            let problem = format!("{path} belongs to another user than {directory}");
+            let problem = format!("{path} belongs to a different user than {directory}");
             let fix = format!(
                 "chown -R the user that runs the server, as in chown -R belfry {directory}"
             );

@@ -79,7 +79,8 @@ impl SettingDigests {
         keys.into_iter().filter(is_changed).map(String::as_str).collect()
     }
 
-    /// These digests, with those of another configuration for the settings that SIGHUP applies.
+    /// Returns a copy with the digests of a different configuration for the settings that SIGHUP
+    /// applies.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
         let kept = self.0.iter().filter(|(key, _)| !is_reloaded(key));
         let reloaded = loaded.0.iter().filter(|(key, _)| is_reloaded(key));

@@ -71,8 +71,8 @@ pub struct Http {
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
     /// Maximum number of open connections of one IPv4 address or IPv6 /64, and times
-    /// `limits.ipv6_48_multiple` of one IPv6 /48; further ones are closed at once. Trusted proxies
-    /// are exempt.
+    /// `limits.ipv6_48_multiple` of one IPv6 /48; further ones are closed immediately. Trusted
+    /// proxies are exempt.
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,
@@ -115,7 +115,7 @@ pub struct Instance {
     pub title: String,
     /// Its purpose, on the front page and in the API; blank lines separate paragraphs.
     pub description: String,
-    /// An SVG or PNG file that the pages show beside the title.
+    /// An SVG or PNG file that the pages show next to the title.
     pub logo: Option<PathBuf>,
     /// The colour of links and buttons on the pages.
     pub accent: Option<Accent>,

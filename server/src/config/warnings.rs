@@ -78,7 +78,7 @@ impl Config {
         if !is_local_host(base_url.host()) {
             if !base_url.is_secure() {
                 warnings.push(
-                    "base_url is http on another host than this one: passwords and tokens are sent \
+                    "base_url is http on a different host: passwords and tokens are sent \
                      in clear text; use a proxy with HTTPS, or [tls]",
                 );
             }
@@ -91,13 +91,14 @@ impl Config {
         }
         if self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
             warnings.push(
-                "the connection to PostgreSQL on another host is not encrypted; add \
+                "the connection to PostgreSQL on a different host is not encrypted; add \
                  sslmode=verify-full to the URL of the database",
             );
         }
         if self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
-            warnings
-                .push("the connection to Redis on another host is not encrypted; use rediss://…");
+            warnings.push(
+                "the connection to Redis on a different host is not encrypted; use rediss://…",
+            );
         }
         warnings
     }
@@ -124,7 +125,7 @@ impl Config {
         warnings
     }
 
-    /// A warning about a `--data` flag beside the URL of PostgreSQL in a flag, a variable or a
+    /// A warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable or a
     /// credential.
     pub fn ignored_data_flag(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
@@ -201,11 +202,11 @@ mod tests {
                  app_registration = 'closed'",
                 "can create accounts; set",
             ),
-            ("database = 'postgres://db/belfry'", "PostgreSQL on another host"),
-            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on another host"),
-            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on another host"),
-            ("redis = 'redis://cache'", "Redis on another host"),
-            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
+            ("database = 'postgres://db/belfry'", "PostgreSQL on a different host"),
+            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on a different host"),
+            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on a different host"),
+            ("redis = 'redis://cache'", "Redis on a different host"),
+            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on a different host"),
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),

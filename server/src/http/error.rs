@@ -1,4 +1,4 @@
-//! Errors of handlers. This module and its children define all status codes and error texts.
+//! Errors of handlers. This module and its children define all status codes and error messages.
 
 mod api;
 pub(crate) mod format;

@@ -4,7 +4,7 @@
 //! The files contain operations in a short form of OpenAPI:
 //!
 //! - `name`, `description`: the tag of the area.
-//! - `errors`: the content of its error responses. A response that is only a text has this content.
+//! - `errors`: the content of its error responses. A response that is only a string has this content.
 //! - `responses`: responses of every operation of the area.
 //! - `schemas`: components.
 //! - `paths`: `{segment}` is replaced by each of `name_segments` and `{api}` by each version of the

@@ -22,7 +22,7 @@ static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering fail
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
 /// Chrome applies the directive to every redirect after a form, including redirects by the app's
-/// server. It therefore allows whole schemes, because apps may redirect to another origin.
+/// server. It therefore allows whole schemes, because apps may redirect to a different origin.
 fn form_action(app: Option<&RedirectUri>) -> String {
     let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {
@@ -101,7 +101,7 @@ pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -
     response
 }
 
-/// Redirects the browser with a GET request, also after a POST.
+/// Redirects the browser with a GET request, even after a POST.
 pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Response, PageError> {
     let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
     let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();

@@ -21,7 +21,7 @@ belfry_runtime::families! {
     HTTP_MAX_CONNECTIONS = Gauge "belfry_http_max_connections" []
         "Open connections beyond which only health checks are answered";
     HTTP_CONNECTIONS_REJECTED = Counter "belfry_http_connections_rejected_total" []
-        "Connections closed at once, because their address has too many";
+        "Connections closed immediately, because their address has too many";
     PANICS = Counter "belfry_panics_total" [] "Handlers that panicked";
 
     TASK_RESTARTS = Counter "belfry_task_restarts_total" ["task"]

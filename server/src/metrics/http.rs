@@ -16,7 +16,7 @@ pub struct HttpMetrics {
     routes: Mutex<Vec<Arc<RouteMetrics>>>,
     /// Open connections.
     pub connections: Gauge,
-    /// Connections closed at once, because their address has too many.
+    /// Connections closed immediately, because their address has too many.
     pub rejected_connections: Counter,
     /// Handlers that panicked, which is always a bug.
     pub panics: Counter,

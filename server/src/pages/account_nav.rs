@@ -11,7 +11,7 @@ use crate::language::Language;
 use crate::paths;
 
 /// A page of the account, in the order of the navigation. Its name in a query is one of a fixed
-/// list, so that a link to the sign-in page cannot choose another target.
+/// list, so that a link to the sign-in page cannot choose a different target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum AccountSection {
@@ -51,7 +51,7 @@ impl AccountSection {
 }
 
 /// A sentence about the request before this one. Its code in the query is one of a fixed list, so
-/// that a link cannot put a text of its own on a page.
+/// that a link cannot put its own text on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Notice {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The first characters of a text.
+/// Returns the first characters of a string.
 pub(super) fn truncate(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

@@ -48,7 +48,7 @@ impl TimedText {
         Self::of(&layout.language.text_with(key, "time", Self::TIME), time, format)
     }
 
-    /// A text that was formatted with [`Self::TIME`].
+    /// Text that was formatted with [`Self::TIME`].
     pub(super) fn of(text: &str, time: Timestamp, format: TimeFormat) -> Self {
         let (before, after) = text.split_once(PLACEHOLDER).unwrap_or((text, ""));
         let time = TimeText {

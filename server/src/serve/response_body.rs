@@ -1,6 +1,6 @@
 //! Large responses of HTTP/2, in pieces whose progress is recorded as activity of the connection.
 //!
-//! h2 takes over a whole body at once and sends it as the windows of the peer allow. Without the
+//! h2 takes over a whole body and sends it as the windows of the peer allow. Without the
 //! pieces, a connection whose peer reads slowly would look like one without activity.
 
 use std::pin::Pin;

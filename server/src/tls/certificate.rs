@@ -72,7 +72,7 @@ pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
         }
         pem::Error::Io(error) => error.to_string(),
         pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
-        // The texts of the others show parts of the file.
+        // The messages of the others show parts of the file.
         _ => "it is not valid PEM; it may be incomplete".to_owned(),
     }
 }

@@ -224,13 +224,13 @@ async fn an_event_has_the_id_that_the_response_returns() {
     assert_eq!(generated.len(), 32);
     let unsafe_id = registered(&http.with("x-request-id", "a b\"")).await;
     assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
-    let stranger = http.at([198, 51, 100, 1]).with("x-request-id", "from-a-stranger");
-    let for_stranger = registered(&stranger).await;
-    assert_eq!(for_stranger.len(), 32, "{for_stranger}");
+    let untrusted = http.at([198, 51, 100, 1]).with("x-request-id", "from-the-client");
+    let for_untrusted = registered(&untrusted).await;
+    assert_eq!(for_untrusted.len(), 32, "{for_untrusted}");
     let mut ids: Vec<String> =
         events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
     ids.sort();
-    let mut expected = [from_proxy, generated, unsafe_id, for_stranger];
+    let mut expected = [from_proxy, generated, unsafe_id, for_untrusted];
     expected.sort();
     assert_eq!(ids, expected);
 }

@@ -3,13 +3,13 @@
 mod accounts;
 mod apps;
 mod audit;
-mod beside_server;
 mod doctor;
 mod files;
 mod health;
 mod import;
 mod lists;
 mod missing;
+mod next_to_server;
 mod postgres_tls;
 mod read_only;
 mod secret_files;

@@ -68,7 +68,7 @@ async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
 #[tokio::test]
 async fn only_operators_see_metrics_and_the_details_of_readiness() {
     let (loopback, loopback6) = (IpAddr::from([127, 0, 0, 1]), "::1".parse().unwrap());
-    let (stranger, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([10, 0, 0, 1]));
+    let (untrusted, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([10, 0, 0, 1]));
     let service = Service::with(config(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
         config.operator_addresses.push("198.51.100.0/24".parse().unwrap());
@@ -78,11 +78,11 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         (loopback, None, true),
         (loopback6, None, true),
         (IpAddr::from([198, 51, 100, 7]), None, true),
-        (stranger, None, false),
+        (untrusted, None, false),
         // A proxy on this machine that is not configured as trusted: anybody may be behind it.
         (loopback, Some("192.0.2.1"), false),
         (loopback, Some("127.0.0.1"), false),
-        (stranger, Some("127.0.0.1"), false),
+        (untrusted, Some("127.0.0.1"), false),
         (proxy, None, false),
         (proxy, Some("192.0.2.1"), false),
         (proxy, Some("127.0.0.1, 192.0.2.1"), false),

@@ -92,8 +92,8 @@ async fn only_a_trusted_proxy_gives_a_request_its_id() {
         }
         let twice = proxy.with("x-request-id", "one").with("x-request-id", "two");
         assert!(is_generated(twice.get(path).await.header("x-request-id")), "{path}");
-        let stranger = proxy.at([198, 51, 100, 1]).with("x-request-id", "from-a-stranger");
-        assert!(is_generated(stranger.get(path).await.header("x-request-id")), "{path}");
+        let untrusted = proxy.at([198, 51, 100, 1]).with("x-request-id", "from-the-client");
+        assert!(is_generated(untrusted.get(path).await.header("x-request-id")), "{path}");
     }
 }
 
@@ -110,7 +110,7 @@ async fn an_error_line_shows_the_request_and_who_sent_it() {
     let request = reqwest::Client::new()
         .get(format!("{}{RULES}?a=b", server.url))
         .bearer_auth(&token)
-        .header("x-request-id", "from-a-stranger")
+        .header("x-request-id", "from-the-client")
         .header("traceparent", format!("00-{trace_id}-b7ad6b7169203331-01"));
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 500);

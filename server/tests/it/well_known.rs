@@ -28,7 +28,7 @@ async fn without_a_contact_there_is_no_security_txt() {
     assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
 }
 
-/// Otherwise strangers could find out which names exist.
+/// Otherwise anyone could find out which names exist.
 #[tokio::test]
 async fn the_link_of_every_profile_leads_to_the_account_page() {
     let service = Service::start().await;

@@ -148,7 +148,7 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     settings.bind(|| insta::assert_json_snapshot!(name, value));
 }
 
-/// Replaces a text; numbers, like the ids of roles, are constant.
+/// Replaces a string; numbers, like the ids of roles, are constant.
 fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
     value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
 }

@@ -66,7 +66,7 @@ async fn an_unknown_account_costs_a_real_hash() {
 }
 
 #[tokio::test]
-async fn requests_beyond_the_queue_are_rejected_at_once() {
+async fn requests_beyond_the_queue_are_rejected_immediately() {
     let passwords = Passwords::new(NonZeroUsize::new(1));
     let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);

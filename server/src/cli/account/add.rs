@@ -36,7 +36,7 @@ impl Add {
         }
         let identifiers = iter::once(&*name).chain(email.as_deref());
         let (hash, generated) = new_password(password_stdin, identifiers).await?;
-        // Before the name is released: strangers must not get it when the account is not added.
+        // Before the name is released: nobody else may get it when the account is not added.
         if let Some(email) = &email
             && store.account_by_email(email).await?.is_some()
         {

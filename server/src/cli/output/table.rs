@@ -38,7 +38,7 @@ impl Table {
         Self { titles, format, widths: Vec::new() }
     }
 
-    /// The text of the next rows. The first page has the titles, also if it has no rows.
+    /// The text of the next rows. The first page has the titles, even if it has no rows.
     pub(in crate::cli) fn page<T>(
         &mut self,
         rows: &[T],

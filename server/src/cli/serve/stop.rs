@@ -21,7 +21,7 @@ pub(super) struct StopSignals {
 }
 
 impl StopSignals {
-    /// Handles the signals from now on. The second one exits the process at once.
+    /// Handles the signals from now on. The second one exits the process immediately.
     pub(super) fn handle() -> Result<Self, CliError> {
         let mut term = signal(SignalKind::terminate())?;
         let mut int = signal(SignalKind::interrupt())?;
@@ -46,8 +46,8 @@ impl StopSignals {
     }
 
     /// Waits until the server is to stop accepting connections: for a signal, and after SIGTERM for
-    /// `http.shutdown_delay`, in which load balancers notice that `/readyz` is 503. SIGINT is from a
-    /// person at a terminal, who does not want to wait.
+    /// `http.shutdown_delay`, in which load balancers notice that `/readyz` is 503. SIGINT is from
+    /// a person at a terminal, who does not want to wait.
     pub(super) async fn wait(&self, state: &AppState) {
         self.stop.cancelled().await;
         // First, so that no load balancer learns of the stop by a connection that is refused.

@@ -30,7 +30,7 @@ pub(crate) async fn security_page(session: BrowserSession) -> Response {
     respond(&session, show(&session, None).await)
 }
 
-/// Shows the page, also after a form with an error.
+/// Shows the page, with the error of a form if there is one.
 async fn show(
     session: &BrowserSession,
     failed: Option<SecurityError>,

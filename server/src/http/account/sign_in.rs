@@ -38,7 +38,8 @@ fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Res
     redirect(session, &with_parameters(&with_language(section.path(), lang), notice))
 }
 
-/// Shows the sign-in page, also for a pending authorization and after a failed attempt.
+/// Shows the sign-in page, alone or for a pending authorization, with the error of a failed
+/// attempt.
 pub(crate) fn show_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,

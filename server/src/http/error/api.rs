@@ -16,7 +16,8 @@ use crate::auth::tokens::IssueError;
 use crate::http::json::Json;
 use crate::language::{Language, Localize};
 
-/// An error of the API: `{"error": "…"}`. The texts are Mastodon's, because clients compare them.
+/// An error of the API: `{"error": "…"}`. The messages are Mastodon's, because clients compare
+/// them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     #[error("The access token is invalid")]

@@ -1,4 +1,4 @@
-//! Content negotiation for pages and error texts: the language, and HTML or JSON.
+//! Content negotiation for pages and error messages: the language, and HTML or JSON.
 
 use std::convert::Infallible;
 

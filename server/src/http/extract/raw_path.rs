@@ -1,6 +1,6 @@
 //! The path of a request as it was sent, percent-encoded, and the route that it matched.
 //!
-//! axum decodes path parameters, so that an encoded slash looks like a separator and an invalid
+//! axum decodes path parameters, so an encoded slash looks like a separator and an invalid
 //! escape like text. Extractors that must reject those parse the raw path.
 
 use axum::extract::{FromRequestParts, MatchedPath};

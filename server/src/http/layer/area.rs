@@ -27,7 +27,7 @@ pub(crate) struct Area {
     pub(crate) cors: Cors,
     pub(crate) cache: CachePolicy,
     pub(crate) limits: LimitClass,
-    /// Whether browsers get pages at routes that have another error format for programs.
+    /// Whether browsers get pages at routes that have a different error format for programs.
     pub(crate) has_pages_for_browsers: bool,
     /// Whether each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
@@ -112,7 +112,7 @@ fn with_headers(route: Route, state: &AppState, mut response: Response) -> Respo
 }
 
 /// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
-/// response reports the limits, also after an error or a panic.
+/// response reports the limits, even after an error or a panic.
 async fn handle(
     route: Route,
     state: &AppState,

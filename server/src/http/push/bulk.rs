@@ -1,4 +1,5 @@
-//! Handlers of the requests that change many rules at once: all of the changes are stored, or none.
+//! Handlers of the requests that change many rules together: all of the changes are stored, or
+//! none.
 
 use std::sync::Arc;
 

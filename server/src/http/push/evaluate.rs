@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 const BATCH_MEMBERS: usize = 2_000;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// The number of members that are loaded at once. A batch may exceed its maximum by that many
+/// The number of members that are loaded together. A batch may exceed its maximum by that many
 /// members and their rules.
 const LOADED_MEMBERS: usize = 50;
 

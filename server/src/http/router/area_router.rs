@@ -18,7 +18,7 @@ pub(crate) struct AreaRouter {
     /// Catch-all routes, in a second router, because one router cannot have a parameter and a
     /// catch-all at the same position.
     pub(crate) unknown: PathRouter,
-    /// Path prefixes that patterns show in another form.
+    /// Path prefixes that patterns show in a different form.
     prefixes: Vec<(String, &'static str)>,
 }
 
@@ -46,8 +46,8 @@ impl AreaRouter {
         }
     }
 
-    /// Shows a prefix of paths in another form in their patterns, so that equivalent paths have one
-    /// pattern. The first prefix that matches a path applies.
+    /// Shows a prefix of paths in a different form in their patterns, so that equivalent paths have
+    /// one pattern. The first prefix that matches a path applies.
     pub(crate) fn show_prefix(mut self, prefix: &str, shown: &'static str) -> Self {
         self.prefixes.push((prefix.to_owned(), shown));
         self
@@ -65,7 +65,7 @@ impl AreaRouter {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// Adds a route, also with a trailing slash if the area ignores it.
+    /// Adds a route, and one with a trailing slash if the area ignores it.
     pub(crate) fn route(mut self, path: &str, methods: MethodRouter<Arc<AppState>>) -> Self {
         if self.area.ignores_trailing_slash {
             self.routes.add(format!("{path}/"), methods.clone());

@@ -10,7 +10,7 @@ use crate::app::AppState;
 use crate::config::AccessLog;
 use crate::http::extract::client::{client_address, peer_address};
 
-/// The maximum lengths of texts that clients choose.
+/// The maximum lengths of values that clients choose.
 const MAX_PATH: usize = 500;
 const MAX_USER_AGENT: usize = 200;
 
@@ -70,7 +70,7 @@ fn is_debug() -> bool {
     tracing::enabled!(target: "belfry::access", tracing::Level::DEBUG)
 }
 
-/// The beginning of a text, with at most this many bytes.
+/// Returns the beginning of a string, with at most this many bytes.
 fn shorten(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }

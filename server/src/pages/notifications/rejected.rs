@@ -88,7 +88,7 @@ impl RejectionReason {
         )
     }
 
-    /// Description of the problem, with advice. Some texts name the rule with this id.
+    /// Description of the problem, with advice. Some messages name the rule with this id.
     pub fn text(&self, id: &str, language: Language) -> String {
         let name = show_name(id);
         let name = Argument::Trusted(&name);

@@ -13,7 +13,7 @@ use crate::support::{Service, TestClient, TestResponse, any_events, on_both_engi
 on_both_engines! {
     crate::admin::start:
     every_endpoint_requires_an_admin_with_its_scope,
-    a_demoted_admin_loses_access_at_once,
+    a_demoted_admin_loses_access_immediately,
 }
 
 /// Every endpoint with its scope. There is no account 1.
@@ -99,7 +99,7 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
     }
 }
 
-async fn a_demoted_admin_loses_access_at_once(service: Service) {
+async fn a_demoted_admin_loses_access_immediately(service: Service) {
     let service = &service;
     let admin = root(service, "admin:read admin:write").await;
     service.add_account("other").await;

@@ -146,7 +146,7 @@ async fn scopes_of_admins_are_not_granted_without_an_admin(service: Service) {
     ]);
     let carol = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
     assert_eq!(carol.expect(StatusCode::OK)["scope"], "read write");
-    // The login of a Matrix client has no scopes of admins, also for an admin.
+    // The login of a Matrix client has no admin scopes, even for an admin.
     let login = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "root" },

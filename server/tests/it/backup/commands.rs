@@ -63,7 +63,7 @@ fn a_standby_of_postgres_can_be_backed_up() {
     assert!(restored.contains("1 account"), "{restored}");
 }
 
-/// Backs up beside a server on the first database, and serves the second one.
+/// Backs up next to a running server on the first database, and serves the second one.
 async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDatabase>) {
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (old, new) = (old.path(), new.path());

@@ -150,7 +150,7 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
         let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
         let names: Vec<String> = select.column_names().map(str::to_owned).collect();
         let mut rows = select.query([]).unwrap();
-        let mut texts = Vec::new();
+        let mut rows_as_text = Vec::new();
         while let Some(row) = rows.next().unwrap() {
             let value = |index| match row.get_ref(index).unwrap() {
                 ValueRef::Null => Value::Null,
@@ -159,9 +159,9 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
             };
             let row: Map<String, Value> =
                 names.iter().cloned().enumerate().map(|(i, name)| (name, value(i))).collect();
-            texts.push(row);
+            rows_as_text.push(row);
         }
-        all.insert(table, sorted(texts));
+        all.insert(table, sorted(rows_as_text));
     }
     all
 }
@@ -194,10 +194,10 @@ fn sorted(rows: Vec<Map<String, Value>>) -> Vec<String> {
         let kind = row.get("kind").and_then(Value::as_str);
         !matches!(kind, Some("backup" | "restore"))
     };
-    let mut texts: Vec<String> =
+    let mut rows_as_text: Vec<String> =
         rows.into_iter().filter(is_restored).map(|row| Value::from(row).to_string()).collect();
-    texts.sort();
-    texts
+    rows_as_text.sort();
+    rows_as_text
 }
 
 #[tokio::test]

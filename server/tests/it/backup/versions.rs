@@ -18,7 +18,7 @@ const ADDED: &str = "\"added\":\"next\"";
 /// Writes the checksums that the rows and the manifest of a backup have now.
 fn seal(file: &Path) {
     let connection = Connection::open(file).unwrap();
-    let tables = texts(
+    let tables = strings(
         &connection,
         "select name from sqlite_schema where type = 'table' and name not like 'backup%' \
          and name not like 'sqlite_%' order by name",
@@ -30,12 +30,12 @@ fn seal(file: &Path) {
             .execute("insert into backup_tables values (?, ?, ?)", (&table, rows, checksum))
             .unwrap();
     }
-    let mut manifest = texts(
+    let mut manifest = strings(
         &connection,
         "select format || ' ' || schema_version || ' ' || belfry_version || ' ' || created_at \
          || char(10) from backup",
     );
-    manifest.extend(texts(
+    manifest.extend(strings(
         &connection,
         "select name || ' ' || rows || ' ' || checksum || char(10) from backup_tables order by 1",
     ));
@@ -81,7 +81,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-fn texts(connection: &Connection, select: &str) -> Vec<String> {
+fn strings(connection: &Connection, select: &str) -> Vec<String> {
     let mut select = connection.prepare(select).unwrap();
     select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }

@@ -14,7 +14,7 @@ fn the_language_of_the_request_is_stored_in_the_session() {
         fixture.tab.wait_for_text("Name oder Passwort ist falsch.").await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("Darf Tusky dein Konto nutzen?").await;
-        // The session stores the language, also for pages outside the authorization request.
+        // The session stores the language, which also applies to pages outside the authorization request.
         fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
         fixture.tab.wait_for_text("Dein Konto").await;
     });

@@ -54,7 +54,7 @@ async fn submitted(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
 }
 
-/// Holds a key on a page of the app, which opens the target at once, for longer than the pause, and
+/// Holds a key on a page of the app, which opens the target immediately, for longer than the pause, and
 /// releases it. The control has the focus meanwhile.
 async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;

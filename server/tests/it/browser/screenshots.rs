@@ -34,7 +34,7 @@ const DOCUMENTED: [&str; 17] = [
     "try-result",
 ];
 
-/// The pages of the account have a navigation, which a wide screen shows beside them.
+/// The pages of the account have a navigation, which a wide screen shows next to them.
 #[test]
 #[ignore = "long: saves about 150 images"]
 fn screenshots_of_every_page_in_light_and_dark() {

@@ -210,7 +210,7 @@ impl Tab {
         text.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
     }
 
-    /// Waits until the page contains a text.
+    /// Waits until the page contains this text.
     pub(super) async fn wait_for_text(&self, expected: &str) {
         let end = Instant::now() + DEADLINE;
         loop {

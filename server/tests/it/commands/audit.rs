@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Workspace;
 use crate::support::{Process, on_both_engines};
 
-/// Runs every command that changes something, and reads the audit trail beside a server.
+/// Runs every command that changes something, and reads the audit trail next to a running server.
 fn commands_are_recorded(workspace: &Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
     workspace.run(&["account", "add", "alice"]);

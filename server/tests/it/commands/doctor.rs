@@ -161,7 +161,7 @@ fn files_of_different_users_are_reported() {
     // Only root can give a file away.
     if chown(&database, Some(65534), None).is_ok() {
         let checks = doctor(&workspace, &[]);
-        checks.assert_failed("files", "data/belfry.db belongs to another user than data");
+        checks.assert_failed("files", "data/belfry.db belongs to a different user than data");
     }
 }
 

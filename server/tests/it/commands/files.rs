@@ -28,7 +28,7 @@ fn the_configuration_of_another_user_is_not_read() {
     // Only root can give a file away.
     if chown(&file, Some(65534), None).is_ok() {
         let message = workspace.fail(&["config", "check"]);
-        assert!(message.contains("belongs to another user") && message.contains(advice));
+        assert!(message.contains("belongs to a different user") && message.contains(advice));
     }
 }
 

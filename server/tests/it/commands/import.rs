@@ -64,7 +64,7 @@ fn many() -> Vec<Value> {
     (1..=2_000).map(account).collect()
 }
 
-/// Imports beside a running server, and uses the accounts at once.
+/// Imports next to a running server, and uses the accounts immediately.
 async fn accounts_are_imported(workspace: Workspace) {
     let server = Process::start(workspace.path(), &workspace.flags());
     let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);

@@ -33,7 +33,7 @@ fn a_data_flag_without_effect_is_reported() {
     {
         let message = workspace.fail(&[command, &["--data", "new"]].concat());
         let expected = "belfry: --data new has no effect, because database in belfry.toml names \
-                        PostgreSQL; omit --data, or use another file (--config /dev/null for \
+                        PostgreSQL; omit --data, or use a different file (--config /dev/null for \
                         none) for SQLite in new\n";
         assert_eq!(message, expected, "{command:?}");
     }
@@ -41,7 +41,7 @@ fn a_data_flag_without_effect_is_reported() {
     workspace.run(&no_file);
     assert!(workspace.path().join("new/belfry.db").exists());
 
-    // A variable beside the flag is used, as by a service whose environment names PostgreSQL.
+    // A variable next to the flag is used, as by a service whose environment names PostgreSQL.
     workspace.configure("");
     let mut command = belfry(workspace.path(), &["account", "list", "--data", "new"]);
     let output = command.env("BELFRY_DATABASE", url).output().unwrap();

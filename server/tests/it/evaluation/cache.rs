@@ -87,7 +87,7 @@ async fn changes_of_another_node_take_effect_soon() {
 }
 
 #[tokio::test]
-async fn a_first_rule_and_a_disabled_account_take_effect_at_once() {
+async fn a_first_rule_and_a_disabled_account_take_effect_immediately() {
     let (service, product) = with_product().await;
     let names = add_accounts(&service, 3).await;
     let store = service.store();

@@ -12,7 +12,7 @@ use super::outage::{Load, admitted, get, has_metric, wait_until};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
 
-/// Each request has another address, so it is counted in two slots.
+/// Each request has a different address, so it is counted in two slots.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
     let Some(cluster) = shared_cluster() else { return };

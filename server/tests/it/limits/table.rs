@@ -85,7 +85,7 @@ async fn an_address_signs_up_5_in_30_minutes() {
     let anonymous = service.anonymous();
     assert_eq!(admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
     let alice = service.user("alice").await;
-    assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "also with a token");
+    assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "even with a token");
     assert!(is_admitted(&anonymous.at(address(2)), "POST /api/v1/accounts").await);
     assert!(is_admitted(&anonymous, "GET /api/v1/accounts").await);
 }

@@ -98,7 +98,7 @@ async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
 async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
     let service = service().await;
     service.add_account("alice").await;
-    let mut texts = Vec::new();
+    let mut bodies = Vec::new();
     for (user, secret) in [
         ("alice", "wrong"),
         ("alice", ""),
@@ -110,10 +110,10 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
     ] {
         let response = post(&service.anonymous(), "login", &password(user, secret)).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
-        texts.push(response.text);
+        bodies.push(response.text);
     }
-    texts.dedup();
-    assert_eq!(texts.len(), 1, "{texts:?}");
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
 }
 
 /// Password guessing is limited per address, so that it does not lock the owner out.

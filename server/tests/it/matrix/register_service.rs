@@ -58,7 +58,7 @@ async fn a_service_creates_its_users_although_registration_is_closed() {
     assert_eq!(ann.created_at.as_second(), START);
 
     let path = pushrules("?user_id=@irc_ann:ring.example");
-    assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user at once");
+    assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user immediately");
     for secret in ["", "!", "correct horse"] {
         let login = post(&service.anonymous(), "login", &password("irc_ann", secret)).await;
         assert_eq!(login.errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");

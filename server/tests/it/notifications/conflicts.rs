@@ -8,7 +8,7 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::{config, unlimited};
 
-/// Asserts that a field is marked as invalid, with this text beside it and this value.
+/// Asserts that a field is marked as invalid, with this text next to it and this value.
 #[track_caller]
 fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
     page.page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
@@ -148,7 +148,7 @@ fn without_ends(mut rulesets: Value) -> Value {
     rulesets
 }
 
-/// A double click sends both requests at once.
+/// A double click sends both requests at the same time.
 #[tokio::test]
 async fn simultaneous_submits_of_two_tabs_are_all_saved() {
     let mut alice = Alice::new().await;

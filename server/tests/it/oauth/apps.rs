@@ -85,7 +85,7 @@ async fn two_registrations_are_two_apps() {
 }
 
 #[tokio::test]
-async fn all_registration_errors_are_reported_at_once() {
+async fn all_registration_errors_are_reported_together() {
     let service = Service::start().await;
     let long = format!("https://a.example/{}", "a".repeat(2000));
     for (fields, error) in [

@@ -75,7 +75,7 @@ fn documented_commands() -> [String; 2] {
 
 #[tokio::test]
 #[ignore = "long: builds the packages"]
-async fn the_installed_package_serves_beside_its_commands() {
+async fn the_installed_package_serves_next_to_its_commands() {
     if !can_install() {
         return;
     }

@@ -12,7 +12,7 @@ use crate::support::process::{belfry, run};
 
 const WAITING: &str = "waiting for the database";
 
-/// Waits until the log of a server contains a text.
+/// Waits until the log of a server contains this string.
 fn wait_for_log(folder: &Path, text: &str) {
     let start = Instant::now();
     loop {
@@ -52,7 +52,7 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
 }
 
 /// At start it waits for a server that accepts writes, and later it reports one that does not, also
-/// beside a host that does not respond.
+/// next to a host that does not respond.
 #[tokio::test]
 async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -95,7 +95,7 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
 }
 
 #[test]
-fn a_server_that_waits_for_postgres_stops_at_once() {
+fn a_server_that_waits_for_postgres_stops_immediately() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
     let log = std::fs::File::create(folder.path().join("belfry.log")).unwrap();
@@ -126,7 +126,7 @@ fn a_server_waits_for_postgres_no_longer_than_configured() {
 }
 
 #[test]
-fn a_database_that_waiting_cannot_help_is_reported_at_once() {
+fn a_database_that_waiting_cannot_help_is_reported_immediately() {
     let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let folder = tempfile::tempdir().unwrap();
     let server = url::Url::parse(&server).unwrap();

@@ -167,7 +167,7 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
     }
 }
 
-/// A client cannot fill the disk with long texts, nor break lines.
+/// A client cannot fill the disk with long values, nor break lines.
 #[tokio::test]
 async fn texts_of_clients_are_shortened_and_escaped() {
     let folder = tempfile::tempdir().unwrap();

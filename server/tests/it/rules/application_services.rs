@@ -164,7 +164,7 @@ async fn a_disabled_user_is_rejected_for_application_services() {
 }
 
 #[tokio::test]
-async fn a_new_user_is_available_to_application_services_at_once() {
+async fn a_new_user_is_available_to_application_services_immediately() {
     let (service, bridge) = service_with_bridge().await;
     let path = pushrules("?user_id=@irc_new:ring.example");
     assert_eq!(bridge.get(&path).await.errcode(), (403, "M_FORBIDDEN".into()));

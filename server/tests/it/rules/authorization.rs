@@ -141,7 +141,7 @@ async fn an_unknown_token_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_revoked_or_expired_token_is_rejected_at_once() {
+async fn a_revoked_or_expired_token_is_rejected_immediately() {
     let service = service().await;
     let alice = service.user("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);

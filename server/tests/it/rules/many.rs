@@ -14,7 +14,7 @@ use super::{KINDS, minimal_rule, pushrules};
 use crate::support::{TestClient, TestResponse};
 
 impl TestClient {
-    /// Posts to an endpoint beside the rulesets, such as `bulk`.
+    /// Posts to an endpoint next to the rulesets, such as `bulk`.
     pub(super) async fn post_rules(&self, path: &str, body: &Value) -> TestResponse {
         self.send(&format!("POST {}", pushrules(path)), body.to_string()).await
     }

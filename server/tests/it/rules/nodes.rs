@@ -102,7 +102,7 @@ async fn a_rule_written_on_one_node_is_returned_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rule_written_on_one_node_can_be_changed_on_the_other_at_once() {
+async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
     let Some(nodes) = Nodes::start().await else { return };
     for node in [0, 1] {
         assert_eq!(nodes.get(node, "").await.0, 200);
@@ -134,7 +134,7 @@ async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
             status == 401 && body["errcode"] == "M_UNKNOWN_TOKEN"
         };
         let (status, body) = nodes.get(round % 2, "").await;
-        assert!(is_rejected(status, &body), "the same node rejects it at once: {body}");
+        assert!(is_rejected(status, &body), "the same node rejects it immediately: {body}");
         nodes.wait_for(1 - round % 2, "", is_rejected).await;
     }
 }
@@ -168,7 +168,7 @@ async fn no_rule_of_64_concurrent_clients_of_two_nodes_is_lost() {
     assert_eq!(nodes.get(0, path).await, nodes.get(1, path).await);
 }
 
-/// Clients of both nodes add pairs of rules to two scopes by bulk changes, and single rules beside
+/// Clients of both nodes add pairs of rules to two scopes by bulk changes, and single rules next to
 /// them. A reader of each node never sees one rule of a pair alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bulk_changes_on_two_nodes_are_never_partial_or_lost() {

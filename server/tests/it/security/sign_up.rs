@@ -84,12 +84,13 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     let again = browser.submit(&page, SIGN_UP, &fields).await;
     assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
     // Somebody else does not get the account, nor does anybody later.
-    let mut stranger = service.browser();
-    let other = stranger.get(SIGN_UP).await;
-    let rejected = stranger.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
+    let mut other_browser = service.browser();
+    let other = other_browser.get(SIGN_UP).await;
+    let rejected =
+        other_browser.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
     rejected.page(422, "Username has already been taken");
     service.clock.advance(60);
-    let rejected = stranger.submit(&other, SIGN_UP, &fields).await;
+    let rejected = other_browser.submit(&other, SIGN_UP, &fields).await;
     rejected.page(422, "Username has already been taken");
 }
 

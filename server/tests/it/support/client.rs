@@ -43,7 +43,7 @@ impl TestClient {
         client
     }
 
-    /// The same client at another address.
+    /// Returns a copy with a different address.
     pub(crate) fn at(&self, ip: impl Into<std::net::IpAddr>) -> Self {
         Self { peer: Peer(peer(ip)), ..self.clone() }
     }

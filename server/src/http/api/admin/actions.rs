@@ -78,7 +78,7 @@ pub(crate) async fn delete(
     }
 }
 
-/// `POST …/unsilence` and `…/unsensitive`: no account is silenced or sensitive, so that nothing
+/// `POST …/unsilence` and `…/unsensitive`: no account is silenced or sensitive, so nothing
 /// changes, as in Mastodon.
 pub(crate) async fn leave_unchanged(
     State(state): State<Arc<AppState>>,

@@ -40,7 +40,7 @@ fn timestamp(time: Timestamp) -> String {
 }
 
 /// The role as a record, with numbers, unlike the role of `CredentialAccount`. The permission 1
-/// implies all others. Roles are built in, so that they have no times of their own.
+/// implies all others. Roles are built in, so they have no times of their own.
 fn role(role: Role) -> Value {
     let is_admin = role == Role::Admin;
     json!({
