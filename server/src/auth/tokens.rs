@@ -73,7 +73,7 @@ pub struct TokenIssuer<'a> {
 /// A token that was just issued.
 #[derive(Debug)]
 pub struct IssuedToken {
-    /// The token.
+    /// The token as the client gets it.
     pub secret: SplitToken,
     /// The token as it is stored.
     pub stored: NewToken,

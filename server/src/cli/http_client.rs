@@ -40,7 +40,7 @@ pub(super) enum CertificateCheck {
 /// The response to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Response {
-    /// Its status.
+    /// The HTTP status.
     pub status: StatusCode,
     /// Its body. Bytes that are not UTF-8 are replaced.
     pub body: String,

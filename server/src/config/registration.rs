@@ -30,7 +30,7 @@ pub enum RegistrationSource {
 /// An application service: the fields of its registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ApplicationService {
-    /// Its id.
+    /// The `id` of the registration file.
     pub id: String,
     /// The digest of its access token.
     #[serde(rename = "as_token", deserialize_with = "digest")]

@@ -24,7 +24,7 @@ pub struct RuleIndexCache {
 /// The compiled rules of a user. Users without documents need no allocation.
 #[derive(Clone)]
 pub struct CachedRules {
-    /// The rules.
+    /// `None` for a user without documents.
     pub rules: Option<Arc<IndexedRules>>,
     /// Their size in memory.
     pub bytes: usize,

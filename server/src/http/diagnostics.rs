@@ -47,7 +47,7 @@ pub struct Settings {
     pub version: String,
     /// Its limit on open files; `None` for no limit.
     pub open_files: Option<u64>,
-    /// Its settings.
+    /// Digests of its settings, which `belfry doctor` compares with its own.
     pub settings: SettingDigests,
 }
 

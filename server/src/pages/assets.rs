@@ -29,7 +29,7 @@ macro_rules! compiled_in {
 
 /// The style sheet.
 pub static STYLE: LazyLock<StaticFile> = compiled_in!("belfry", "css");
-/// The icon.
+/// The bell, which is shown if the operator has no logo.
 pub static BELL: LazyLock<StaticFile> = compiled_in!("bell", "svg");
 /// The copy button of the code page.
 pub static COPY: LazyLock<StaticFile> = compiled_in!("copy", "js");

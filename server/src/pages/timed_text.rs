@@ -45,11 +45,11 @@ impl TimedText {
 
     /// The message of this key with the time in `$time`.
     pub(super) fn new(layout: &Layout<'_>, key: &str, time: Timestamp, format: TimeFormat) -> Self {
-        Self::of(&layout.language.text_with(key, "time", Self::TIME), time, format)
+        Self::from_text(&layout.language.text_with(key, "time", Self::TIME), time, format)
     }
 
     /// Text that was formatted with [`Self::TIME`].
-    pub(super) fn of(text: &str, time: Timestamp, format: TimeFormat) -> Self {
+    pub(super) fn from_text(text: &str, time: Timestamp, format: TimeFormat) -> Self {
         let (before, after) = text.split_once(PLACEHOLDER).unwrap_or((text, ""));
         let time = TimeText {
             datetime: time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),

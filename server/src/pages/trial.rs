@@ -133,7 +133,7 @@ impl TryPage<'_> {
             (TrialReason::Paused, Some(until)) => {
                 let reason =
                     language.text_with("try-because-paused-until", "time", TimedText::TIME);
-                TimedText::of(&sentence(&reason), until.to_second(), TimeFormat::Full)
+                TimedText::from_text(&sentence(&reason), until.to_second(), TimeFormat::Full)
             }
             (reason, _) => TimedText::plain(sentence(&self.reason(reason))),
         }

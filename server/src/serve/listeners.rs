@@ -50,7 +50,7 @@ impl Listeners {
         }
     }
 
-    /// The port.
+    /// Returns the port of the first address; 0 without one.
     pub fn port(&self) -> io::Result<u16> {
         self.0.first().map_or(Ok(0), |first| first.local_addr().map(|address| address.port()))
     }

@@ -35,10 +35,10 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn with(config: Config) -> Self {
         // Boxed to keep the futures of the tests small.
-        Self::of(Box::pin(Service::with(config)).await).await
+        Self::start(Box::pin(Service::with(config)).await).await
     }
 
-    pub(crate) async fn of(service: Service) -> Self {
+    pub(crate) async fn start(service: Service) -> Self {
         let tls = service.state.config.tls.clone();
         let tls = tls.map(|files| belfry::tls::Tls::load(files).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

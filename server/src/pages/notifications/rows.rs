@@ -15,7 +15,7 @@ use crate::pages::timed_text::{TimeFormat, TimedText};
 /// rules.
 const MAX_SHOWN: usize = 200;
 
-/// A keyword.
+/// An entry in the list of keywords.
 pub(super) struct KeywordRow {
     pub(super) word: String,
     /// The percent-encoded id of the rule.

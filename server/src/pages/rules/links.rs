@@ -12,7 +12,7 @@ use crate::paths::{ACCOUNT_RULE, ACCOUNT_RULES, with_language, with_parameters};
 /// The part of the rules that is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RulesView {
-    /// The page.
+    /// The number of the page in the list.
     pub page: PageNumber,
     /// The rule that was changed: its page is shown instead, and its group is unfolded.
     pub changed: Option<RuleRef>,

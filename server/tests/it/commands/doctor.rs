@@ -33,7 +33,7 @@ impl Checks {
     }
 
     /// The lines `STATUS MESSAGE; FIX` of a check.
-    fn of(&self, check: &str) -> Vec<String> {
+    fn lines(&self, check: &str) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let found = self.results.iter().filter(|result| result["check"] == check);
         found
@@ -56,7 +56,7 @@ impl Checks {
     /// Asserts that a check has this result, with this text.
     #[track_caller]
     fn assert(&self, check: &str, status: &str, text: &str) {
-        let found = self.of(check);
+        let found = self.lines(check);
         let is_expected = |line: &String| line.starts_with(status) && line.contains(text);
         assert!(found.iter().any(is_expected), "{check} {status} {text}: {:?}", self.results);
     }

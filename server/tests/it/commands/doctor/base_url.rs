@@ -98,7 +98,7 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let _server = start(&workspace);
     let http = format!("http://localhost:{port}");
     let checks = doctor(&workspace, &["--base-url", &http]);
-    let found = checks.of("base_url").join(" ");
+    let found = checks.lines("base_url").join(" ");
     let expected = format!("write base_url = \"https://localhost:{port}\"");
     assert!(found.contains("does not respond with HTTP") && found.contains(&expected), "{found}");
 
@@ -122,7 +122,7 @@ fn a_redirect_is_reported_with_the_right_base_url() {
     let text =
         "redirects to https://ring.example/healthz write base_url = \"https://ring.example\"";
     checks.assert_failed("base_url", text);
-    assert!(!checks.of("base_url").join(" ").contains('<'));
+    assert!(!checks.lines("base_url").join(" ").contains('<'));
     let other = format!("http://127.0.0.1:{}", respond_with(SIGN_IN));
     let checks = doctor(&workspace, &["--base-url", &other]);
     checks.assert_failed("base_url", "/login let the proxy forward every path");

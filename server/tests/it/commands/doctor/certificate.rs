@@ -84,7 +84,7 @@ fn a_certificate_that_is_not_trusted_is_reported() {
     let start = Instant::now();
     loop {
         let checks = doctor("certificate.pem");
-        let found = checks.of("base_url").join(" ");
+        let found = checks.lines("base_url").join(" ");
         if found.contains(text) && found.contains("renew the certificate") {
             break;
         }

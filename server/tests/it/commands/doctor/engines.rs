@@ -267,7 +267,11 @@ async fn every_shard_of_a_cluster_is_checked() {
         checks.assert("redis", "ok", &format!("{shard}counting a request takes"));
     }
     assert_eq!(checks.exit_code, Some(0));
-    assert!(checks.of("redis").iter().all(|line| line.starts_with("ok")), "{:?}", checks.results);
+    assert!(
+        checks.lines("redis").iter().all(|line| line.starts_with("ok")),
+        "{:?}",
+        checks.results
+    );
 
     let full_coverage = ["CONFIG", "SET", "cluster-require-full-coverage", "yes"];
     cluster.command(primaries[2], &full_coverage).unwrap();
@@ -298,7 +302,7 @@ async fn every_shard_of_a_cluster_is_checked() {
     let failed = primaries.iter().filter(|&&number| {
         let url = cluster.node_url(number).replace("redis://", "redis://limited:hunter2@");
         let checks = doctor(&workspace, &["--redis", &url]);
-        checks.of("redis").iter().any(|line| line.contains("+cluster|slots"))
+        checks.lines("redis").iter().any(|line| line.contains("+cluster|slots"))
     });
     assert_eq!(failed.count(), 2);
 

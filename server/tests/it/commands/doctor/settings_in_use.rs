@@ -25,13 +25,13 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
 
     reload(&server, "trusted_proxies: 10.0.0.1");
     let checks = doctor(&workspace, &[]);
-    let found = checks.of("server").join(" ");
+    let found = checks.lines("server").join(" ");
     assert!(!found.contains("trusted_proxies") && found.contains("base_url"), "{found}");
 
     drop(server);
     let _server = start(&workspace);
     let checks = doctor(&workspace, &[]);
-    assert_eq!(checks.of("server").len(), 1, "{:?}", checks.results);
+    assert_eq!(checks.lines("server").len(), 1, "{:?}", checks.results);
     checks.assert("base_url", "ok", "leads to this server");
 }
 
@@ -63,7 +63,7 @@ fn other_flags_and_another_file_than_the_servers_are_reported() {
     let text = "a different value of metrics_listen than this command restart the server, or give \
                 doctor the flags, variables and file of the server";
     checks.assert("server", "warning", text);
-    assert!(!checks.of("server").join(" ").contains("log.level"), "it matters to no check");
+    assert!(!checks.lines("server").join(" ").contains("log.level"), "it matters to no check");
     assert_eq!(checks.exit_code, Some(0));
 
     let other = workspace.path().join("other.toml");

@@ -26,7 +26,7 @@ pub(super) async fn drive(observer: &mut Observer) {
     let one_key = |state: &mut AppState| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
-    let server = Server::of(Service::with_state(settings, one_key).await).await;
+    let server = Server::start(Service::with_state(settings, one_key).await).await;
     let service = &server.service;
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
