@@ -160,7 +160,7 @@ fn the_commands_in_the_documents_exist() {
         }
     }
     assert_eq!(findings, [""; 0]);
-    assert!(checked > 100, "{checked}");
+    assert!(checked > 50, "only {checked} commands found");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn unknown_commands_and_flags_are_found() {
     let invalid = [
         ("account add alice --amdin", "belfry account add has no flag --amdin"),
         ("account --admin", "belfry account has no flag --admin"),
-        ("acount list", "belfry has no command acount"),
+        ("accounts list", "belfry has no command accounts"),
         ("account lst --json", "belfry account has no command lst"),
         ("serve -x", "belfry serve has no flag -x"),
     ];
