@@ -19,6 +19,8 @@ mod output;
 mod progress;
 mod restore;
 mod serve;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Metrics for Prometheus. `families` declares them all, and `docs/operating.md` lists them.
+//! Metrics for Prometheus. `families` declares them all, and `docs/observability.md` lists them.
 //!
 //! Values are updated where something happens, and written at each scrape: those of the HTTP layer
 //! and of sign-ins are in [`Metrics`], the others in the part of the server that they describe.

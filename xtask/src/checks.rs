@@ -22,7 +22,7 @@ use crate::packages;
 ///   language        words that docs/glossary.md replaces
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
-///   documents       files and tests that the documents name exist
+///   documents       files, headings and tests that the documents name exist; 500 lines at most
 ///   API reference   docs/api.md is what the OpenAPI document yields; --fix writes it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]

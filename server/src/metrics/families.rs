@@ -1,5 +1,5 @@
 //! The metric families of the service itself, and the list of those of all crates, which
-//! `docs/operating.md` describes.
+//! `docs/observability.md` describes.
 
 use belfry_runtime::metrics::Family;
 

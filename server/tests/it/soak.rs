@@ -99,7 +99,7 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
     sizes
 }
 
-/// The bound is documented in docs/operating.md.
+/// The bound is documented in docs/databases.md.
 fn assert_bounded(sizes: &[Size], addresses: u64) {
     let bound = 64 * MIB + addresses * MIB;
     assert!(sizes.iter().all(|size| size.files < bound), "{sizes:?}, at most {bound}");

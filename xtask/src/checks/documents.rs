@@ -1,31 +1,30 @@
-//! References from the documents to the source: files and tests must exist.
+//! The documents: files, headings and tests that they refer to must exist, and none is too long.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::sources::{files_in, is_word, rust_files_in};
 use crate::cargo;
 
-const DOCUMENTS: &[&str] = &["CONTRIBUTING.md", "README.md", "SECURITY.md", "docs"];
+const DOCUMENTS: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs"];
 
 /// The document whose tables name tests.
 const THREAT_MODEL: &str = "docs/threat-model.md";
+
+/// A longer document is about more than one subject.
+const MAX_LINES: usize = 500;
+
+/// Documents of any length: a generated reference, and a history.
+const LONG: &[&str] = &["docs/api.md", "CHANGELOG.md"];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut findings = vec![];
     for path in DOCUMENTS {
         let is_markdown = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "md");
         for file in files_in(&cargo::root().join(path))?.into_iter().filter(is_markdown) {
-            let name = file.strip_prefix(cargo::root())?.display().to_string();
-            let text = fs::read_to_string(&file)?;
-            let dir = file.parent().unwrap_or(cargo::root());
-            let paths = source_paths(&text).map(|path| cargo::root().join(path));
-            let links = link_targets(&text).map(|path| dir.join(path));
-            for path in paths.chain(links).filter(|path| !path.exists()) {
-                findings.push(format!("{name}: {} does not exist", path.display()));
-            }
+            findings.extend(check_document(cargo::root(), &file)?);
         }
     }
     let tests = test_functions()?;
@@ -38,7 +37,32 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     Ok(findings.is_empty())
 }
 
-/// Returns the texts in backticks on one line.
+/// Returns the findings about one document of the project in `root`.
+fn check_document(root: &Path, file: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let name = file.strip_prefix(root)?.display().to_string();
+    let text = fs::read_to_string(file)?;
+    let mut findings = vec![];
+    for path in source_paths(&text).filter(|path| !root.join(path).exists()) {
+        findings.push(format!("{name}: {path} does not exist"));
+    }
+    for (path, anchor) in link_targets(&text) {
+        let target = if path.is_empty() { file.to_owned() } else { file.with_file_name(path) };
+        if !target.exists() {
+            findings.push(format!("{name}: {path} does not exist"));
+        } else if let Some(anchor) = anchor
+            && !anchors(&fs::read_to_string(target)?).contains(anchor)
+        {
+            findings.push(format!("{name}: {path}#{anchor} names no heading"));
+        }
+    }
+    let lines = text.lines().count();
+    if lines > MAX_LINES && !LONG.contains(&&*name) {
+        findings.push(format!("{name}: {lines} lines; split it, at most {MAX_LINES} are allowed"));
+    }
+    Ok(findings)
+}
+
+/// Returns the strings in backticks on one line.
 fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
@@ -65,13 +89,46 @@ fn source_paths(text: &str) -> impl Iterator<Item = &str> {
         .filter(|span| span.chars().all(|c| is_word(c) || "/.-".contains(c)))
 }
 
-/// Returns the relative targets of Markdown links, without anchors.
-fn link_targets(text: &str) -> impl Iterator<Item = &str> {
-    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets
-        .filter(|target| !target.contains("://"))
-        .filter_map(|target| target.split('#').next())
-        .filter(|target| !target.is_empty())
+/// Returns the relative targets of Markdown links: path, which is empty for the document itself,
+/// and anchor.
+fn link_targets(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let links = prose_lines(text).flat_map(|line| line.split("](").skip(1));
+    links
+        .filter_map(|rest| rest.split(')').next())
+        .filter(|target| !target.contains(':'))
+        .map(|target| target.split_once('#').map_or((target, None), |(path, to)| (path, Some(to))))
+}
+
+/// Returns the lines outside of code blocks.
+fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+/// Returns the anchors that GitHub gives to the headings of a document.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut used = BTreeMap::<String, usize>::new();
+    let headings = prose_lines(text).filter_map(|line| {
+        let title = line.trim_start_matches('#');
+        (title.len() < line.len()).then(|| title.strip_prefix(' ')).flatten()
+    });
+    let anchor_of = |title: &str| {
+        let anchor: String = title
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter(|&c| is_word(c) || c == '-' || c == ' ')
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect();
+        let repetitions = used.entry(anchor.clone()).or_default();
+        *repetitions += 1;
+        if *repetitions == 1 { anchor } else { format!("{anchor}-{}", *repetitions - 1) }
+    };
+    headings.map(anchor_of).collect()
 }
 
 /// Returns the test names in the last column of the tables.
@@ -122,8 +179,52 @@ mod tests {
 
     #[test]
     fn relative_links_are_found() {
-        let text = "[a](a.md), [b](../b.md#c), [d](#e), [f](https://example.org/)";
-        assert_eq!(link_targets(text).collect::<Vec<_>>(), ["a.md", "../b.md"]);
+        let text = "[a](a.md), [b](../b.md#c), [d](#e), [f](https://example.org/), [g](mailto:a@b)\n\
+                    ```sh\n[not](a.link)\n```\n[h](h/)\n";
+        let expected = [("a.md", None), ("../b.md", Some("c")), ("", Some("e")), ("h/", None)];
+        assert_eq!(link_targets(text).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn anchors_are_those_of_github() {
+        let text = "# `a_b`: C-d (e), f/g?\n## Same\n### Same\n#no heading\n\
+                    ```sh\n# comment\n```\n## Über uns\n";
+        let expected = ["a_b-c-d-e-fg", "same", "same-1", "über-uns"];
+        assert_eq!(anchors(text).iter().collect::<Vec<_>>(), expected);
+    }
+
+    /// The findings about `docs/a/main.md` with this text, next to `other.md` and below `up.md`.
+    fn findings(text: &str) -> Vec<String> {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("docs/a");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("../up.md"), "# Up\n").unwrap();
+        fs::write(folder.join("other.md"), "# Other\n").unwrap();
+        fs::write(folder.join("main.md"), text).unwrap();
+        check_document(root.path(), &folder.join("main.md")).unwrap()
+    }
+
+    #[test]
+    fn links_are_relative_to_their_document() {
+        let text = "# Main\n[a](other.md#other) [b](../up.md#up) [c](../up.md) [d](#main)\n";
+        assert_eq!(findings(text), [""; 0]);
+        assert_eq!(findings("[a](up.md)"), ["docs/a/main.md: up.md does not exist"]);
+    }
+
+    #[test]
+    fn a_link_to_a_heading_that_does_not_exist_is_found() {
+        let expected = [
+            "docs/a/main.md: ../up.md#down names no heading",
+            "docs/a/main.md: #here names no heading",
+        ];
+        assert_eq!(findings("[a](../up.md#down), [b](#here)"), expected);
+    }
+
+    #[test]
+    fn a_long_document_is_found() {
+        assert_eq!(findings(&"line\n".repeat(500)), [""; 0]);
+        let expected = "docs/a/main.md: 501 lines; split it, at most 500 are allowed";
+        assert_eq!(findings(&"line\n".repeat(501)), [expected]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn the_example_lists_every_key() {
 
 #[test]
 fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid() {
-    let docs = include_str!("../../../../docs/operating.md");
+    let docs = include_str!("../../../../docs/configuration.md");
     let blocks = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let blocks: Vec<&str> = blocks.collect();
     assert_eq!(blocks[0], EXAMPLE, "the first block is the output of belfry config example");

@@ -6,7 +6,7 @@ use belfry::metrics::families;
 use belfry_runtime::metrics::{Family, Kind};
 use serde_json::Value;
 
-const GUIDE: &str = include_str!("../../../../docs/operating.md");
+const GUIDE: &str = include_str!("../../../../docs/observability.md");
 pub(super) const ALERTS: &str = include_str!("../../../../docs/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../../docs/grafana.json");
 
@@ -202,8 +202,8 @@ fn each_alert_says_what_to_do_and_is_in_the_guide() {
     let mut names = Vec::new();
     for rule in ALERTS.split("- alert: Belfry").skip(1) {
         let name = rule.lines().next().unwrap();
-        for field in ["severity: ", "summary: \"", "description: \"", "runbook: docs/operating.md#"]
-        {
+        let runbook = "runbook: docs/observability.md#alerts\n";
+        for field in ["severity: ", "summary: \"", "description: \"", runbook] {
             assert!(rule.contains(field), "Belfry{name} has no {field}");
         }
         names.push(name);

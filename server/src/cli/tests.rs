@@ -1,0 +1,212 @@
+//! The commands in the documents exist, with their flags.
+
+use std::fs;
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+
+/// README.md, CONTRIBUTING.md, and the documents below `docs`.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the arguments of each `belfry` in a code block or code span of a document.
+fn belfry_commands(document: &str) -> Vec<Vec<String>> {
+    let mut lines = document.lines().peekable();
+    let (mut code, mut paragraph) = (Vec::new(), String::new());
+    while let Some(line) = lines.next() {
+        let line = line.trim();
+        if let Some(language) = line.strip_prefix("```") {
+            let block = lines.by_ref().map(str::trim).take_while(|line| !line.starts_with("```"));
+            code.extend(shell_lines(language, block.peekable()));
+        } else if line.is_empty() || line.starts_with('|') {
+            // A paragraph ends, and each row of a table is one.
+            code.extend(code_spans(&paragraph));
+            line.clone_into(&mut paragraph);
+        } else {
+            // A code span may continue on the next line.
+            paragraph = format!("{paragraph} {line}");
+        }
+    }
+    code.extend(code_spans(&paragraph));
+    code.iter().flat_map(|code| arguments_of_belfry(code)).collect()
+}
+
+fn code_spans(paragraph: &str) -> impl Iterator<Item = String> {
+    paragraph.split('`').skip(1).step_by(2).map(str::to_owned)
+}
+
+/// Returns the commands of a code block, those with continuation lines as one line.
+fn shell_lines<'a>(
+    language: &str,
+    mut block: Peekable<impl Iterator<Item = &'a str>>,
+) -> Vec<String> {
+    let mut commands = Vec::new();
+    while let Some(line) = block.next() {
+        let mut command = line.to_owned();
+        while command.ends_with('\\') {
+            command.pop();
+            command.push_str(block.next().unwrap_or_default());
+        }
+        match language {
+            "sh" | "bash" => commands.push(command),
+            // Other lines are output.
+            "console" => {
+                let prompt = ["$ ", "# "].iter().find_map(|prompt| command.strip_prefix(prompt));
+                commands.extend(prompt.map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+/// Returns the arguments of each `belfry` among the commands of a line.
+fn arguments_of_belfry(line: &str) -> Vec<Vec<String>> {
+    let substitutions = line.split("$(").skip(1).filter_map(|rest| rest.split(')').next());
+    let commands = [line].into_iter().chain(substitutions);
+    commands
+        .flat_map(|command| command.split(['|', '&', ';']))
+        .filter_map(|command| {
+            let mut words = command.split_whitespace().take_while(|&word| word != "#").peekable();
+            // Programs that run the command in their arguments, with their own options.
+            while let Some(word) = words.next_if(|&word| !is_belfry(word)) {
+                match word {
+                    "sudo" | "docker" | "compose" | "nice" => {}
+                    "-u" | "exec" => drop(words.next()),
+                    _ if word.contains('=') => {}
+                    _ => return None,
+                }
+            }
+            words.next()?;
+            Some(words.map(str::to_owned).collect())
+        })
+        .collect()
+}
+
+fn is_belfry(word: &str) -> bool {
+    word == "belfry" || word.ends_with("/belfry")
+}
+
+/// Compares the arguments with the subcommands and flags of the parser. Values are not checked.
+fn check_arguments(parser: &Command, arguments: &[String]) -> Result<(), String> {
+    let mut command = parser;
+    let mut words = arguments.iter().map(|word| word.trim_matches(['[', ']']));
+    while let Some(word) = words.next() {
+        if word.starts_with('-') && word != "-" {
+            let name = word.split('=').next().unwrap_or_default();
+            let flag = command.get_arguments().find(|argument| {
+                let long = argument.get_long().map(|long| format!("--{long}"));
+                let short = argument.get_short().map(|short| format!("-{short}"));
+                [long, short].into_iter().flatten().any(|known| known == name)
+            });
+            let flag = flag.ok_or_else(|| format!("{} has no flag {name}", full_name(command)))?;
+            if flag.get_action().takes_values() && !word.contains('=') {
+                words.next();
+            }
+        } else if command.has_subcommands() {
+            if is_placeholder(word) {
+                return Ok(());
+            }
+            let subcommand = command.find_subcommand(word);
+            command = subcommand
+                .ok_or_else(|| format!("{} has no command {word}", full_name(command)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The name with those of the commands that contain it.
+fn full_name(command: &Command) -> &str {
+    command.get_bin_name().unwrap_or_else(|| command.get_name())
+}
+
+/// Whether a word stands for any command, or is a redirection.
+fn is_placeholder(word: &str) -> bool {
+    word.starts_with(['…', '>', '<']) || !word.contains(|c: char| c.is_lowercase())
+}
+
+/// The parser with the flags that its subcommands inherit, and `--help`.
+fn complete_parser() -> Command {
+    let mut parser = super::parser();
+    parser.build();
+    parser
+}
+
+#[test]
+fn the_commands_in_the_documents_exist() {
+    let parser = complete_parser();
+    let (mut checked, mut findings) = (0, Vec::new());
+    for path in documents() {
+        for arguments in belfry_commands(&fs::read_to_string(&path).unwrap()) {
+            checked += 1;
+            if let Err(problem) = check_arguments(&parser, &arguments) {
+                findings.push(format!("{}: {problem}: {arguments:?}", path.display()));
+            }
+        }
+    }
+    assert_eq!(findings, [""; 0]);
+    assert!(checked > 50, "only {checked} commands found");
+}
+
+#[test]
+fn commands_are_found_in_code_blocks_and_code_spans() {
+    let found = |document: &str| {
+        let commands = belfry_commands(document);
+        commands.iter().map(|arguments| arguments.join(" ")).collect::<Vec<_>>()
+    };
+    let block = "```console\n$ ./belfry serve &\n# nice belfry man | sh # belfry no\nbelfry output\n\
+                 $ A=1 belfry app list \\\n    --json && sudo -u belfry belfry audit\n```";
+    assert_eq!(found(block), ["serve", "man", "app list --json", "audit"]);
+    let substitution = "   ```sh\n   curl -H \"Bearer $(sudo belfry token issue a)\"\n   ```";
+    assert_eq!(found(substitution), ["token issue a"]);
+    assert_eq!(found("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
+    assert_eq!(found("| a | `docker exec belfry belfry man` |\n| `belfry` |"), ["man", ""]);
+    let others = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
+                  ```toml\nbelfry serve\n```";
+    assert_eq!(found(others), [""; 0]);
+}
+
+#[test]
+fn unknown_commands_and_flags_are_found() {
+    let parser = complete_parser();
+    let check = |line: &str| {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        check_arguments(&parser, &arguments)
+    };
+    for valid in [
+        "",
+        "--help",
+        "COMMAND --json",
+        "--data NEW account list --json --limit 5",
+        "backup FILE [--force]",
+        "account add alice --config=x --admin",
+        "token revoke -",
+    ] {
+        assert_eq!(check(valid), Ok(()), "{valid}");
+    }
+    let invalid = [
+        ("account add alice --amdin", "belfry account add has no flag --amdin"),
+        ("account --admin", "belfry account has no flag --admin"),
+        ("accounts list", "belfry has no command accounts"),
+        ("account lst --json", "belfry account has no command lst"),
+        ("serve -x", "belfry serve has no flag -x"),
+    ];
+    for (line, problem) in invalid {
+        assert_eq!(check(line), Err(problem.to_owned()), "{line}");
+    }
+}
