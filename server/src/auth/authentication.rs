@@ -234,8 +234,10 @@ impl Authenticator<'_> {
         password: Secret,
         from: Network,
     ) -> Result<Option<Account>, HashQueueFull> {
-        let hash = account.as_ref().map(|account| account.password.clone());
-        let hash = hash.filter(|hash| hash != NO_PASSWORD);
+        let hash = account
+            .as_ref()
+            .map(|account| account.password.clone())
+            .filter(|hash| hash != NO_PASSWORD);
         let is_correct = self.passwords.verify(password.clone(), hash, from).await?;
         let verified = account.filter(|_| is_correct);
         if let Some(account) = &verified

@@ -125,8 +125,8 @@ impl Passwords {
         let queued = match self.queue.clone().try_acquire_owned() {
             Err(_) if is_known => self.reserved.clone().try_acquire_owned(),
             queued => queued,
-        };
-        let queued = queued.map_err(|_| HashQueueFull)?;
+        }
+        .map_err(|_| HashQueueFull)?;
         let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
         self.hash_count.inc();
         // The permits move into the blocking task: if the client disconnects, they are released

@@ -98,8 +98,7 @@ async fn get_without_timeout(
         return Err(GetError::Failed(reason.to_owned()));
     };
     let host = host.trim_matches(['[', ']']);
-    let stream = TcpStream::connect((host, port)).await;
-    let stream = stream.map_err(|error| match error.kind() {
+    let stream = TcpStream::connect((host, port)).await.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => GetError::Refused(format!("{host} port {port}")),
         _ => GetError::Failed(causes(&error)),
     })?;
@@ -152,23 +151,28 @@ where
     let request = request.body(Empty::<Bytes>::new()).map_err(|error| causes(&error))?;
     let response = sender.send_request(request).await.map_err(failed)?;
     let status = response.status();
-    let location = response.headers().get(header::LOCATION);
-    let location = location.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
-    let body = body.map_err(|error| causes(&*error))?.to_bytes();
-    let body = String::from_utf8_lossy(&body).into_owned();
+    let location = response
+        .headers()
+        .get(header::LOCATION)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let bytes = Limited::new(response.into_body(), MAX_BODY_BYTES)
+        .collect()
+        .await
+        .map_err(|error| causes(&*error))?
+        .to_bytes();
+    let body = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Response { status, body, location, local_address })
 }
 
 fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder();
-    let builder = match check {
+    let verified = match check {
         CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),
         CertificateCheck::None => {
             builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(None))
         }
     };
-    Ok(builder.with_no_client_auth())
+    Ok(verified.with_no_client_auth())
 }
 
 /// An error and its causes.

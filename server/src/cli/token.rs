@@ -74,16 +74,15 @@ impl Command {
                 }
                 let app = FirstPartyApp::CommandLine(title);
                 let events = events(issuer.now, AuditKind::TokenIssue);
-                let token = issuer.issue_first_party(&events, app, account.id, scopes);
-                let token = token.await?;
+                let token = issuer.issue_first_party(&events, app, account.id, scopes).await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }
             Self::Revoke { token, stdin: _ } => {
-                let token = match token.filter(|token| token != "-") {
+                let presented = match token.filter(|token| token != "-") {
                     Some(token) => Secret::new(token),
                     None => read_secret()?,
                 };
-                let token = SplitToken::parse(token.reveal());
+                let token = SplitToken::parse(presented.reveal());
                 let secret = token.ok_or(UNKNOWN_TOKEN)?.hashed();
                 if issuer.store.token(secret).await?.is_none() {
                     return Err(UNKNOWN_TOKEN.into());

@@ -49,8 +49,8 @@ pub(super) fn settings() -> Vec<KnownSetting> {
     let mut section = "";
     let mut settings = Vec::new();
     for line in EXAMPLE.lines() {
-        let text = line.strip_prefix('#').unwrap_or(line);
-        let text = text.strip_prefix(' ').unwrap_or(text);
+        let uncommented = line.strip_prefix('#').unwrap_or(line);
+        let text = uncommented.strip_prefix(' ').unwrap_or(uncommented);
         if let Some((name, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             section = name;
             if let Some((section, key)) = name.rsplit_once('.') {

@@ -295,12 +295,13 @@ mod tests {
     #[test]
     fn a_data_flag_is_rejected_if_the_file_names_postgres() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("b.toml");
-        let file = file.to_str().unwrap();
+        let path = folder.path().join("b.toml");
+        let file = path.to_str().unwrap();
         for settings in ["database = 'postgres://a/b'", "database_file = 'missing'"] {
             std::fs::write(file, settings).unwrap();
-            let error = Config::load(&overrides(&["--config", file, "--data", "new"])).unwrap_err();
-            let error = error.to_string();
+            let error = Config::load(&overrides(&["--config", file, "--data", "new"]))
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with("--data new has no effect, because "), "{error}");
             assert!(error.contains(file) && error.contains("--config /dev/null"), "{error}");
         }

@@ -117,8 +117,8 @@ impl FromStr for BaseUrl {
             url.as_ref().and_then(origin)
         } else {
             with_scheme().as_ref().and_then(origin)
-        };
-        let suggestion = suggestion.unwrap_or_else(|| "https://ring.example".to_owned());
+        }
+        .unwrap_or_else(|| "https://ring.example".to_owned());
         let problem = match &url {
             Some(url) if origin(url).is_some() => "is more than a scheme and a host",
             _ => "is not a URL with http:// or https://",

@@ -50,10 +50,14 @@ fn warning(name: &str, value: &str) -> Option<String> {
     let stem = name.strip_suffix("_URL").unwrap_or(name);
     let distance = |meant: &str| [name, stem].map(|name| damerau_levenshtein(name, meant));
     let max_distance = (name.len().saturating_sub("BELFRY_".len()) / 4).clamp(1, 3);
-    let nearest = known.chain(in_file).min_by_key(|(meant, _)| distance(meant).into_iter().min());
-    let nearest = nearest.filter(|(meant, _)| distance(meant).iter().any(|it| *it <= max_distance));
-    let advice = nearest.map(|(_, advice)| advice);
-    let advice = advice.as_deref().unwrap_or("`belfry config example` lists all settings");
+    let nearest = known
+        .chain(in_file)
+        .min_by_key(|(meant, _)| distance(meant).into_iter().min())
+        .filter(|(meant, _)| distance(meant).iter().any(|it| *it <= max_distance));
+    let advice = nearest.map_or_else(
+        || "`belfry config example` lists all settings".to_owned(),
+        |(_, advice)| advice,
+    );
     Some(format!("{name} has no effect: {advice}"))
 }
 

@@ -140,11 +140,12 @@ impl Config {
     pub fn secret_files(&self) -> Vec<PathBuf> {
         let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
         let key = self.tls.as_ref().map(|tls| tls.key.as_path());
-        let urls = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)];
-        let urls = urls.into_iter().filter_map(|(url, file)| {
-            let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
-            file.as_deref().filter(|_| has_password)
-        });
+        let urls = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)]
+            .into_iter()
+            .filter_map(|(url, file)| {
+                let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
+                file.as_deref().filter(|_| has_password)
+            });
         let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
         let files = self.file_with_secrets.as_deref().into_iter().chain(key).chain(tokens);
         files.chain(urls).chain(client_key.as_deref()).map(Path::to_owned).collect()

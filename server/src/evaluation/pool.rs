@@ -91,8 +91,9 @@ impl EvaluationPool {
     }
 
     fn take_slot(&self, account: Option<AccountSlot>) -> Result<EvaluationSlot, EvaluationError> {
-        let permit = Arc::clone(&self.slots).try_acquire_owned();
-        let permit = permit.map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
+        let permit = Arc::clone(&self.slots)
+            .try_acquire_owned()
+            .map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
         let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
         let slot = Slot { failures, threads, _permit: permit, _account: account };
         Ok(EvaluationSlot(Arc::new(slot)))

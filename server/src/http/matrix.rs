@@ -46,8 +46,8 @@ pub(super) async fn logout(
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let token = requester.token.ok_or(MatrixError::LogoutOfService)?;
-    let events = Events::from(audit.success(AuditKind::SignOut));
-    let events = events.and(audit.success(AuditKind::TokenRevoke));
+    let events =
+        Events::from(audit.success(AuditKind::SignOut)).and(audit.success(AuditKind::TokenRevoke));
     state.store.revoke_token(&events, token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

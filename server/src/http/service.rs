@@ -102,8 +102,8 @@ impl HttpService {
         let route = self.routes.find(request.uri().path());
         let Peer(peer) = peer;
         let id = self.request_id(peer.ip(), request.headers());
-        let trace_id = single_header(request.headers(), &TRACEPARENT);
-        let trace_id = trace_id.and_then(TraceId::parse_traceparent);
+        let trace_id =
+            single_header(request.headers(), &TRACEPARENT).and_then(TraceId::parse_traceparent);
         let method = method_name(request.method());
         let context = RequestContext::new(id, trace_id, peer, method, route.pattern);
         // Pinned here, because the future is large and would be moved otherwise.

@@ -41,8 +41,12 @@ impl ActiveLimits {
         let multiple = config.limits.ipv6_48_multiple;
         let table = config.limits.rows.clone().with_site_multiple(multiple);
         let abuse = config.limits.abuse.clone().with_site_multiple(multiple);
-        let limits = table.rows.iter().map(|row| &row.limit).chain(abuse.limits());
-        let limits = limits.flat_map(|limit| iter::once(limit).chain(limit.site()));
+        let limits = table
+            .rows
+            .iter()
+            .map(|row| &row.limit)
+            .chain(abuse.limits())
+            .flat_map(|limit| iter::once(limit).chain(limit.site()));
         let counters =
             limits.map(|limit| (limit.name().to_owned(), metrics.counters(limit.name()))).collect();
         Self {

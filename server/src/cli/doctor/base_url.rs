@@ -65,8 +65,8 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
 /// Returns advice about a base URL without a response.
 fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
     let (scheme, rest) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
-    let other = if scheme == "https" { "http" } else { "https" };
-    let other = format!("base_url = \"{other}://{}\"", rest.trim_end_matches('/'));
+    let other_scheme = if scheme == "https" { "http" } else { "https" };
+    let other = format!("base_url = \"{other_scheme}://{}\"", rest.trim_end_matches('/'));
     match error {
         GetError::Refused(_) => "start the proxy, or correct base_url".to_owned(),
         GetError::NotTls => format!("let the proxy serve HTTPS there, or write {other}"),
@@ -97,8 +97,11 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
         };
         return report.fail("base_url", format!("{base_url}{HEALTHZ} redirects to {target}"), fix);
     }
-    let metadata = get(url, METADATA, CertificateCheck::Authorities, &[]).await;
-    let metadata = metadata.ok().and_then(|response| json(&response)).unwrap_or_default();
+    let metadata = get(url, METADATA, CertificateCheck::Authorities, &[])
+        .await
+        .ok()
+        .and_then(|response| json(&response))
+        .unwrap_or_default();
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
         Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
             "base_url",

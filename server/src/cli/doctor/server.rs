@@ -46,8 +46,8 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             return None;
         }
         other => {
-            let problem = other.map_or_else(|error| error.to_string(), |found| summary(&found));
-            let problem = format!("what listens on {shown} does not respond as belfry: {problem}");
+            let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
+            let problem = format!("what listens on {shown} does not respond as belfry: {response}");
             report.fail("server", problem, "stop the other program, or change listen");
             return None;
         }
@@ -69,8 +69,8 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             report.ok("server", format!("running at {shown}, and ready{note}"));
         }
         other => {
-            let problem = other.map_or_else(|error| error.to_string(), |found| summary(&found));
-            let problem = format!("running at {shown}, but not ready: {problem}");
+            let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
+            let problem = format!("running at {shown}, but not ready: {response}");
             report.fail("server", problem, "see its log, and the checks of the engines");
         }
     }

@@ -81,8 +81,8 @@ fn the_example_lists_every_key() {
 #[test]
 fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid() {
     let docs = include_str!("../../../../docs/configuration.md");
-    let blocks = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let blocks: Vec<&str> = blocks.collect();
+    let blocks: Vec<&str> =
+        docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(blocks[0], EXAMPLE, "the first block is the output of belfry config example");
     let config = toml::from_str::<Config>(blocks[1]).unwrap();
     assert_eq!(config.base_url.unwrap().to_string(), "https://ring.example");

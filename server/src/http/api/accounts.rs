@@ -59,8 +59,8 @@ pub(crate) async fn verify_credentials(
     bearer: Bearer,
 ) -> Result<Json<Value>, ApiError> {
     bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;
-    let account = state.store.account(bearer.require_user()?.id).await?;
-    let account = account.ok_or(ApiError::InvalidToken)?;
+    let account =
+        state.store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
     Ok(Json(credential_account(&state, &account)))
 }
 

@@ -29,8 +29,9 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
     ) -> Result<Self, ApiError> {
         // The API does not accept a token in the query.
         let headers = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let secret = extract_token(headers.map(HeaderValue::as_bytes), []);
-        let secret = secret.map_err(|_| ApiError::InvalidToken)?.ok_or(ApiError::MissingToken)?;
+        let secret = extract_token(headers.map(HeaderValue::as_bytes), [])
+            .map_err(|_| ApiError::InvalidToken)?
+            .ok_or(ApiError::MissingToken)?;
         let presented = SplitToken::parse(secret.reveal()).map(|token| token.hashed());
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
         // Only the token that the rate limits counted is valid: with a second one in the query, the

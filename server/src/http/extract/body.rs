@@ -29,8 +29,10 @@ impl FullBody {
         request: Request,
         state: &AppState,
     ) -> Result<Self, CommonError> {
-        let length = request.headers().get(header::CONTENT_LENGTH);
-        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        let length = request
+            .headers()
+            .get(header::CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok()?.parse().ok());
         if length.is_some_and(|length: usize| length > limit) {
             return Err(CommonError::BodyTooLarge(limit));
         }

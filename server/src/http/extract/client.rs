@@ -196,8 +196,7 @@ fn is_local_host(host: &str) -> bool {
 
 /// The access token of a request. A malformed query is ignored.
 fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, MultipleTokens> {
-    let authorization = headers.get_all(header::AUTHORIZATION).iter();
-    let authorization = authorization.map(HeaderValue::as_bytes);
+    let authorization = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();
     let parameters = query.iter().filter(|(name, _)| name == "access_token");
     bearer::extract_token(authorization, parameters.map(|(_, value)| value.as_str()))

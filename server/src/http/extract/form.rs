@@ -108,8 +108,8 @@ async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> 
     let mut pairs = Vec::new();
     while let Some(field) = fields.next_field().await.map_err(malformed)? {
         let name = field.name().unwrap_or_default().to_owned();
-        let value = field.bytes().await.map_err(malformed)?;
-        let value = String::from_utf8(value.into()).map_err(|_| FormError::NotUtf8)?;
+        let bytes = field.bytes().await.map_err(malformed)?;
+        let value = String::from_utf8(bytes.into()).map_err(|_| FormError::NotUtf8)?;
         pairs.push((name, value));
     }
     Ok(form::reject_nul(pairs)?)

@@ -33,8 +33,7 @@ impl<S: Sync> FromRequestParts<S> for RawPath {
     type Rejection = CommonError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, CommonError> {
-        let route = parts.extensions.get::<MatchedPath>().cloned();
-        let route = route.ok_or(CommonError::NotFound)?;
+        let route = parts.extensions.get::<MatchedPath>().cloned().ok_or(CommonError::NotFound)?;
         Ok(Self { uri: parts.uri.clone(), route })
     }
 }

@@ -34,8 +34,8 @@ pub(crate) async fn login(
     let (authenticator, name) = (state.authenticator(), Login::Name(name));
     let authenticated = authenticator.sign_in(&guard, sign_ins, name, login.password).await?;
     RequestContext::record_account(authenticated.account.id);
-    let events = Events::from(guard.audit.success(AuditKind::SignIn));
-    let events = events.and(guard.audit.success(AuditKind::TokenIssue));
+    let events = Events::from(guard.audit.success(AuditKind::SignIn))
+        .and(guard.audit.success(AuditKind::TokenIssue));
     let response = login_response(&events, &state, &authenticated, login.device).await?;
     sign_ins.success.inc();
     Ok(response)

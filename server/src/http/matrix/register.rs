@@ -82,8 +82,8 @@ pub(crate) async fn register(
         None => generate_name(&state)?,
     };
     guard.sign_up().await?;
-    let valid = NewAccount::new(name, password, |name| is_reserved(name, &state));
-    let valid = valid.map_err(|_| CommonError::Internal)?;
+    let valid = NewAccount::new(name, password, |name| is_reserved(name, &state))
+        .map_err(|_| CommonError::Internal)?;
     let created = account_registration::register(&state, &guard.audit, valid).await?;
     if request.inhibit_login {
         return Ok(response_without_token(&state, &created.account.name));
@@ -108,8 +108,8 @@ async fn register_for_service(
         | MatrixError::Deactivated => MatrixError::UnknownToken,
         error => error,
     })?;
-    let name = request.username.clone();
-    let name = name.ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
+    let name =
+        request.username.clone().ok_or_else(|| JsonError::MissingField("username".to_owned()))?;
     check_name(&name).map_err(MatrixError::Username)?;
     let server_name = state.server_name();
     if !service.may_act_for(&name, &user_id(&name, server_name)) {

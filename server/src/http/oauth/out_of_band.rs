@@ -27,8 +27,8 @@ pub(crate) async fn show_code_page(
         let code = match last_value(&pairs, "code") {
             "" => Cookie::Code.read(&headers, &session.state.base_url),
             code => SplitToken::parse(code),
-        };
-        let code = code.ok_or(OAuthError::InvalidGrant)?;
+        }
+        .ok_or(OAuthError::InvalidGrant)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
         let viewer = session.account().map(|account| account.id);
         let valid = store.code(code.hashed()).await?.filter(|stored| {

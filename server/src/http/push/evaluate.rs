@@ -152,8 +152,12 @@ impl Batch {
             .unzip();
         let now = state.clock.now();
         let cached = state.rule_index.get(&state.store, &accounts, now);
-        let missing = accounts.iter().zip(&cached).filter(|(_, cached)| cached.is_none());
-        let missing: Vec<i64> = missing.map(|(account, _)| *account).collect();
+        let missing: Vec<i64> = accounts
+            .iter()
+            .zip(&cached)
+            .filter(|(_, cached)| cached.is_none())
+            .map(|(account, _)| *account)
+            .collect();
         let mut read = state.store.rulesets_for_accounts(&missing, now).await?.into_iter();
         for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached) {
             let rules =

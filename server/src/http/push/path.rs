@@ -19,8 +19,8 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
         let path = RawPath::from_request_parts(parts, state).await?;
-        let path = path.after("/pushrules/").ok_or(CommonError::NotFound)?;
-        Ok(Self(rules::RulePath::read(path)?))
+        let rule_path = path.after("/pushrules/").ok_or(CommonError::NotFound)?;
+        Ok(Self(rules::RulePath::read(rule_path)?))
     }
 }
 

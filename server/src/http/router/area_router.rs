@@ -141,8 +141,8 @@ impl Routes {
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
             .fallback_service(unknown.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
-        let metrics = patterns.into_iter().map(|pattern| state.metrics.http.route(pattern));
-        let metrics = metrics.collect();
+        let metrics =
+            patterns.into_iter().map(|pattern| state.metrics.http.route(pattern)).collect();
         Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, metrics }
     }
 

@@ -36,8 +36,8 @@ pub(crate) async fn list_v2(
     Query(pairs): Query,
 ) -> Result<Response, ApiError> {
     admin.require_scope(Scope::AdminReadAccounts)?;
-    let filter = AccountFilter::from_v2(&pairs);
-    let filter = filter.map_err(|error| CommonError::Malformed(error.to_string()))?;
+    let filter = AccountFilter::from_v2(&pairs)
+        .map_err(|error| CommonError::Malformed(error.to_string()))?;
     list(&state, ADMIN_ACCOUNTS_V2, &pairs, filter).await
 }
 
