@@ -157,7 +157,7 @@ impl Hash for Sha256Digest {
 
 impl Sha256Digest {
     /// The digest of a text.
-    pub fn of(text: &str) -> Self {
+    pub fn compute(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_digest_of_a_text_is_its_sha_256() {
         let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
-        let digest = Sha256Digest::of("abc");
+        let digest = Sha256Digest::compute("abc");
         assert_eq!(digest.to_text(), published);
         assert_eq!(Sha256Digest::from_text(published), Some(digest));
         for wrong in ["", "abc", &"=".repeat(43), &"A".repeat(42), &"A".repeat(44), &"A".repeat(99)]

@@ -16,7 +16,7 @@ pub(crate) struct Libraries {
 }
 
 impl Libraries {
-    pub(crate) fn of(binary: &Path) -> Result<Self, PackagingError> {
+    pub(crate) fn find(binary: &Path) -> Result<Self, PackagingError> {
         let list = programs::output(Command::new("ldd").arg(binary))?;
         let paths: Vec<PathBuf> = list.lines().filter_map(library_path).collect();
         if paths.is_empty() {

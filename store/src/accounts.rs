@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::admins::select_id;
 use super::engine::{Rows, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
-use super::{Change, State, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
 /// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub enum AddAccountError {
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
     /// Only active or disabled ones.
-    pub state: Option<State>,
+    pub state: Option<EnabledState>,
     /// Only those with this role.
     pub role: Option<Role>,
     /// Only those whose name begins with this text.
@@ -241,7 +241,7 @@ impl Store {
                 "id in (select id from accounts where role = 'admin')",
                 [after, limit, state, role, prefix, email]
             ),
-            (Some(State::Disabled), _) => {
+            (Some(EnabledState::Disabled), _) => {
                 page!("disabled_at is not null", [after, limit, state, role, prefix, email])
             }
             _ => page!("true", [after, limit, state, role, prefix, email]),

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::engine::{FromRow, Row, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
 use super::invalidation::Invalidation;
-use super::{Change, State, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
 /// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub enum AddAppOutcome {
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
     /// Only active or disabled ones.
-    pub state: Option<State>,
+    pub state: Option<EnabledState>,
     /// Only those whose name contains this text, in upper or lower case.
     pub name: Option<String>,
     /// Only registered apps without a code or token, which a sweep deletes when they are old enough.

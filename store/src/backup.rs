@@ -55,7 +55,7 @@ pub enum BackupError {
     Read { file: PathBuf, reason: String },
     /// Another kind of file.
     #[error("{0} was not written by belfry backup")]
-    Foreign(PathBuf),
+    NotABackup(PathBuf),
     /// A backup that is incomplete or was changed.
     #[error("{file} is damaged or incomplete: {reason}; use another backup")]
     Damaged { file: PathBuf, reason: String },

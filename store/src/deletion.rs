@@ -24,7 +24,7 @@ pub struct DeletedRows {
 
 /// The outcome of deleting an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountDeletion {
+pub enum AccountDeletionOutcome {
     /// The account was deleted, and these rows with it.
     Deleted(DeletedRows),
     /// There is no such account.
@@ -114,7 +114,7 @@ impl Store {
         events: &Events,
         id: i64,
         now: Timestamp,
-    ) -> Result<AccountDeletion, StoreError> {
+    ) -> Result<AccountDeletionOutcome, StoreError> {
         self.delete_account_if_due(events, id, None, now).await
     }
 
@@ -126,7 +126,7 @@ impl Store {
         id: i64,
         due: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<AccountDeletion, StoreError> {
+    ) -> Result<AccountDeletionOutcome, StoreError> {
         let event = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
             concat!(
@@ -160,9 +160,9 @@ impl Store {
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {
-            (false, _) => AccountDeletion::Deleted(rows),
-            (true, false) => AccountDeletion::LastAdmin,
-            (true, true) => AccountDeletion::NotFound,
+            (false, _) => AccountDeletionOutcome::Deleted(rows),
+            (true, false) => AccountDeletionOutcome::LastAdmin,
+            (true, true) => AccountDeletionOutcome::NotFound,
         })
     }
 

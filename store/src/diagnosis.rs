@@ -36,7 +36,7 @@ pub struct Durability {
 
 impl Diagnosis {
     /// Opens the database and examines it.
-    pub async fn of(database: &Database, options: &Options) -> Result<Self, StoreError> {
+    pub async fn run(database: &Database, options: &Options) -> Result<Self, StoreError> {
         match database {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {

@@ -58,7 +58,7 @@ use tokio::time::Duration;
 pub use self::account_passwords::ExistingAccess;
 pub use self::account_tokens::AccountToken;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
-pub use self::admins::AccountUpdate;
+pub use self::admins::AccountUpdateOutcome;
 pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
@@ -71,7 +71,7 @@ use self::change::Change;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
-pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
+pub use self::deletion::{AccountDeletionOutcome, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, Durability};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
 pub use self::epochs::ReadEpoch;
@@ -102,19 +102,19 @@ pub struct Store {
 
 /// Whether an account or app is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum EnabledState {
     /// It is not disabled.
     Active,
     /// It is disabled.
     Disabled,
 }
 
-impl State {
+impl EnabledState {
     /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
     /// The state of an account or app that was disabled at this time.
-    pub fn of(disabled_at: Option<Timestamp>) -> Self {
+    pub fn from_disabled_at(disabled_at: Option<Timestamp>) -> Self {
         if disabled_at.is_some() { Self::Disabled } else { Self::Active }
     }
 
@@ -127,8 +127,8 @@ impl State {
     }
 }
 
-impl From<State> for Value {
-    fn from(state: State) -> Self {
+impl From<EnabledState> for Value {
+    fn from(state: EnabledState) -> Self {
         state.as_str().into()
     }
 }

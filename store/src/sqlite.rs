@@ -31,7 +31,7 @@ pub use self::open::create_private_directory;
 pub(super) use self::open::open_existing;
 use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
-pub(super) use self::wal::open_without_log;
+pub(super) use self::wal::open_ignoring_wal;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
@@ -81,7 +81,7 @@ impl Sqlite {
         let mut connection =
             open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
         migrate(&mut connection, path, options, now)?;
-        let mut wal = wal::Wal::of(path);
+        let mut wal = wal::Wal::new(path);
         if schema == SchemaPolicy::Migrate {
             wal.begin_generation(&connection)
                 .map_err(|error| open_error(path, &describe(&error)))?;
@@ -153,7 +153,7 @@ impl Engine for Sqlite {
         let mut files = out.family(&families::SQLITE_FILE_BYTES);
         let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
         files.value(&["database"], bytes);
-        files.value(&["wal"], wal::Wal::of(&self.path).bytes());
+        files.value(&["wal"], wal::Wal::new(&self.path).bytes());
         if let Ok(disk) = rustix::fs::statvfs(&self.path) {
             out.value(&families::SQLITE_DISK_AVAILABLE, disk.f_bavail * disk.f_frsize);
         }

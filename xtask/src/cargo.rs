@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
 /// Returns the root of the repository.
 pub(crate) fn root() -> &'static Path {
@@ -45,7 +45,7 @@ fn must_be_removed(name: &OsStr) -> bool {
 
 /// Runs the command, stops its remaining descendants, and returns whether it succeeded.
 pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
-    Ok(ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success())
+    Ok(ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success())
 }
 
 #[cfg(test)]

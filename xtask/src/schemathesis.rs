@@ -10,7 +10,7 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use clap::{Args, value_parser};
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
 use self::server::TestServer;
 use crate::{cargo, packages, python};
@@ -144,7 +144,7 @@ impl Part {
         }
         command.current_dir(server.dir()).stdout(Stdio::piped());
         server.set_credentials(&mut command, (self.token)(server));
-        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+        let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
         let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
         let passed = group.wait()?.success();

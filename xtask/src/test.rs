@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::{env, thread};
 
 use clap::Args;
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 use test_engines::{EngineError, Postgres, Redis};
 
 use self::report::Report;
@@ -152,7 +152,7 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
 /// Runs the command, prints its output, and counts the test results in it.
 fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
-    let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+    let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
     // In a thread, because a process left by a test may hold the pipe open until its group stops.
     let reader = thread::spawn(move || -> io::Result<Tally> {

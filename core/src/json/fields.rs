@@ -73,7 +73,7 @@ impl Fields {
     }
 
     /// Removes a required field.
-    pub(crate) fn need(&mut self, name: &str) -> Result<Value, JsonError> {
+    pub(crate) fn require(&mut self, name: &str) -> Result<Value, JsonError> {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 

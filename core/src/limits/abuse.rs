@@ -77,7 +77,7 @@ impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
     fn from(limits: AbuseLimits) -> Self {
         let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
         let limits = limits.0.iter().map(|limit| {
-            (limit.name().to_owned(), LimitSetting::Override(LimitOverride::of(limit)))
+            (limit.name().to_owned(), LimitSetting::Override(LimitOverride::from_limit(limit)))
         });
         removed.into_iter().chain(limits).collect()
     }

@@ -55,7 +55,7 @@ impl LimitKey {
 
     /// The key of a name used from a network. Case and surrounding white space are ignored.
     pub fn name_from(network: Network, name: &str) -> Self {
-        Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
+        Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
     /// The subject of the key: what all its limits have in common, so that a store can keep their
@@ -200,7 +200,7 @@ mod tests {
     fn distinct_keys_have_distinct_short_texts() {
         let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
         let long = "x".repeat(100_000);
-        let digest = Sha256Digest::of(&long).to_text();
+        let digest = Sha256Digest::compute(&long).to_text();
         let forged = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
         let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));

@@ -65,7 +65,7 @@ pub enum LimitSettingError {
 
 impl LimitOverride {
     /// The override that sets the numbers of this limit.
-    pub(super) fn of(limit: &Limit) -> Self {
+    pub(super) fn from_limit(limit: &Limit) -> Self {
         let (requests, window) = (Some(limit.requests()), Some(limit.window()));
         Self { requests, window, ..Self::default() }
     }

@@ -131,7 +131,7 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
             let change = LimitOverride {
                 per: Some(row.per),
                 matches: Some(row.matches),
-                ..LimitOverride::of(&row.limit)
+                ..LimitOverride::from_limit(&row.limit)
             };
             (row.limit.name().to_owned(), LimitSetting::Override(change))
         });

@@ -100,7 +100,7 @@ pub struct Registration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the error texts describe them")]
-pub enum AppError {
+pub enum AppRegistrationError {
     #[error("Application name can't be blank")]
     NameBlank,
     #[error("Redirect URI can't be blank")]
@@ -150,11 +150,11 @@ impl Registration {
     pub fn validate(
         self,
         schemes: &[PrivateUseScheme],
-    ) -> Result<AppDetails, ValidationErrors<AppError>> {
+    ) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
         if is_blank {
-            errors.push(AppError::NameBlank);
+            errors.push(AppRegistrationError::NameBlank);
         }
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
         let too_long = length > MAX_URIS_LENGTH + 1;
@@ -163,43 +163,43 @@ impl Registration {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
                 let uri = RedirectUri::new(text);
                 let uri = uri.and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
-                match uri.map_err(AppError::RedirectUri) {
+                match uri.map_err(AppRegistrationError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
                     Err(error) if errors.contains(&error) => {}
                     Err(error) => errors.push(error),
                 }
             }
             if redirect_uris.is_empty()
-                && !errors.iter().any(|error| matches!(error, AppError::RedirectUri(_)))
+                && !errors.iter().any(|error| matches!(error, AppRegistrationError::RedirectUri(_)))
             {
-                errors.push(AppError::RedirectUriBlank);
+                errors.push(AppRegistrationError::RedirectUriBlank);
             }
         }
 
         let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
         if scopes.is_err() {
-            errors.push(AppError::Scopes);
+            errors.push(AppRegistrationError::Scopes);
         }
         let is_forbidden = |c: char| c.is_control() || changes_direction(c);
         if !is_blank && self.client_name.contains(is_forbidden) {
-            errors.push(AppError::NameInvalid);
+            errors.push(AppRegistrationError::NameInvalid);
         }
         if self.client_name.chars().count() > MAX_NAME_LENGTH {
-            errors.push(AppError::NameTooLong);
+            errors.push(AppRegistrationError::NameTooLong);
         }
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
         if website.as_deref().is_some_and(|website| !uri::is_web_address(website)) {
-            errors.push(AppError::WebsiteInvalid);
+            errors.push(AppRegistrationError::WebsiteInvalid);
         }
         if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {
-            errors.push(AppError::WebsiteTooLong);
+            errors.push(AppRegistrationError::WebsiteTooLong);
         }
         if too_long {
-            errors.push(AppError::RedirectUriTooLong);
+            errors.push(AppRegistrationError::RedirectUriTooLong);
         }
         let auth_method = self.token_endpoint_auth_method.as_str();
         if !auth_method.is_empty() && !SECRET_AUTH_METHODS.contains(&auth_method) {
-            errors.push(AppError::AuthMethod);
+            errors.push(AppRegistrationError::AuthMethod);
         }
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };

@@ -9,7 +9,9 @@ use super::scope::{Scope, Scopes};
 pub enum AccessLevel {
     Read,
     Write,
-    Both,
+    /// Named `both` in the messages of the consent page.
+    #[strum(serialize = "both")]
+    ReadWrite,
 }
 
 /// One item of the list.
@@ -32,7 +34,7 @@ impl ConsentItem {
             "write" => (resource, AccessLevel::Write),
             "profile" => (verb, AccessLevel::Read),
             // `follow` and `push` cannot be requested for reading or writing only.
-            _ => (verb, AccessLevel::Both),
+            _ => (verb, AccessLevel::ReadWrite),
         };
         Self { admin: scope.is_admin(), resource, access }
     }
@@ -48,7 +50,7 @@ pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
         let is_same =
             |item: &&mut ConsentItem| (item.admin, item.resource) == (new.admin, new.resource);
         match items.iter_mut().find(is_same) {
-            Some(item) if item.access != new.access => item.access = AccessLevel::Both,
+            Some(item) if item.access != new.access => item.access = AccessLevel::ReadWrite,
             Some(_) => {}
             None => items.push(new),
         }

@@ -7,7 +7,7 @@ pub const METHOD: &str = "S256";
 
 /// Whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant time.
 pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
-    challenge == Sha256Digest::of(verifier)
+    challenge == Sha256Digest::compute(verifier)
 }
 
 /// Whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
@@ -107,7 +107,7 @@ mod tests {
 
         #[test]
         fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Sha256Digest::of(&text);
+            let challenge = Sha256Digest::compute(&text);
             prop_assert!(is_well_formed(&text) && matches(challenge, &text));
         }
     }

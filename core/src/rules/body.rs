@@ -124,7 +124,7 @@ pub(super) fn take_actions(fields: &mut Fields) -> Result<Option<Vec<Action>>, R
 
 /// Reads the required field `actions`.
 pub(super) fn need_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
-    read_array("actions", fields.need("actions")?, Action::from_json)
+    read_array("actions", fields.require("actions")?, Action::from_json)
 }
 
 /// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a

@@ -106,7 +106,7 @@ impl RuleChange {
         let (operation, names) = match operation.as_str() {
             "put" => {
                 let mut target = PutTarget::without_position(rule)?;
-                let new = fields.need("rule")?;
+                let new = fields.require("rule")?;
                 if !new.is_object() {
                     return Err(fields.wrong_type("rule", "a JSON object").into());
                 }

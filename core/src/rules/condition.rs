@@ -86,7 +86,7 @@ impl Scalar {
     }
 
     fn take_from(fields: &mut Fields) -> Result<Self, RuleError> {
-        match fields.need("value")? {
+        match fields.require("value")? {
             Value::String(text) => Ok(Self::String(text)),
             Value::Bool(value) => Ok(Self::Boolean(value)),
             Value::Null => Ok(Self::Null),

@@ -19,7 +19,7 @@ pub enum Effect {
 
 impl Effect {
     /// The effect of these actions. Tweaks without `notify` have none.
-    pub fn of(actions: &[Action]) -> Self {
+    pub fn from_actions(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;
         }
@@ -37,7 +37,7 @@ impl Effect {
 /// of the sound are preserved.
 pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
-    let (has_sound, has_highlight) = match Effect::of(actions) {
+    let (has_sound, has_highlight) = match Effect::from_actions(actions) {
         Effect::Notify { sound, highlight } => (sound, highlight),
         Effect::Silent => (false, false),
     };
@@ -93,7 +93,7 @@ mod tests {
         ] {
             let rule = json!({"rule_id": "a", "enabled": true, "actions": actions});
             let rule: Rule = serde_json::from_value(rule).unwrap();
-            assert_eq!(Effect::of(&rule.actions), effect, "{actions}");
+            assert_eq!(Effect::from_actions(&rule.actions), effect, "{actions}");
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
             let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
             let changed = with_effect(&read, effect);
             assert_eq!(json!(changed), expected, "{actions}");
-            assert_eq!(Effect::of(&changed), effect, "{actions}");
+            assert_eq!(Effect::from_actions(&changed), effect, "{actions}");
             assert_eq!(with_effect(&read, Effect::Silent), [], "{actions}");
         }
     }

@@ -89,7 +89,7 @@ impl EvaluateRequest {
             Ok::<_, RuleError>(())
         })?;
         let mut fields = Fields::new(rest, Location::Body)?;
-        if !fields.need("members")?.is_array() {
+        if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
@@ -119,7 +119,7 @@ impl RequestedMember {
 }
 
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
-    let event = Event::from_value(fields.need("event")?);
+    let event = Event::from_value(fields.require("event")?);
     event.ok_or_else(|| fields.wrong_type("event", "a JSON object").into())
 }
 

@@ -116,9 +116,9 @@ pub struct Setting {
 }
 
 impl Setting {
-    fn of(rule: &Rule, kind: RuleKind) -> Self {
+    fn from_rule(rule: &Rule, kind: RuleKind) -> Self {
         Self {
-            effect: Effect::of(&rule.actions),
+            effect: Effect::from_actions(&rule.actions),
             includes_mentions: kind == RuleKind::Override,
             enabled: rule.enabled,
             until: rule.until.map(RuleExpiry::to_second),
@@ -178,7 +178,7 @@ fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
     }
-    let setting = Setting::of(rule, RuleKind::Content);
+    let setting = Setting::from_rule(rule, RuleKind::Content);
     Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
 }
 
@@ -195,7 +195,7 @@ fn subjects<'d>(
             let Some(id) = subject::of_rule(kind, rule).filter(|id| is_listed(id)) else {
                 continue;
             };
-            let setting = Setting::of(rule, kind);
+            let setting = Setting::from_rule(rule, kind);
             let entry = found.entry(id).or_insert((setting, 0));
             // A disabled rule has no effect, so it does not hide another one.
             if setting.enabled || !entry.0.enabled {

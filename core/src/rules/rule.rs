@@ -69,7 +69,7 @@ impl Rule {
         Ok(Self {
             rule_id: fields.need_string("rule_id")?,
             enabled: fields.need_bool("enabled")?,
-            actions: read_array("actions", fields.need("actions")?, Action::from_json)?,
+            actions: read_array("actions", fields.require("actions")?, Action::from_json)?,
             conditions: fields
                 .take("conditions")
                 .map(|value| read_array("conditions", value, Condition::from_stored))

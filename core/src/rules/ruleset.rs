@@ -13,7 +13,7 @@ pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
     /// Builds a ruleset from a function that returns the rules of a kind.
-    pub fn of(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
+    pub fn from_fn(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
         Self(RuleKind::ALL.map(rules))
     }
 
@@ -25,7 +25,7 @@ impl<R> Ruleset<R> {
 
 impl<R> Default for Ruleset<R> {
     fn default() -> Self {
-        Self::of(|_| Vec::new())
+        Self::from_fn(|_| Vec::new())
     }
 }
 
@@ -53,6 +53,6 @@ impl<R: Serialize> Serialize for Ruleset<R> {
 impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
-        Ok(Self::of(|kind| arrays.remove(&kind).unwrap_or_default()))
+        Ok(Self::from_fn(|kind| arrays.remove(&kind).unwrap_or_default()))
     }
 }

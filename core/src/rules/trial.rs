@@ -95,7 +95,8 @@ impl UserRules<'_> {
         };
         let explanation = self.explain(&message.event(), &room, member);
         let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
-        let effect = matched.map_or(Effect::Silent, |(_, rule)| Effect::of(&rule.actions));
+        let effect =
+            matched.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
         let reason = TrialReason::new(&explanation, matched, effect);
         TrialResult {
             effect,

@@ -43,7 +43,7 @@ pub(super) struct Counter {
 
 impl Counter {
     /// The counter of a bucket.
-    pub(super) fn of(bucket: &Bucket<'_>, prefix: &str) -> Self {
+    pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let (name, subject) = (bucket.limit.name(), bucket.key.subject());
         let key = if bucket.key == subject {
             format!("{prefix}:{{{subject}}}:{name}")
@@ -163,12 +163,12 @@ mod tests {
             (LimitKey::Network(v6.site().unwrap()), "p:{ip:2001:db8:1::/48}:l"),
             (LimitKey::Network(v6), "p:{ip:2001:db8:1::/48}:l:ip:2001:db8:1:2::/64"),
         ] {
-            let counter = Counter::of(&Bucket { limit: &limit, key }, "p");
+            let counter = Counter::new(&Bucket { limit: &limit, key }, "p");
             assert_eq!(counter.key, expected);
             assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
         }
         let name = LimitKey::name_from(v6, "{bob}");
-        let counter = Counter::of(&Bucket { limit: &limit, key: name }, "p");
+        let counter = Counter::new(&Bucket { limit: &limit, key: name }, "p");
         assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
     }
 

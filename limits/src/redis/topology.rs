@@ -81,7 +81,7 @@ pub(super) fn group(
 ) -> SmallVec<[Group; 2]> {
     let mut groups: SmallVec<[Group; 2]> = SmallVec::new();
     for (index, bucket) in buckets.iter().enumerate() {
-        let counter = Counter::of(bucket, prefix);
+        let counter = Counter::new(bucket, prefix);
         let slot = if is_cluster { counter.slot() } else { 0 };
         if let Some(group) = groups.iter_mut().find(|group| group.slot == slot) {
             group.indices.push(index);
@@ -204,7 +204,7 @@ mod tests {
             let mut group_of = vec![None; buckets.len()];
             for (number, group) in groups.iter().enumerate() {
                 for (&index, counter) in group.indices.iter().zip(&group.counters) {
-                    prop_assert_eq!(counter, &Counter::of(&buckets[index], "p"));
+                    prop_assert_eq!(counter, &Counter::new(&buckets[index], "p"));
                     prop_assert_eq!(counter.slot(), group.slot);
                     prop_assert_eq!(group_of[index].replace(number), None);
                 }

@@ -30,7 +30,7 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     counters.check(CountMode::Check, &buckets, now()).await;
 
     let mut redis = raw_connection(&url).await;
-    let digest = Sha256Digest::of("{x}").to_text();
+    let digest = Sha256Digest::compute("{x}").to_text();
     let name = format!("{{ip:192.0.2.1}}:name:tried:192.0.2.1:#{digest}");
     for (rest, seconds) in
         [(name.as_str(), 300), ("{ip:192.0.2.1}:ip", 60), ("{account:=7}:account", 30)]

@@ -38,7 +38,7 @@ impl Backup {
             reason: error.to_string(),
         })?;
         let failed = |error: rusqlite::Error| read_error(file, &error);
-        let connection = sqlite::open_without_log(file).map_err(failed)?;
+        let connection = sqlite::open_ignoring_wal(file).map_err(failed)?;
         connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
         check_format(&connection, file, options.migrations)?;
         check_length(&connection, bytes, file)?;
@@ -174,7 +174,7 @@ fn check_format(
         .optional()
         .map_err(|error| read_error(file, &error))?;
     if is_backup.is_none() {
-        return Err(BackupError::Foreign(file.to_owned()));
+        return Err(BackupError::NotABackup(file.to_owned()));
     }
     let select = "select format, schema_version, belfry_version from backup";
     let versions = connection.query_row(select, [], |row| {
@@ -235,7 +235,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
 /// An error of SQLite while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => BackupError::Foreign(file.to_owned()),
+        Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
             BackupError::Read { file: file.to_owned(), reason: sqlite::describe(error) }
         }

@@ -16,7 +16,7 @@ pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
 /// The state of the server in words, if it does not accept writes.
-pub(super) fn of(error: &Error) -> Option<&'static str> {
+pub(super) fn describe(error: &Error) -> Option<&'static str> {
     match error.code() {
         Some(code) => match code.code() {
             "25006" => Some(READ_ONLY),

@@ -70,10 +70,10 @@ pub(crate) fn open_existing(path: &Path) -> Result<(Connection, SchemaVersion), 
         matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
     };
     if version.as_ref().is_err_and(is_read_only)
-        && wal::Wal::of(path).bytes() == 0
+        && wal::Wal::new(path).bytes() == 0
         && !has_journal(path)
     {
-        connection = wal::open_without_log(path).map_err(failed)?;
+        connection = wal::open_ignoring_wal(path).map_err(failed)?;
         version = schema_version(&connection);
     }
     Ok((connection, version.map_err(failed)?))

@@ -41,7 +41,7 @@ struct Mark {
 }
 
 impl Wal {
-    pub(super) fn of(database: &Path) -> Self {
+    pub(super) fn new(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
         Self { path: path.into(), marked: None }
@@ -117,7 +117,7 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
 /// # Errors
 /// If the log belongs to another file. The text says how to continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
-    let wal = Wal::of(database);
+    let wal = Wal::new(database);
     loop {
         let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
             return Ok(());
@@ -149,12 +149,12 @@ fn file_generation(database: &Path) -> Option<u32> {
     }
     // Not read directly: closing the file would release the locks of another connection of this
     // process.
-    let connection = open_without_log(database).ok()?;
+    let connection = open_ignoring_wal(database).ok()?;
     read_pragma(&connection, "user_version").ok()
 }
 
 /// Opens a database file for reading as if it had no log.
-pub(crate) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn open_ignoring_wal(database: &Path) -> rusqlite::Result<Connection> {
     let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
     let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;

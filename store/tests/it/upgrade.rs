@@ -219,7 +219,7 @@ async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
         }
         store.ping().await.unwrap();
     }
-    let diagnosis = Diagnosis::of(&database.database, &options()).await.unwrap();
+    let diagnosis = Diagnosis::run(&database.database, &options()).await.unwrap();
     assert_eq!((diagnosis.schema, diagnosis.known_schema), (Some(next), known));
 
     let incompatible =
@@ -338,7 +338,7 @@ async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
         let Err(error) = opened else { panic!("an older schema is accepted") };
         let problem = format!("it has schema version {found}, this belfry needs {known}");
         assert!(error.to_string().contains(&problem), "{error}");
-        let diagnosis = Diagnosis::of(&database.database, &options).await.unwrap();
+        let diagnosis = Diagnosis::run(&database.database, &options).await.unwrap();
         let versions = (diagnosis.schema, diagnosis.known_schema);
         assert_eq!(versions, (Some(found), known), "{schema:?}");
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use test_engines::ProcessGroup;
-use test_engines::process_group::OnDrop;
+use test_engines::process_group::SpawnOptions;
 
 use super::engines::wait_until_ready;
 use crate::Result;
@@ -136,7 +136,7 @@ impl SmallDisk {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script, "sh"]).arg(&mount_point);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut holder = ProcessGroup::spawn(command, &OnDrop::default()).ok()?;
+        let mut holder = ProcessGroup::spawn(command, &SpawnOptions::default()).ok()?;
         let mut line = [0; 1];
         std::io::Read::read_exact(&mut holder.stdout()?, &mut line).ok()?;
         Some(Self { holder, mount_point, _dir: dir })

@@ -84,12 +84,12 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     let response = send()?;
     let content_type = response.headers.iter().find(|(name, _)| name == "content-type");
     settle();
-    let before = Usage::of(server.id())?;
+    let before = Usage::read(server.id())?;
     for _ in 0..TIMES {
         send()?;
     }
     settle();
-    let after = Usage::of(server.id())?;
+    let after = Usage::read(server.id())?;
     let times = f64::from(TIMES);
     Ok(Cost {
         cpu_ms: after.cpu_ms_since(&before, |_| true) / times,
@@ -108,7 +108,7 @@ fn settle() {
 /// The worker threads: those that respond to health requests. Threads for blocking work have the same
 /// name.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
-    let before = Usage::of(server.id())?;
+    let before = Usage::read(server.id())?;
     thread::scope(|scope| {
         let client = || (0..100).try_for_each(|_| health().send(server.address).map(drop));
         let clients: Vec<_> = (0..8).map(|_| scope.spawn(client)).collect();
@@ -116,7 +116,7 @@ fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
             client.join().map_err(|_| io::Error::other("a client panicked"))?
         })
     })?;
-    let after = Usage::of(server.id())?;
+    let after = Usage::read(server.id())?;
     let has_worked = |thread: &u32| after.cpu_ms_since(&before, |other| other == *thread) > 1.0;
     Ok(after.threads.keys().copied().filter(has_worked).collect())
 }
@@ -133,7 +133,7 @@ struct Usage {
 }
 
 impl Usage {
-    fn of(process: u32) -> io::Result<Self> {
+    fn read(process: u32) -> io::Result<Self> {
         let io = fs::read_to_string(format!("/proc/{process}/io"))?;
         let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
         let written = written.and_then(|bytes| bytes.parse().ok()).unwrap_or(f64::NAN);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
 use crate::cargo;
 
@@ -81,7 +81,7 @@ pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     command.arg(option("print_final_stats", 1));
     let log = dir.join(format!("{target}.log"));
     command.env("RUST_BACKTRACE", "0").stderr(File::create(&log)?);
-    let succeeded = ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success();
+    let succeeded = ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success();
     let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     Ok(if succeeded {
         Outcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }

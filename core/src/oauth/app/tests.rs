@@ -194,8 +194,11 @@ fn only_clients_with_a_secret_can_be_registered() {
         (" ", false),
     ] {
         let registration = Registration { token_endpoint_auth_method: method.into(), ..valid() };
-        let expected =
-            if is_valid { Ok(()) } else { Err(ValidationErrors(vec![AppError::AuthMethod])) };
+        let expected = if is_valid {
+            Ok(())
+        } else {
+            Err(ValidationErrors(vec![AppRegistrationError::AuthMethod]))
+        };
         assert_eq!(registration.validate(&[]).map(drop), expected, "{method}");
     }
 }

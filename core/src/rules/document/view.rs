@@ -33,7 +33,7 @@ impl Document {
 
     /// Returns all rules of the scope.
     pub fn ruleset(&self, user: User<'_>) -> Ruleset<Cow<'_, Rule>> {
-        Ruleset::of(|kind| self.rules(kind, user))
+        Ruleset::from_fn(|kind| self.rules(kind, user))
     }
 
     /// Returns the built-in rules of a kind that the user's changes make different from their

@@ -143,7 +143,7 @@ fn set_keyword(
         KeywordTarget::Rule { id, seen } => {
             let missing = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(missing)?;
-            let setting = Setting::of(rule, RuleKind::Content);
+            let setting = Setting::from_rule(rule, RuleKind::Content);
             let is_done = setting.effect == effect && setting.enabled;
             if setting.to_string() != *seen && !is_done {
                 return Err(RuleError::ChangedMeanwhile {
@@ -209,7 +209,8 @@ fn set_subject(
     let old = &existing.actions;
     let (effect, until) = match choice {
         SubjectChoice::Notify => {
-            let highlight = matches!(Effect::of(old), Effect::Notify { highlight: true, .. });
+            let highlight =
+                matches!(Effect::from_actions(old), Effect::Notify { highlight: true, .. });
             (Effect::Notify { sound: true, highlight }, None)
         }
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),

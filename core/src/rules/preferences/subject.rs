@@ -98,7 +98,9 @@ pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
         (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),
-        (RuleKind::Override, [condition]) if Effect::of(&rule.actions) == Effect::Silent => {
+        (RuleKind::Override, [condition])
+            if Effect::from_actions(&rule.actions) == Effect::Silent =>
+        {
             match &condition.kind {
                 ConditionKind::EventMatch { key, pattern }
                     if key == "room_id" && !pattern.contains(['*', '?']) =>

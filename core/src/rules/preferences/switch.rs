@@ -76,7 +76,8 @@ impl Switch {
     /// Whether a rule has the effect that the switch promises. Clients turn a built-in rule off by
     /// disabling it or by changing its actions.
     fn applies(self, rule: &Rule) -> bool {
-        rule.enabled && (Effect::of(&rule.actions) == Effect::Silent) == self.is_silencer()
+        rule.enabled
+            && (Effect::from_actions(&rule.actions) == Effect::Silent) == self.is_silencer()
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
@@ -117,6 +118,6 @@ fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
 /// The pause of all notifications: the rule that precedes all others is enabled.
 pub(super) fn pause(document: &Document) -> Option<Pause> {
     let master = read(document, RuleKind::Override, builtin::MASTER)?;
-    let is_paused = master.enabled && Effect::of(&master.actions) == Effect::Silent;
+    let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
     is_paused.then(|| Pause { until: master.until.map(RuleExpiry::to_second) })
 }

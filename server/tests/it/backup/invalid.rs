@@ -46,7 +46,7 @@ async fn a_truncated_backup_is_rejected() {
         fs::write(&part, &bytes[..length]).unwrap();
         let error = restored(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
         assert!(
-            matches!(error, BackupError::Damaged { .. } | BackupError::Foreign(_)),
+            matches!(error, BackupError::Damaged { .. } | BackupError::NotABackup(_)),
             "{length} bytes: {error}"
         );
     }
@@ -258,7 +258,7 @@ async fn another_file_is_rejected() {
     rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
     for file in [&text, &empty, &other, live] {
         let error = restored(file).await.err().unwrap();
-        assert!(matches!(error, BackupError::Foreign(_)), "{error}");
+        assert!(matches!(error, BackupError::NotABackup(_)), "{error}");
         let expected = format!("{} was not written by belfry backup", file.display());
         assert_eq!(error.to_string(), expected);
     }

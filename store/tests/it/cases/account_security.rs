@@ -7,8 +7,8 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    Account, AccountSession, AccountToken, AccountUpdate, AuditFilter, NewToken, RetentionSettings,
-    Session, Store, SweepOutcome, UpdateOutcome,
+    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, NewToken,
+    RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
 };
 
 use super::last_use::use_token;
@@ -227,11 +227,11 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
         store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
     };
     let stale = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(request(&stale, NOW).await, AccountUpdate::NotFound);
-    assert_eq!(request(&alice, NOW).await, AccountUpdate::Updated);
+    assert_eq!(request(&stale, NOW).await, AccountUpdateOutcome::NotFound);
+    assert_eq!(request(&alice, NOW).await, AccountUpdateOutcome::Updated);
     // The time of the first request remains.
-    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdate::Updated);
-    assert_eq!(request(&bob, NOW).await, AccountUpdate::Updated);
+    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
+    assert_eq!(request(&bob, NOW).await, AccountUpdateOutcome::Updated);
     let found = store.account(7).await.unwrap().unwrap();
     assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
     assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
@@ -264,11 +264,11 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
             .await
             .unwrap()
     };
-    assert_eq!(request(&alice).await, AccountUpdate::LastAdmin);
+    assert_eq!(request(&alice).await, AccountUpdateOutcome::LastAdmin);
     assert_eq!(events(&store, 7).await, []);
     store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap();
     for account in [&alice, &bob] {
-        assert_eq!(request(account).await, AccountUpdate::Updated);
+        assert_eq!(request(account).await, AccountUpdateOutcome::Updated);
     }
     sweep(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);

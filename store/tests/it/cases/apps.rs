@@ -6,7 +6,7 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,
+    AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, UpdateOutcome,
 };
 
 use super::{add_app, app, at, grant, hashed, issue_code, token, with_alice};
@@ -116,8 +116,8 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
     let unused = AppListFilter { unused: true, ..all() };
     for (filter, expected) in [
         (all(), &[1, 2, 3, 4, 5, 6, 7][..]),
-        (state(State::Active), &[1, 3, 4, 5, 6, 7]),
-        (state(State::Disabled), &[2]),
+        (state(EnabledState::Active), &[1, 3, 4, 5, 6, 7]),
+        (state(EnabledState::Disabled), &[2]),
         (name("tusky"), &[1, 3]),
         (name("CUBES"), &[2]),
         (name("100%"), &[3]),

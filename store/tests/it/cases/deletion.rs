@@ -4,8 +4,8 @@ use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    AccountDeletion, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome, Store,
-    StoredRequest,
+    AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome,
+    Store, StoredRequest,
 };
 use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
@@ -56,7 +56,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
 
     // One session is the test's, the other that of the codes.
     let expected = DeletedRows { sessions: 2, codes: 2, tokens: 2, rulesets: 1, requests: 2 };
-    assert_eq!(deleted, AccountDeletion::Deleted(expected));
+    assert_eq!(deleted, AccountDeletionOutcome::Deleted(expected));
     assert_eq!(store.account(7).await.unwrap(), None);
     assert_eq!(store.account_ids(&["alice"]).await.unwrap(), [None]);
     assert!(store.token_account("alice").await.unwrap().is_none());
@@ -69,7 +69,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
     assert!(store.session(hashed("s8"), at(1)).await.unwrap().is_some());
     assert_eq!(
         store.delete_account(&any_events(), 7, at(50)).await.unwrap(),
-        AccountDeletion::NotFound
+        AccountDeletionOutcome::NotFound
     );
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: S
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
             let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();
-            assert!(matches!(deleted, AccountDeletion::Deleted(_)));
+            assert!(matches!(deleted, AccountDeletionOutcome::Deleted(_)));
             return;
         }
         let secret = hashed(&format!("s{index}"));

@@ -101,7 +101,7 @@ fn users_without_rules_have_the_built_in_rules() {
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
     ] {
-        let explanation = Scenario::of([]).with_room(&room).explain(&event);
+        let explanation = Scenario::new([]).with_room(&room).explain(&event);
         assert_eq!(explanation["rule"]["rule_id"], format!(".m.rule.{rule}"), "{event}");
         assert_eq!(explanation["actions"], actions, "{event}");
         assert_eq!(explanation["notify"], actions.as_array().unwrap().contains(&json!("notify")));
@@ -112,7 +112,7 @@ fn users_without_rules_have_the_built_in_rules() {
 #[test]
 fn a_built_in_rule_has_the_actions_that_the_user_set() {
     let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
-    let explanation = Scenario::of([scoped("global", &[], &changes)]).explain(&message("hi"));
+    let explanation = Scenario::new([scoped("global", &[], &changes)]).explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
     assert_eq!(explanation["notify"], false);
     assert_eq!(explanation["actions"], json!([{"set_tweak": "sound"}]));
