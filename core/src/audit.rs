@@ -68,8 +68,8 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Whether the owner of the account, or somebody who tries to be, causes such events. The
-    /// address and the detail of others belong to an admin or the operator.
+    /// Returns whether the owner of the account, or somebody who tries to be, causes such events.
+    /// The address and the detail of others belong to an admin or the operator.
     pub const fn is_of_owner(self) -> bool {
         matches!(
             self,
@@ -170,11 +170,11 @@ pub fn deleted_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
 
-/// How much of a client's address is recorded.
+/// The part of a client's address that is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressPolicy {
-    /// The address.
+    /// The whole address.
     #[default]
     Full,
     /// The /24 of an IPv4 address, or the /48 of an IPv6 address.

@@ -1,4 +1,4 @@
-//! Accounts of another system that are imported from a file: one JSON object per line.
+//! Accounts that are imported from the file of a different system: one JSON object per line.
 
 mod error;
 mod file;
@@ -17,15 +17,15 @@ use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedAccount {
-    /// The name.
+    /// The name, which is also the localpart of the user id.
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator gives it.
     pub email: Option<String>,
     /// A hash that can be verified. Without one, nobody can sign in.
     pub password_hash: Option<String>,
-    /// What the account may do.
+    /// The role, which decides what the account may do.
     pub role: Role,
-    /// Whether sign-ins and tokens are rejected.
+    /// True if sign-ins and tokens are rejected.
     pub is_disabled: bool,
     /// When the account was created; the time of the import if the file does not say it.
     pub created_at: Timestamp,

@@ -26,7 +26,7 @@ pub(crate) const MAX_DEPTH_WITH_RULES: usize = MAX_DEPTH + 5;
 
 /// Reason why a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum JsonError {
     #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
     NotUtf8 { valid_up_to: usize },

@@ -1,7 +1,7 @@
 //! Protocol logic of Belfry: push rules, OAuth 2.0 and rate limits, without I/O.
 //!
-//! The time and random values are parameters, so that every decision is deterministic and can be
-//! tested with tables.
+//! The time and random values are parameters, so every decision is deterministic and can be tested
+//! with tables.
 
 pub mod admin;
 pub mod audit;

@@ -94,7 +94,7 @@ const SECRET_BYTES: usize = 32;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
 /// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered
-/// by time, so that new rows are inserted next to each other.
+/// by time, so new rows are inserted next to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);
 
@@ -138,8 +138,8 @@ impl HashedSecret {
     }
 }
 
-/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for texts that the
-/// server does not generate: PKCE verifiers and the tokens of application services.
+/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for strings that
+/// the server does not generate: PKCE verifiers and the tokens of application services.
 #[derive(Clone, Copy, Eq)]
 pub struct Sha256Digest([u8; 32]);
 
@@ -156,7 +156,7 @@ impl Hash for Sha256Digest {
 }
 
 impl Sha256Digest {
-    /// The digest of a text.
+    /// Hashes a string.
     pub fn compute(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }

@@ -13,7 +13,7 @@ use crate::rules::RuleError;
 pub struct LineError {
     /// The number of the line; the first is 1.
     pub line: u64,
-    /// What is wrong.
+    /// The reason why the line is rejected.
     pub error: ImportError,
 }
 
@@ -23,7 +23,7 @@ pub enum ImportError {
     /// The line is not JSON, or a field is missing or has the wrong type.
     #[error("{}", describe(.0))]
     Json(#[from] JsonError),
-    /// The line is another JSON value.
+    /// The line is JSON, but not an object.
     #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
     NotAnObject,
     /// A field that does not exist.
@@ -37,7 +37,7 @@ pub enum ImportError {
     Field {
         /// The name of the field.
         field: &'static str,
-        /// What is wrong.
+        /// The reason why its value is rejected.
         error: FieldError,
     },
     /// The password hash is not accepted.

@@ -41,9 +41,9 @@ pub enum LimitKey {
     /// A network, over all accounts.
     Network(Network),
     /// The digest of an account name or a client id, and the network that uses it. The network is
-    /// part of the key, so that failures from one network do not lock out users in another. The
-    /// name is hashed, because users sometimes enter their password in its field, and because its
-    /// length is unbounded.
+    /// part of the key, so that failures from one network do not lock out users in a different one.
+    /// The name is hashed, because users sometimes enter their password in its field, and because
+    /// its length is unbounded.
     NameFrom(Network, Sha256Digest),
 }
 
@@ -58,8 +58,9 @@ impl LimitKey {
         Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
-    /// The subject of the key: what all its limits have in common, so that a store can keep their
-    /// counts together. For IPv6 it is the /48, which a request is counted for along with its /64.
+    /// The subject of the key: the part that all its limits have in common, so that a store can
+    /// keep their counts together. For IPv6 it is the /48, which a request is counted for along
+    /// with its /64.
     pub fn subject(self) -> Self {
         match self {
             Self::Account(_) | Self::App(_) => self,
@@ -79,7 +80,7 @@ impl LimitKey {
     }
 }
 
-/// The key as text, as stored in Redis. Distinct keys have distinct texts of bounded length.
+/// The key as text, as stored in Redis. Distinct keys have distinct strings of bounded length.
 impl fmt::Display for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -209,9 +210,12 @@ mod tests {
             keys.push(LimitKey::name_from(here, name));
             keys.push(LimitKey::name_from(there, name));
         }
-        let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
-        assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());
-        assert!(texts.iter().all(|text| text.len() < 120));
-        assert!(texts.iter().all(|text| !text.contains("bob")), "entered names are not stored");
+        let strings: HashSet<String> = keys.iter().map(ToString::to_string).collect();
+        assert_eq!(strings.len(), keys.iter().collect::<HashSet<_>>().len());
+        assert!(strings.iter().all(|string| string.len() < 120));
+        assert!(
+            strings.iter().all(|string| !string.contains("bob")),
+            "entered names are not stored"
+        );
     }
 }

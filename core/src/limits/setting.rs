@@ -42,7 +42,7 @@ pub struct LimitOverride {
 
 /// Why the settings of limits are invalid. Each text begins with the name of the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum LimitSettingError {
     #[error(
         "{name}: not a default limit (those are {known}), and a new one needs `per`, `match`, \
@@ -222,8 +222,8 @@ mod tests {
         );
         assert_eq!(table(shown), Ok(changed));
 
-        let changed = abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}}));
-        let changed = changed.unwrap();
+        let changed =
+            abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}})).unwrap();
         let shown = serde_json::to_value(&changed).unwrap();
         assert_eq!(shown["client_secret"], json!(false));
         assert_eq!(shown["sign_in_name"], json!({"requests": 3, "window": "1h"}));

@@ -26,7 +26,7 @@ pub struct RequestedDevice {
 
 impl RequestedDevice {
     /// Reads `device_id` and `initial_device_display_name`. The name is only shown to people, so
-    /// that control characters are removed, and a value of a different type is ignored.
+    /// control characters are removed and a value of a different type is ignored.
     pub(super) fn read(fields: &mut Fields) -> Result<Self, JsonError> {
         let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
         if id
@@ -36,10 +36,16 @@ impl RequestedDevice {
             let expected = "at most 255 characters without control characters";
             return Err(JsonError::WrongType { field: "device_id".to_owned(), expected });
         }
-        let name = fields.take("initial_device_display_name");
-        let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let name = name.replace(char::is_control, " ");
-        let name: String = name.trim().chars().take(MAX_NAME_LENGTH).collect();
+        let name: String = fields
+            .take("initial_device_display_name")
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .replace(char::is_control, " ")
+            .trim()
+            .chars()
+            .take(MAX_NAME_LENGTH)
+            .collect();
         Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
     }
 

@@ -11,7 +11,7 @@ use crate::secret::Secret;
 pub struct LoginRequest {
     /// A localpart or a complete user id.
     pub user: String,
-    /// The password.
+    /// The password in clear, to be verified.
     pub password: Secret,
     /// The device that signs in.
     pub device: RequestedDevice,
@@ -19,7 +19,7 @@ pub struct LoginRequest {
 
 /// Reason why a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum LoginError {
     #[error(transparent)]
     Json(#[from] JsonError),

@@ -43,7 +43,7 @@ const COMMON: &str = include_str!("account/common.txt");
 /// Why a field of an account is invalid. In messages the text comes after the name of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum FieldError {
     #[error("can't be blank")]
     Blank,
@@ -94,8 +94,8 @@ impl FieldError {
 /// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores, and
 /// dots and hyphens that are neither first nor last.
 ///
-/// Upper-case letters are rejected rather than converted, so that the name in the user id is always
-/// the one that was typed. Reserved names are valid here: operators may use them.
+/// Upper-case letters are rejected rather than converted, so the name in the user id is always the
+/// one that was typed. Reserved names are valid here: operators may use them.
 pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         return Err(FieldError::Blank);
@@ -160,7 +160,7 @@ pub fn check_password<'a>(
     }
 }
 
-/// Whether a password is one repeated character or tops the lists of leaked passwords.
+/// Returns whether a password is one repeated character or tops the lists of leaked passwords.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
     let first = password.chars().next();

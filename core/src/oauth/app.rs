@@ -39,11 +39,11 @@ impl App {
     /// The scopes that a `scope` parameter requests; `read` if it is absent. Scopes that the app
     /// did not declare are invalid. Whether a user may grant them depends on the user's role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let requested: Scopes =
+        let named: Scopes =
             requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
-        let requested = requested.or_read();
-        let is_declared = self.details.scopes.covers_all(&requested);
-        if is_declared { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+        let scopes = named.or_read();
+        let is_declared = self.details.scopes.covers_all(&scopes);
+        if is_declared { Ok(scopes) } else { Err(OAuthError::InvalidScope) }
     }
 
     /// The scopes to grant to the app itself for a `scope` parameter. Scopes of admins are invalid.
@@ -74,7 +74,7 @@ pub struct AppDetails {
 
 impl AppDetails {
     /// The host of the website, if the response goes there too. The website is not verified, so an
-    /// app could otherwise show the website of another app.
+    /// app could otherwise show that of a different app.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
@@ -92,14 +92,14 @@ pub struct Registration {
     pub scopes: Vec<String>,
     /// The URL of the app's website, or empty.
     pub website: String,
-    /// How the app will authenticate, or empty.
+    /// The method by which the app will authenticate, or empty.
     pub token_endpoint_auth_method: String,
 }
 
 /// Why a registration is invalid, worded as Mastodon does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum AppRegistrationError {
     #[error("Application name can't be blank")]
     NameBlank,
@@ -161,8 +161,8 @@ impl Registration {
         let mut redirect_uris = Vec::new();
         if !too_long {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
-                let uri = RedirectUri::new(text);
-                let uri = uri.and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
+                let uri =
+                    RedirectUri::new(text).and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
                 match uri.map_err(AppRegistrationError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
                     Err(error) if errors.contains(&error) => {}

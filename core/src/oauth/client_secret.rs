@@ -16,13 +16,13 @@ pub struct ClientSecrets {
 /// A secret that was replaced and is accepted for some time, so that the app can be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreviousSecret {
-    /// The secret.
+    /// The digest of the replaced secret.
     pub secret: HashedSecret,
     /// The end of its acceptance.
     pub until: Timestamp,
 }
 
-/// The secret of an app that never had another one.
+/// The secret of an app whose secret was never replaced.
 impl From<HashedSecret> for ClientSecrets {
     fn from(current: HashedSecret) -> Self {
         Self { current, previous: None }
@@ -30,8 +30,8 @@ impl From<HashedSecret> for ClientSecrets {
 }
 
 impl ClientSecrets {
-    /// Whether a client that presents this secret is the app. Digests are compared in constant
-    /// time.
+    /// Returns whether a client that presents this secret is the app. Digests are compared in
+    /// constant time.
     pub fn accepts(&self, presented: HashedSecret, now: Timestamp) -> bool {
         // Both are compared, so that the time does not reveal which one was presented.
         let is_current = self.current == presented;

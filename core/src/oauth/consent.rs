@@ -17,7 +17,7 @@ pub enum AccessLevel {
 /// One item of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentItem {
-    /// Whether the permission is reserved for admins.
+    /// True if the permission is reserved for admins.
     pub admin: bool,
     /// The resource: `accounts`, `notifications`, …; `all` for all of them.
     pub resource: &'static str,
@@ -40,7 +40,7 @@ impl ConsentItem {
     }
 }
 
-/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that another one covers are
+/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that a broader one covers are
 /// omitted, and those for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();

@@ -10,7 +10,7 @@ use super::pkce;
 use super::scope::Scopes;
 use crate::secret::{Secret, Sha256Digest};
 
-/// How long a code is valid.
+/// Lifetime of an authorization code.
 pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
 /// A user's grant to an app, represented by a code until the app redeems it.
@@ -59,7 +59,7 @@ impl Binding {
 /// An attempt to redeem a code, by an authenticated app.
 #[derive(Debug, Clone)]
 pub struct Redemption<'a> {
-    /// The app.
+    /// Id of the app that sent the token request.
     pub app_id: i64,
     /// The redirect URI of the token request.
     pub redirect_uri: &'a str,
@@ -69,9 +69,9 @@ pub struct Redemption<'a> {
 
 /// Why a code cannot be redeemed. The reason is logged; the response is the same for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum GrantError {
-    #[error("the code was issued to another app")]
+    #[error("the code was issued to a different app")]
     OtherApp,
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,

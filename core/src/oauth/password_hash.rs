@@ -49,7 +49,7 @@ pub enum PasswordHash {
 pub struct Bcrypt {
     /// Binary logarithm of the number of rounds.
     pub cost: u32,
-    /// The salt.
+    /// The random salt, decoded.
     pub salt: [u8; 16],
     digest: [u8; 23],
 }
@@ -75,14 +75,14 @@ pub enum HashFunction {
 /// Why a hash is not accepted. In messages the text comes after the name of the field. It does not
 /// repeat the hash, which is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PasswordHashError {
     #[error(
         "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
          $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
     )]
     Unknown,
-    #[error("is damaged or has another form; write {0}")]
+    #[error("is damaged or has a different form; write {0}")]
     Malformed(&'static str),
     #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
     TooExpensive { parameter: &'static str, max: u32 },
@@ -121,15 +121,16 @@ impl PasswordHash {
         pbkdf2.map(Self::Pbkdf2)
     }
 
-    /// Whether the hash distinguishes this password from all others. If not, a successful
+    /// Returns whether the hash distinguishes this password from all others. If not, a successful
     /// verification does not prove that the user entered their password exactly, and the hash must
     /// not be replaced by one of what they entered: bcrypt ignores everything after 72 bytes.
     pub fn is_exact_for(&self, password: &str) -> bool {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
     }
 
-    /// Whether the password can be the one that was hashed. HMAC and bcrypt do not distinguish some
-    /// passwords with NUL characters from others without, and no other system accepts them.
+    /// Returns whether the password can be the one that was hashed. HMAC and bcrypt do not
+    /// distinguish some passwords with NUL characters from others without, and no other system
+    /// accepts them.
     pub fn allows(&self, password: &str) -> bool {
         *self == Self::Argon2 || !password.contains('\0')
     }

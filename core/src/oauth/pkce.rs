@@ -5,12 +5,13 @@ use crate::secret::Sha256Digest;
 /// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
 pub const METHOD: &str = "S256";
 
-/// Whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant time.
+/// Returns whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant
+/// time.
 pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
     challenge == Sha256Digest::compute(verifier)
 }
 
-/// Whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
+/// Returns whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
 pub fn is_well_formed(verifier: &str) -> bool {
     let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved)

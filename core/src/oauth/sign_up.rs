@@ -49,7 +49,7 @@ pub struct SignUp {
     pub username: String,
     pub email: String,
     pub password: Secret,
-    /// Whether the server's rules are accepted: `true` or `1`.
+    /// `true` or `1` if the server's rules are accepted.
     pub agreement: String,
 }
 
@@ -65,7 +65,7 @@ impl SignUp {
         }
     }
 
-    /// The same sign-up on a page without rules to accept.
+    /// Returns the sign-up with the agreement set, for a page without rules to accept.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }

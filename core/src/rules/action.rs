@@ -41,7 +41,7 @@ pub enum Action {
 pub enum TweakValue {
     /// A string, such as the name of a sound.
     String(String),
-    /// A boolean.
+    /// A boolean, such as whether to highlight.
     Boolean(bool),
 }
 

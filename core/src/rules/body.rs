@@ -15,7 +15,7 @@ pub struct NewRule(Rule);
 /// Body of `PUT` of `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
-    /// Whether the rule is evaluated.
+    /// True if the rule is evaluated.
     pub(super) enabled: bool,
     /// When the change of a built-in rule ends.
     pub(super) until: Option<RuleExpiry>,

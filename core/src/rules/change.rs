@@ -110,8 +110,8 @@ impl RuleChange {
                 if !new.is_object() {
                     return Err(fields.wrong_type("rule", "a JSON object").into());
                 }
-                let new = NewRule::from_json(kind, new, limits, now);
-                let new = new.map_err(|error| error.at("rule"))?;
+                let new =
+                    NewRule::from_json(kind, new, limits, now).map_err(|error| error.at("rule"))?;
                 target.before = fields.take_string("before")?;
                 target.after = fields.take_string("after")?;
                 reject_unknown(fields, "op, scope, kind, rule_id, rule, before and after")?;

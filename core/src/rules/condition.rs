@@ -26,7 +26,7 @@ pub enum ConditionKind {
     EventMatch {
         /// Dotted path of the property.
         key: String,
-        /// The glob.
+        /// The glob, which is compared without case.
         pattern: String,
     },
     /// The message text contains the user's display name.
@@ -45,14 +45,14 @@ pub enum ConditionKind {
     EventPropertyIs {
         /// Dotted path of the property.
         key: String,
-        /// The value.
+        /// The value that the property must have.
         value: Scalar,
     },
     /// An array of the event contains a value.
     EventPropertyContains {
         /// Dotted path of the array.
         key: String,
-        /// The value.
+        /// The value that one of the items must have.
         value: Scalar,
     },
     /// A kind that this version does not support. It never matches.
@@ -71,7 +71,7 @@ pub enum Scalar {
     String(String),
     /// An integer between -(2^53 - 1) and 2^53 - 1.
     Integer(i64),
-    /// A boolean.
+    /// `true` or `false`.
     Boolean(bool),
     /// An explicit `null`, which differs from an absent property.
     Null,

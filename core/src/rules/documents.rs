@@ -16,11 +16,11 @@ impl<'a> Documents<'a> {
 
     /// The document of a scope, to be changed. It is empty if the user has no rules there.
     pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
-        let index = self.0.iter().position(|document| document.scope() == scope);
-        let index = index.unwrap_or_else(|| {
-            self.0.push(Cow::Owned(Document::new(scope.clone())));
-            self.0.len() - 1
-        });
+        let index =
+            self.0.iter().position(|document| document.scope() == scope).unwrap_or_else(|| {
+                self.0.push(Cow::Owned(Document::new(scope.clone())));
+                self.0.len() - 1
+            });
         self.0[index].to_mut()
     }
 

@@ -1,18 +1,18 @@
-//! The effect of a rule on its user, for the account pages, and actions with another effect.
+//! The effect of a rule on its user, for the account pages, and actions with a different effect.
 
 use super::evaluate::tweaks;
 use super::{Action, Extra, TweakValue};
 
-/// How the user is notified when a rule matches.
+/// The notification of the user when a rule matches, or silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// The user is not notified.
     Silent,
     /// The user gets a notification.
     Notify {
-        /// Whether it plays a sound.
+        /// True if it plays a sound.
         sound: bool,
-        /// Whether it is highlighted.
+        /// True if it is highlighted.
         highlight: bool,
     },
 }
@@ -33,8 +33,8 @@ impl Effect {
     }
 }
 
-/// Returns these actions with another effect: none for silence; otherwise other tweaks and the name
-/// of the sound are preserved.
+/// Returns a copy of these actions with a different effect: none for silence; otherwise other
+/// tweaks and the name of the sound are preserved.
 pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
     let (has_sound, has_highlight) = match Effect::from_actions(actions) {
@@ -91,8 +91,10 @@ mod tests {
                 notify(false, false),
             ),
         ] {
-            let rule = json!({"rule_id": "a", "enabled": true, "actions": actions});
-            let rule: Rule = serde_json::from_value(rule).unwrap();
+            let rule: Rule = serde_json::from_value(
+                json!({"rule_id": "a", "enabled": true, "actions": actions}),
+            )
+            .unwrap();
             assert_eq!(Effect::from_actions(&rule.actions), effect, "{actions}");
         }
     }

@@ -8,7 +8,7 @@ use crate::matrix::MatrixErrorCode;
 
 /// Reason why a rule, a body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),

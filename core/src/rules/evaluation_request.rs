@@ -10,7 +10,7 @@ use crate::json::{self, Fields, Location};
 /// The `room` of an explain request: the state of the room, and the user's display name in it.
 #[derive(Debug, Default)]
 pub struct ExplainRoom {
-    /// The room.
+    /// Member count, power levels and creators.
     pub room: Room,
     /// The user's display name in the room.
     pub display_name: Option<String>,
@@ -19,9 +19,9 @@ pub struct ExplainRoom {
 /// A request to explain the evaluation of an event for one user.
 #[derive(Debug)]
 pub struct ExplainRequest {
-    /// The event.
+    /// The event to evaluate.
     pub event: Event,
-    /// Its room.
+    /// The room that it was sent to.
     pub room: Room,
     display_name: Option<String>,
     profile_tag: Option<ProfileTag>,
@@ -30,13 +30,13 @@ pub struct ExplainRequest {
 /// A request to evaluate an event for many users.
 #[derive(Debug)]
 pub struct EvaluateRequest {
-    /// The event.
+    /// The event to evaluate.
     pub event: Event,
-    /// Its room.
+    /// The room that it was sent to.
     pub room: Room,
     /// The users, in the order of the body.
     pub members: Vec<RequestedMember>,
-    /// Whether the response lists users that are not notified.
+    /// True if the response lists users that are not notified.
     pub all: bool,
 }
 
@@ -134,12 +134,14 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
     let member_count = fields.take_as("member_count", "a whole number")?;
-    let power_levels = fields.take("power_levels").map(|levels| {
-        // serde would accept an array with the fields in order.
-        let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
-        levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
-    });
-    let power_levels = power_levels.transpose()?;
+    let power_levels = fields
+        .take("power_levels")
+        .map(|levels| {
+            // serde would accept an array with the fields in order.
+            let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
+            levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
+        })
+        .transpose()?;
     let creators = fields.take_as("creators", "an array of user ids")?.unwrap_or_default();
     Ok(Room { member_count, power_levels, creators })
 }

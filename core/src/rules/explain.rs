@@ -25,7 +25,7 @@ pub struct UserRules<'a> {
 /// An evaluation with the rules that were evaluated for it, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation<'a> {
-    /// The result.
+    /// The rule that matched, and its actions.
     #[serde(flatten)]
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
@@ -39,7 +39,7 @@ pub struct Step<R> {
     /// The rule: a [`MatchedRule`], or an owned [`RuleRef`](super::RuleRef).
     #[serde(flatten)]
     pub rule: R,
-    /// Its result.
+    /// The result of the rule: disabled, failed or won.
     pub outcome: Outcome,
     /// The first condition that is not met. Absent for a failed legacy mention rule, which is
     /// skipped because the event has `m.mentions`.
@@ -74,7 +74,7 @@ pub enum FailureReason {
 }
 
 impl Explanation<'_> {
-    /// Whether rules failed because they take too much work.
+    /// Returns whether rules failed because they take too much work.
     pub fn exceeds_work_limit(&self) -> bool {
         self.walk.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
     }
@@ -145,9 +145,11 @@ impl<'a> UserRules<'a> {
         }
         let mut global = self.global.iter().map(|rule| name(&RuleScope::Global, rule));
         let master = global.next();
-        let devices = self.devices.iter().filter(move |(scope, _)| scope.applies_to(profile_tag));
-        let devices =
-            devices.flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
+        let devices = self
+            .devices
+            .iter()
+            .filter(move |(scope, _)| scope.applies_to(profile_tag))
+            .flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
         master.into_iter().chain(devices).chain(global)
     }
 }

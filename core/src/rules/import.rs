@@ -153,7 +153,7 @@ fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: Rule
     document.merge_patch(id, RulePatch { enabled, actions, until: rule.until });
 }
 
-/// Reads an explicit change to a built-in rule. It is stored as it is, also if this version does
+/// Reads an explicit change to a built-in rule. It is stored as it is, even if this version does
 /// not have the rule or has the same definition, so that an export is imported without a loss.
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {

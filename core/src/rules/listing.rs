@@ -17,9 +17,9 @@ pub struct RuleListing<'a> {
 /// The rules of one scope.
 #[derive(Debug)]
 pub struct ScopeListing<'a> {
-    /// The scope.
+    /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// Its rules.
+    /// Built-in and user rules in evaluation order, by kind.
     pub rules: Ruleset<Cow<'a, Rule>>,
 }
 
@@ -45,10 +45,13 @@ impl<'a> RuleListing<'a> {
 
     /// The index of a rule among those after the first one.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
-        let rules = self.scopes.iter().flat_map(|scope| {
-            scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
-        });
-        let mut rules = rules.into_iter();
+        let mut rules = self
+            .scopes
+            .iter()
+            .flat_map(|scope| {
+                scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
+            })
+            .into_iter();
         rules.position(|listed| listed == (&rule.scope, rule.kind, &rule.id))
     }
 }

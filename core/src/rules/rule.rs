@@ -9,13 +9,13 @@ use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{self, Fields, Location, read_array};
 use crate::text::escape_invisible_in_json;
 
-/// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
+/// A rule of any kind. Which of the optional fields it has is decided when it is created, so
 /// serialisation does not depend on the kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
     /// Id, unique in its scope and kind.
     pub rule_id: String,
-    /// Whether the rule is evaluated.
+    /// True if the rule is evaluated.
     pub enabled: bool,
     /// Actions to perform when the rule matches.
     pub actions: Vec<Action>,
@@ -148,8 +148,9 @@ mod tests {
 
     #[test]
     fn default_and_enabled_are_always_serialised() {
-        let rule = json!({"rule_id": "a", "enabled": true, "actions": []});
-        let rule: Rule = serde_json::from_value(rule).unwrap();
+        let rule: Rule =
+            serde_json::from_value(json!({"rule_id": "a", "enabled": true, "actions": []}))
+                .unwrap();
         assert_eq!(
             serde_json::to_string(&rule).unwrap(),
             r#"{"rule_id":"a","default":false,"enabled":true,"actions":[]}"#

@@ -49,7 +49,7 @@ pub enum UnknownScope {
 }
 
 impl RuleScope {
-    /// Whether rules of this scope are evaluated for a device with this profile tag.
+    /// Returns whether rules of this scope are evaluated for a device with this profile tag.
     pub(super) fn applies_to(&self, profile_tag: Option<&str>) -> bool {
         match self {
             Self::Global => true,

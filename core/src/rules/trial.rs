@@ -7,7 +7,7 @@ use super::event::Event;
 use super::explain::{Explanation, FailureReason, Step, UserRules};
 use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
-/// A message to try the rules with. Empty texts are unknown.
+/// A message to try the rules with. Empty fields are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrialMessage {
     /// The text of the message.
@@ -24,12 +24,12 @@ pub struct TrialMessage {
     pub profile_tag: Option<ProfileTag>,
 }
 
-/// Whether and why the user would be notified of a message.
+/// The result of a trial: the effect on the user, and its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// How the user would be notified.
+    /// The effect of the rule that decides; silence if there is none.
     pub effect: Effect,
-    /// The reason.
+    /// The setting or rule that decides.
     pub reason: TrialReason,
     /// When the rule that decides ends.
     pub until: Option<RuleExpiry>,
@@ -56,7 +56,7 @@ pub enum TrialReason {
     MutedSender(String),
     /// A rule of the user for the sender that notifies. Contains the sender.
     Sender(String),
-    /// Another rule of the user. Contains its id.
+    /// Any other rule of the user. Contains its id.
     Rule(String),
     /// The text contains the user's display name.
     DisplayName,
@@ -66,7 +66,7 @@ pub enum TrialReason {
     OneToOne,
     /// The built-in rule for all other messages.
     AnyMessage,
-    /// Another built-in rule. Contains its id.
+    /// Any other built-in rule. Contains its id.
     Builtin(String),
 }
 
@@ -108,7 +108,7 @@ impl UserRules<'_> {
 }
 
 impl TrialResult {
-    /// Whether rules failed because they take too much work.
+    /// Returns whether rules failed because they take too much work.
     pub fn exceeds_work_limit(&self) -> bool {
         self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
     }
@@ -153,7 +153,7 @@ impl TrialReason {
     }
 }
 
-/// Whether the only condition of a rule is the room.
+/// Returns whether the only condition of a rule is the room.
 fn is_about_room(rule: &Rule) -> bool {
     match rule.conditions.as_deref() {
         Some([condition]) => {

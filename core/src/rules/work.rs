@@ -1,8 +1,8 @@
-//! The budget of work of an evaluation.
+//! The work budget of an evaluation.
 //!
 //! Work is counted in steps of a few nanoseconds: one for each condition that is tested, and some
-//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match, so
-//! that the cost of an evaluation is bounded for any rules and any event.
+//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match,
+//! which bounds the cost of an evaluation for any rules and any event.
 
 use std::cell::Cell;
 
@@ -47,7 +47,7 @@ impl Work {
         remaining.map(|_| ())
     }
 
-    /// Whether more steps were needed than the budget had.
+    /// Returns whether more steps were needed than the budget had.
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }

@@ -196,7 +196,7 @@ fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
         ),
         (
             "$2b$04$x",
-            "is damaged or has another form; write $2b$12$ and 53 characters: the salt and the hash",
+            "is damaged or has a different form; write $2b$12$ and 53 characters: the salt and the hash",
         ),
         (
             "pbkdf2_sha256$3000000$salt$AAAAAAAAAAAAAAAAAAAAAA==",

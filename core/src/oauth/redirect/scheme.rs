@@ -101,15 +101,15 @@ impl From<PrivateUseScheme> for String {
     }
 }
 
-/// Whether no app can have this scheme.
+/// Returns whether no app can have this scheme.
 pub(super) fn is_forbidden(scheme: &str) -> bool {
     FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
-/// Whether an app may register this scheme for itself: one with a dot, like the reversed domain name
-/// that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`. Programs of
-/// operating systems have schemes without a dot, and nobody knows them all; some of Windows and
-/// macOS have one.
+/// Returns whether an app may register this scheme for itself: one with a dot, like the reversed
+/// domain name that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`.
+/// Programs of operating systems have schemes without a dot, and nobody knows them all; some of
+/// Windows and macOS have one.
 pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
     let is_of_system = ["ms-", "x-apple"].iter().any(|prefix| {
         scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))

@@ -277,8 +277,8 @@ fn the_response_lists_devices_with_a_rule() {
     put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
     let global = global();
-    let response = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
-    let response: Value = serde_json::from_slice(&response).unwrap();
+    let bytes = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
+    let response: Value = serde_json::from_slice(&bytes).unwrap();
     let rule = json!({
         "rule_id": "!r:x", "default": false, "enabled": true, "actions": [], "pattern": "p",
     });

@@ -151,7 +151,7 @@ impl CompiledCondition {
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
-    /// Whether the condition is met, within the work that is left.
+    /// Returns whether the condition is met, within the work that is left.
     pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
         let Context { event, room, user, member, work } = context;
         if work.spend(self.steps(event)).is_none() {

@@ -19,9 +19,9 @@ pub struct PushEvaluation<'a> {
 /// The scope, kind and id of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MatchedRule<'a> {
-    /// The scope.
+    /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// The kind.
+    /// The kind, which decides the order of evaluation.
     pub kind: RuleKind,
     /// The id, unique within scope and kind.
     pub rule_id: &'a str,
@@ -41,7 +41,7 @@ impl<'a> PushEvaluation<'a> {
         Self { rule: Some(rule), all_actions: actions }
     }
 
-    /// Whether the user is notified.
+    /// Returns whether the user is notified.
     pub fn notify(&self) -> bool {
         self.all_actions.contains(&Action::Notify)
     }

@@ -1,4 +1,4 @@
-//! Evaluation of one event: the built-in rules for all members at once, then each member's own
+//! Evaluation of one event: the built-in rules for all members together, then each member's own
 //! rules.
 
 use serde_json::Value;

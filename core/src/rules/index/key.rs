@@ -78,7 +78,7 @@ impl IndexKey {
         Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// The key of a text that is searched literally.
+    /// The key of a literal pattern.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
         Self::for_longest_word(&lower(literal), &[])
     }
@@ -149,7 +149,7 @@ impl EventKeys {
         Self { sorted, filter }
     }
 
-    /// Whether a rule with these conditions can match the event.
+    /// Returns whether a rule with these conditions can match the event.
     pub(in crate::rules) fn allow(&self, conditions: &[Condition]) -> bool {
         let never = |one: &Condition| matches!(one.kind, ConditionKind::Unknown { .. });
         !conditions.iter().any(never)

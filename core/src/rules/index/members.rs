@@ -47,7 +47,7 @@ impl<'a> Members<'a> {
         self.slots.len()
     }
 
-    /// Whether there are no members.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -95,7 +95,7 @@ pub(super) struct PositionIndex {
     always: Vec<usize>,
 }
 
-/// How a position is found.
+/// The lookups that return a position: those with its key, all, or none.
 enum Entry {
     Key(IndexKey),
     Always,

@@ -18,7 +18,7 @@ pub struct RoomEvaluation<'a> {
 /// Members with the same result.
 #[derive(Debug)]
 pub struct MemberGroup<'a> {
-    /// The result.
+    /// The result that they have in common.
     pub evaluation: PushEvaluation<'a>,
     /// The members' positions in the list, ascending.
     pub members: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) enum MemberMatch {
     UserRule(usize),
     Builtin {
         index: usize,
-        /// Whether the member has changed the actions of the rule.
+        /// True if the member has changed the actions of the rule.
         is_changed: bool,
     },
 }

@@ -2,7 +2,7 @@
 
 use super::{Work, is_word_byte};
 
-/// Where a match may start or end.
+/// The positions at which a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
     /// Anywhere.

@@ -22,9 +22,9 @@ pub enum PreferenceChange {
     Resume,
     /// Adds a keyword, or changes its effect.
     SetKeyword {
-        /// The keyword.
+        /// A new keyword, or the rule of an existing one.
         target: KeywordTarget,
-        /// How it notifies, or that it mutes.
+        /// The effect on messages with the keyword.
         effect: Effect,
     },
     /// Removes the keyword of this rule id, if there is one.
@@ -33,7 +33,7 @@ pub enum PreferenceChange {
     SetSubject {
         /// The person or room.
         subject: Subject,
-        /// The decision.
+        /// The chosen effect on messages of the person or in the room.
         choice: SubjectChoice,
         /// The setting that was shown, if there was one.
         seen: Option<String>,
@@ -65,7 +65,7 @@ pub enum SubjectChoice {
     Notify,
     /// Notify of every message, with a sound and a highlight.
     Highlight,
-    /// Do not notify, except of what precedes the rule: mentions, calls and keywords.
+    /// Do not notify, except of mentions, calls and keywords, whose rules precede this one.
     Mute {
         /// The end of the mute.
         until: Option<Timestamp>,
@@ -76,12 +76,12 @@ pub enum SubjectChoice {
 const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
-    /// Whether it changes built-in rules, which only the global scope has.
+    /// Returns whether it changes built-in rules, which only the global scope has.
     pub fn is_global(&self) -> bool {
         matches!(self, Self::Pause { .. } | Self::Resume | Self::SetSwitch(..))
     }
 
-    /// Whether it removes a preference.
+    /// Returns whether it removes a preference.
     pub fn is_removal(&self) -> bool {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
@@ -175,10 +175,10 @@ fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
 
 /// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
 fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
-    let valid = word.replace(['/', '\\'], "_");
-    let valid = match valid.strip_prefix('.') {
+    let replaced = word.replace(['/', '\\'], "_");
+    let valid = match replaced.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
-        None => valid,
+        None => replaced,
     };
     let rules = &document.user_rules()[RuleKind::Content];
     let is_free = |id: &String| rules.iter().all(|rule| rule.rule_id != *id);
@@ -204,8 +204,11 @@ fn set_subject(
             return Err(RuleError::ChangedMeanwhile { kind, id: id.to_owned() });
         }
     }
-    let existing = document.user_rules()[kind].iter().find(|rule| rule.rule_id == id);
-    let existing = existing.cloned().unwrap_or_default();
+    let existing = document.user_rules()[kind]
+        .iter()
+        .find(|rule| rule.rule_id == id)
+        .cloned()
+        .unwrap_or_default();
     let old = &existing.actions;
     let (effect, until) = match choice {
         SubjectChoice::Notify => {
@@ -222,7 +225,7 @@ fn set_subject(
     remove_override_mutes(document, subject)
 }
 
-/// Whether a setting is the result of this choice.
+/// Returns whether a setting is the result of this choice.
 fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
     let (has_effect, chosen_end) = match (setting.effect, choice) {
         (Effect::Notify { sound, .. }, SubjectChoice::Notify) => (sound, None),

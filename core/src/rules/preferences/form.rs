@@ -156,7 +156,7 @@ fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
 fn next_morning(now: Timestamp) -> Timestamp {
     let now = now.as_millisecond();
     let today = now - now.rem_euclid(DAY) + MORNING;
-    let wait = (today - now).rem_euclid(DAY);
-    let wait = if wait < SHORTEST_NIGHT { wait + DAY } else { wait };
+    let next = (today - now).rem_euclid(DAY);
+    let wait = if next < SHORTEST_NIGHT { next + DAY } else { next };
     Timestamp::from_millisecond(now + wait).unwrap_or(Timestamp::MAX)
 }

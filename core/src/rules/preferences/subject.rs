@@ -76,12 +76,12 @@ impl Subject {
         }
     }
 
-    /// Whether an id is a user id.
+    /// Returns whether an id is a user id.
     pub(super) fn is_person(id: &str) -> bool {
         id.strip_prefix('@').and_then(|id| id.split_once(':')).is_some_and(is_local_and_server)
     }
 
-    /// Whether an id is a room id.
+    /// Returns whether an id is a room id.
     pub(super) fn is_room(id: &str) -> bool {
         let Some(id) = id.strip_prefix('!') else { return false };
         let is_hash = |id: &str| {

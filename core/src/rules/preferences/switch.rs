@@ -30,7 +30,7 @@ wire_enum! {
     }
 }
 
-/// Whether the rules of a switch apply.
+/// The combined state of a switch's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
     /// All of its rules apply.
@@ -42,7 +42,7 @@ pub enum SwitchState {
 }
 
 impl Switch {
-    /// Its rules.
+    /// The built-in rules that the switch turns on and off.
     pub const fn rules(self) -> &'static [(RuleKind, &'static str)] {
         use RuleKind::{Content, Override, Underride};
         match self {
@@ -68,13 +68,13 @@ impl Switch {
         }
     }
 
-    /// Whether its rules prevent notifications.
+    /// Returns whether its rules prevent notifications.
     pub const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits | Self::Members | Self::Reactions | Self::Servers)
     }
 
-    /// Whether a rule has the effect that the switch promises. Clients turn a built-in rule off by
-    /// disabling it or by changing its actions.
+    /// Returns whether a rule has the effect that the switch promises. Clients turn a built-in rule
+    /// off by disabling it or by changing its actions.
     fn applies(self, rule: &Rule) -> bool {
         rule.enabled
             && (Effect::from_actions(&rule.actions) == Effect::Silent) == self.is_silencer()

@@ -143,13 +143,13 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
     for ((kind, rule), shared) in rules {
         let copy = crate::rules::builtin::for_user(rule, user);
-        let copy = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
+        let compiled = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
         for event in &events {
             let work = &Work::unlimited();
             let context = Context { event, room: &room, user: &names, member, work };
             assert_eq!(
                 first_failure(&shared.compiled, &context),
-                first_failure(&copy, &context),
+                first_failure(&compiled, &context),
                 "{}",
                 rule.rule_id
             );

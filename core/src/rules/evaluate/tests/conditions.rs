@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::Member;
 use super::{Scenario, global, message, winner};
 
-/// Whether an override rule with this condition matches.
+/// Returns whether an override rule with this condition matches.
 fn is_met(condition: &Value, scenario: Scenario<'_>, event: &Value) -> bool {
     let rule = json!({"rule_id": "x", "conditions": [condition]});
     let scenario = Scenario { documents: vec![global(&[("override", rule)])], ..scenario };

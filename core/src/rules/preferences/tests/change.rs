@@ -288,7 +288,7 @@ fn a_switch_sets_all_its_rules() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // Also if a client gave the rule other actions.
+    // Even if a client gave the rule other actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();

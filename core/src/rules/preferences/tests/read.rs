@@ -113,8 +113,11 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
     let mut switched: Vec<&(RuleKind, &str)> =
         Switch::ALL.iter().flat_map(|switch| switch.rules()).collect();
     switched.sort_unstable();
-    let all = builtin::all().iter().map(|(kind, rule)| (kind, rule.rule_id.as_str()));
-    let mut all: Vec<(RuleKind, &str)> = all.filter(|(_, id)| *id != builtin::MASTER).collect();
+    let mut all: Vec<(RuleKind, &str)> = builtin::all()
+        .iter()
+        .map(|(kind, rule)| (kind, rule.rule_id.as_str()))
+        .filter(|(_, id)| *id != builtin::MASTER)
+        .collect();
     all.sort_unstable();
     assert_eq!(switched, all.iter().collect::<Vec<_>>());
     // All are on by default, and only a silencer prevents notifications.
