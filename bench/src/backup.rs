@@ -2,7 +2,7 @@
 //! and peak memory of each command, and whether all rows are the same at the end.
 //!
 //! Uses SQLite in the current directory, the PostgreSQL of `BELFRY_TEST_POSTGRES`, and the program
-//! `belfry` beside this one.
+//! `belfry` next to this one.
 
 use std::error::Error;
 use std::fs;

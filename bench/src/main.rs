@@ -26,8 +26,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
 enum Part {
-    /// Measure backup and restore with the program `belfry` beside this one, SQLite in this directory
-    /// and the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
+    /// Measure backup and restore with the program `belfry` next to this one, SQLite in this
+    /// directory and the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
     Backup(backup::Arguments),
     /// Measure reads that are not cached on the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
     Cold,
