@@ -37,7 +37,7 @@ pub struct Task {
 pub struct TaskStatus {
     /// The name, for logs and metrics.
     pub name: &'static str,
-    /// How often it was started again.
+    /// Number of times that it was started again.
     pub restarts: Counter,
     run: Mutex<Run>,
 }
@@ -121,7 +121,7 @@ impl TaskStatus {
         Self { name, restarts: Counter::default(), run }
     }
 
-    /// Whether it failed repeatedly, and did not run for a minute since then.
+    /// Returns whether it failed repeatedly, and did not run for a minute since then.
     pub fn keeps_failing(&self) -> bool {
         let run = self.lock();
         run.failures >= MAX_FAILURES && !run.is_healthy()

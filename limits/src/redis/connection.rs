@@ -84,7 +84,7 @@ impl Connection {
     }
 }
 
-/// The same server with another address. `None` for one that has no host.
+/// Returns a copy with a different address; `None` for a server without a host.
 pub(super) fn with_address(
     info: &ConnectionInfo,
     (host, port): &Address,

@@ -12,14 +12,14 @@ use redis::{Cmd, ErrorKind, RedisResult, Script};
 
 use super::slots::slot_of;
 
-/// The script.
+/// The Lua script that counts requests.
 pub(super) static SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("count.lua")));
 
 /// The count before a request, and the time left in the window.
 pub(crate) type WindowState = (u32, Duration);
 
-/// What the script does with counters.
+/// The operation of the script on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptMode {
     Count(CountMode),
@@ -121,7 +121,7 @@ impl ScriptRun {
         Ok(RunResult { states: pairs.iter().map(state).collect(), time })
     }
 
-    /// Whether all counters had a request left.
+    /// Returns whether all counters had a request left.
     pub(super) fn is_admitted(&self, result: &RunResult) -> bool {
         let mut pairs = self.counters.iter().zip(&result.states);
         pairs.all(|(counter, (count, _))| *count < counter.requests)

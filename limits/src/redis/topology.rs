@@ -16,7 +16,7 @@ use super::node::{Node, NodeSettings};
 use super::script::Counter;
 use crate::metrics::RedisMetrics;
 
-/// How long a node remains connected that owns no slot yet, but was the target of a redirect.
+/// Time for which a node stays connected that owns no slot yet, but was the target of a redirect.
 const REDIRECT_LIFETIME: Duration = Duration::from_mins(1);
 
 /// The servers that count.

@@ -269,7 +269,7 @@ pub(super) async fn a_refund_takes_a_request_back(engine: TestEngine) {
     engine.check(&both).await;
     engine.check(&both).await;
     assert!(!engine.check(&both).await.is_admitted());
-    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "also when it is exhausted");
+    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "even when it is exhausted");
     assert!(engine.check(&both).await.is_admitted());
     let other = engine.another_node().await;
     assert_eq!(remaining(&other.check(CountMode::Peek, &both, engine.now()).await), [1, 0]);

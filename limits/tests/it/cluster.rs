@@ -87,7 +87,7 @@ async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
     {
         let both = [account(account_limit, id), address(address_limit, last)];
         assert!(is_admitted(&engine, &both).await);
-        // Another node does not know yet that the narrow limit is exhausted.
+        // A second node does not know yet that the narrow limit is exhausted.
         for _ in 0..3 {
             let node = connect(&cluster.url(), &prefix).await;
             let decision = node.check(CountMode::Check, &both, now()).await;
@@ -230,7 +230,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 }
 
 /// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
-/// is used at once: no request is counted locally.
+/// is used immediately: no request is counted locally.
 ///
 /// If the machine is paused for a second, every node looks like one that failed. So it is enough
 /// that one of the shards shows this.
@@ -252,8 +252,7 @@ async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
 /// Returns how many requests were counted locally in this last step.
 async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     let prefix = fresh_prefix();
-    let engine = open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap();
-    let engine = Arc::new(engine);
+    let engine = Arc::new(open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap());
     let by_account = limit("account", 1_000_000, 300);
     let there = account_on(cluster, primary);
     assert!(is_admitted(&engine, &[account(&by_account, there)]).await);

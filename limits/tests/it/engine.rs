@@ -60,7 +60,7 @@ impl TestEngine {
         Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
 
-    /// The engine of another node with the same counters. Memory has only one node.
+    /// The engine of a second node with the same counters. Memory has only one node.
     pub(super) async fn another_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),

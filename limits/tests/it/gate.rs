@@ -12,7 +12,7 @@ pub(super) enum Gate {
     Open,
     /// Connections are accepted and bytes are read, but not forwarded.
     Withholding,
-    /// Connections are closed, and new ones are closed at once.
+    /// Connections are closed, and new ones are closed as soon as they are accepted.
     Closed,
 }
 

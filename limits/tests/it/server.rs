@@ -73,8 +73,8 @@ async fn a_key_that_is_not_a_count_starts_again() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 300);
-    let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
-    for (id, text) in (1..).zip(texts) {
+    let invalid = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
+    for (id, text) in (1..).zip(invalid) {
         redis.set(format!("{prefix}:{{account:={id}}}:l"), text).await.unwrap();
         let decision = counters.check(CountMode::Check, &[account(&limit, id)], now()).await;
         assert_eq!(remaining(&decision), [2], "{text:?}");

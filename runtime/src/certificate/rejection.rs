@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rustls::CertificateError;
 use rustls::pki_types::UnixTime;
 
-/// What is wrong with a certificate. The sentence has no subject: "expired at …".
+/// Describes the problem of a certificate. The sentence has no subject: "expired at …".
 pub fn describe(reason: &CertificateError) -> String {
     match reason {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -36,8 +36,8 @@ pub fn describe(reason: &CertificateError) -> String {
     }
 }
 
-/// Whether the authority of the certificate is not trusted. A wrong signature, or one for another
-/// kind of key, is that of an authority with the name of a trusted one.
+/// Returns whether the authority of the certificate is not trusted. A wrong signature, or one for a
+/// different kind of key, is that of an authority with the name of a trusted one.
 pub fn is_untrusted(reason: &CertificateError) -> bool {
     matches!(
         reason,
