@@ -1,4 +1,4 @@
-//! Adding many accounts at once, with their push rules.
+//! Import of many accounts together, with their push rules.
 
 use belfry_core::audit::Events;
 use belfry_core::import::ImportedAccount;
@@ -48,9 +48,11 @@ impl Store {
         now: Timestamp,
         accounts: Vec<ImportedAccount>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
-        let imports = accounts.into_iter().enumerate();
-        let imports = imports.map(|(position, account)| AccountImport::new(position, account, now));
-        let mut imports: Vec<AccountImport> = imports.collect();
+        let mut imports: Vec<AccountImport> = accounts
+            .into_iter()
+            .enumerate()
+            .map(|(position, account)| AccountImport::new(position, account, now))
+            .collect();
         let mut outcomes: Vec<_> =
             imports.iter().map(|_| Err(AddAccountError::from(StoreError::NoFreeId))).collect();
         for first_id in random::ids(now) {

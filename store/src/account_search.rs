@@ -7,7 +7,7 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
-/// The statement that finds accounts by a condition with an index. With another index than that of
+/// The statement that finds accounts by a condition with an index. With an index other than that of
 /// the ids, `+id` has the same value as `id` but no index, and the accounts that are found are
 /// sorted.
 macro_rules! find {
@@ -105,7 +105,7 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
     }
 }
 
-/// The texts with this beginning are not less than it, and less than the returned text.
+/// Strings with this prefix are not less than it, and less than the returned string.
 fn end_of(beginning: &str) -> String {
     format!("{beginning}{}", char::MAX)
 }

@@ -26,7 +26,7 @@ pub struct Account {
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
-    /// What it may do.
+    /// The role, which decides what it may do.
     pub role: Role,
     /// When it was created.
     pub created_at: Timestamp,
@@ -51,10 +51,10 @@ impl Account {
 /// The stored hash of an account that nobody can sign in to.
 pub const NO_PASSWORD: &str = "!";
 
-/// Who gave the e-mail address of a new account.
+/// The e-mail address of a new account, by its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Email {
-    /// The operator.
+    /// Given by the operator.
     Verified(String),
     /// The person who signs up.
     Unverified(String),
@@ -63,16 +63,16 @@ pub enum Email {
 /// Why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
-    /// Another account has this name.
+    /// An account with this name exists.
     #[error("the name is already taken")]
     NameTaken,
     /// An account that was deleted had this name.
     #[error("the name belonged to an account that was deleted")]
     NameReserved,
-    /// Another account has this e-mail address.
+    /// An account with this e-mail address exists.
     #[error("the e-mail address is already taken")]
     EmailTaken,
-    /// Another account has this id.
+    /// An account with this id exists.
     #[error("the id is already taken")]
     IdTaken,
     /// The store failed.
@@ -80,7 +80,7 @@ pub enum AddAccountError {
     Store(#[from] StoreError),
 }
 
-/// Which accounts are listed.
+/// Filter of an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
     /// Only active or disabled ones.

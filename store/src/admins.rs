@@ -1,5 +1,5 @@
 //! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
-//! not disabled, demoted or deleted, also if several requests try it at the same time.
+//! not disabled, demoted or deleted, even if several requests try it at the same time.
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
@@ -58,8 +58,8 @@ pub(super) fn select_id(id: i64) -> Statement {
 }
 
 impl Store {
-    /// Changes the role of an account. Its tokens have the rights of the new role at once, on all
-    /// nodes.
+    /// Changes the role of an account. Its tokens have the rights of the new role immediately, on
+    /// all nodes.
     pub async fn set_account_role(
         &self,
         events: &Events,

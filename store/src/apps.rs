@@ -67,7 +67,7 @@ pub enum AddAppOutcome {
     IdTaken,
 }
 
-/// Which apps are listed.
+/// Filter of an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
     /// Only active or disabled ones.
@@ -92,8 +92,8 @@ macro_rules! select {
 impl FromRow for StoredApp {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, client_id, current) = (row.take()?, row.take()?, row.take()?);
-        let previous = Option::zip(row.take()?, row.take()?);
-        let previous = previous.map(|(secret, until)| PreviousSecret { secret, until });
+        let previous = Option::zip(row.take()?, row.take()?)
+            .map(|(secret, until)| PreviousSecret { secret, until });
         let (name, website) = (row.take()?, row.take()?);
         // URIs that are no longer valid are ignored. Their schemes are not checked again, so that an app
         // remains usable when the settings change.
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// Adds a first-party app, unless there is one with this id or client id. Nobody decided to add
-    /// it, so that there is no event.
+    /// it, so there is no event.
     pub async fn add_first_party_app(&self, stored: &StoredApp) -> Result<(), StoreError> {
         self.write(Change::unaudited(insert(stored))).await.map(drop)
     }

@@ -14,10 +14,10 @@ pub struct AuditEvent {
     pub at: Timestamp,
     /// The last time of a counted event; otherwise the same as `at`.
     pub last_at: Timestamp,
-    /// The kind of event. A text, because a newer release may have stored kinds that this one does
-    /// not know.
+    /// The kind of event. A string, because a newer release may have stored kinds that this one
+    /// does not know.
     pub kind: String,
-    /// The outcome.
+    /// `success`, or the reason of a failure.
     pub outcome: String,
     /// `client`, `command line` or `server`.
     pub origin: String,

@@ -18,7 +18,7 @@ pub struct AuthorizedApp {
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
-    /// Who registered it.
+    /// The way in which it was registered.
     pub origin: Origin,
     /// The name that users see.
     pub name: String,
@@ -81,8 +81,8 @@ impl Store {
              or expires_at > $now) group by account_id, app_id",
             [account, app, now]
         );
-        let change = Change::new(events, [lock_account(account)], event);
-        let change = and_revoke_access(change, account, Some(app), None, now);
+        let locked = Change::new(events, [lock_account(account)], event);
+        let change = and_revoke_access(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
         let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
         Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())

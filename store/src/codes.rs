@@ -23,14 +23,14 @@ pub struct StoredCode {
     pub token: Option<LookupKey>,
 }
 
-/// How a user consented to a grant.
+/// The consent of a user to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
     /// The session of the user.
     pub session: LookupKey,
     /// The current time.
     pub at: Timestamp,
-    /// Whether the consent is implied, because the app already has access; otherwise the user
+    /// True if the consent is implied, because the app already has access; otherwise the user
     /// consented on the page.
     pub is_implied: bool,
 }

@@ -129,12 +129,13 @@ impl SecretUrl {
         Some(self.to_postgres().ok()?.tls?.client?.key)
     }
 
-    /// Whether it contains a password.
+    /// Returns whether it contains a password.
     pub fn has_password(&self) -> bool {
         self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
     }
 
-    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    /// Returns whether the connection is not encrypted and leads to a host for which `is_local` is
+    /// false.
     pub fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
             "redis" => self.hosts().any(|host| !is_local(host)),
@@ -202,13 +203,14 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether the host of an invalid URL ends before an `@`, so that the rest of a password follows.
+/// Returns whether an `@` follows the host of an invalid URL, as if its password contained `/`, `?`
+/// or `#`.
 fn is_cut_off(text: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// Whether a password was parsed only up to one of its characters, so that its rest and the real
+/// Returns whether a password was parsed only up to one of its characters, so its rest and the real
 /// host are part of the path, the query or the fragment.
 fn has_rest_of_password(url: &Url) -> bool {
     let has_at = |part: &str| part.contains('@');

@@ -104,9 +104,9 @@ fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64)
 }
 
 impl Store {
-    /// Deletes an account and everything that belongs to it. Its name is reserved: a stranger who
-    /// gets it would be taken for its owner. The audit event of the deletion has the name in its
-    /// detail, because it cannot be looked up any more.
+    /// Deletes an account and everything that belongs to it. Its name is reserved: a different
+    /// person who gets it would be taken for its owner. The audit event of the deletion has the
+    /// name in its detail, because it cannot be looked up any more.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(
@@ -136,8 +136,8 @@ impl Store {
             ),
             [id, due]
         );
-        // The account is locked, so that all statements see the same time of deletion.
-        let change = Change::new(events, [lock_admins(), lock_account(id)], event)
+        // The account is locked, so all statements see the same time of deletion.
+        let deletion = Change::new(events, [lock_admins(), lock_account(id)], event)
             .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
@@ -154,7 +154,7 @@ impl Store {
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
-        let change = and_all(change, &DELETE_ROWS_OF_ACCOUNT, id);
+        let change = and_all(deletion, &DELETE_ROWS_OF_ACCOUNT, id);
         let [_, _, _, found, deleted, _, _, rows @ ..]: [Rows; 12] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
@@ -172,11 +172,11 @@ impl Store {
         events: &Events,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let change = Change::new(events, [], app_event(id))
+        let deletion = Change::new(events, [], app_event(id))
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
-        let change = and_all(change, &DELETE_ROWS_OF_APP, id);
+        let change = and_all(deletion, &DELETE_ROWS_OF_APP, id);
         let [app, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };

@@ -50,7 +50,7 @@ pub(crate) trait Engine: Send + Sync {
     fn write_metrics(&self, out: &mut Exposition);
 }
 
-/// How long a successful write shows that the database can write.
+/// Time for which a successful write shows that the database can write.
 const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count

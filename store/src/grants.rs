@@ -40,7 +40,8 @@ macro_rules! grant_id {
 }
 pub(super) use grant_id;
 
-/// Whether a grant has a valid token, in statements about `grants`, with further conditions on it.
+/// The condition that a grant has a valid token, in statements about `grants`, with further
+/// conditions on the token.
 macro_rules! is_active {
     ($conditions:literal) => {
         concat!(

@@ -49,7 +49,8 @@ impl LastUse {
         Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
     }
 
-    /// Whether a use at this time is to be stored: it is an hour later, or the clock was set back.
+    /// Returns whether a use at this time is to be stored: it is an hour later, or the clock was
+    /// set back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
     }
@@ -59,7 +60,7 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// Whether there are [`MAX_TOKENS`], so that requests do not lock in vain.
+    /// True if there are [`MAX_TOKENS`], so that requests do not lock in vain.
     is_full: AtomicBool,
 }
 
@@ -120,7 +121,7 @@ impl UseRecorder {
 }
 
 impl PendingUses {
-    /// The statements that store the uses. A use that another node has stored in the same hour
+    /// The statements that store the uses. A use that a different node has stored in the same hour
     /// changes nothing.
     fn statements(&self) -> Vec<Statement> {
         // The time until which a stored use is replaced.

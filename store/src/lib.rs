@@ -100,7 +100,7 @@ pub struct Store {
     new_rows: Arc<NewRows>,
 }
 
-/// Whether an account or app is disabled.
+/// The state of an account or app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnabledState {
     /// It is not disabled.
@@ -213,22 +213,22 @@ pub struct Options {
     #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
-    /// How long `belfry serve` waits for PostgreSQL at start.
+    /// Maximum time that `belfry serve` waits for PostgreSQL at start.
     #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
-    /// Whether the schema is created and upgraded.
+    /// Treatment of a missing or older schema.
     #[serde(skip)]
     pub schema: SchemaPolicy,
     /// The migrations that create and upgrade it.
     #[serde(skip)]
     pub migrations: Migrations,
-    /// Whether the store writes.
+    /// Permission to write.
     #[serde(skip)]
     pub access: Access,
 }
 
-/// Whether a store writes to its database.
+/// Permission of a store to write to its database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
     /// It reads and writes.
@@ -240,7 +240,7 @@ pub enum Access {
 }
 
 impl Store {
-    /// Time after which a running server has noticed the writes of another process. PostgreSQL
+    /// Time after which a running server has noticed the writes of a different process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
@@ -267,8 +267,12 @@ impl Store {
                 Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
             }
         };
-        let engine = Arc::new(CheckedEngine::new(engine));
-        Ok(Self { engine, cache, uses: Arc::default(), new_rows: Arc::default() })
+        Ok(Self {
+            engine: Arc::new(CheckedEngine::new(engine)),
+            cache,
+            uses: Arc::default(),
+            new_rows: Arc::default(),
+        })
     }
 
     /// Reads the certificates that the URL of a database names, without connecting.
@@ -306,8 +310,8 @@ impl Store {
         self.engine.engine.task_status()
     }
 
-    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
-    /// other nodes' writes are received.
+    /// Returns whether the cache is in use: always with SQLite; with PostgreSQL while notifications
+    /// of other nodes' writes are received.
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()
     }

@@ -112,7 +112,7 @@ impl CacheCounters {
 pub struct CacheStatus<'a> {
     /// The value of the label `cache`.
     pub name: &'static str,
-    /// Its lookups.
+    /// Counters of hits and misses.
     pub lookups: &'a CacheCounters,
     /// The number of entries.
     pub entries: usize,

@@ -2,12 +2,11 @@
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
-//! pre-releases, whose databases and backups are rejected because they have other tables.
-//!
-//! A release must run beside its predecessor on one database, and give way to it again. So a
-//! migration only adds tables, indexes and columns, and names the oldest schema version whose
-//! statements still work after it (`compatible_from`). The database stores that number, because an
-//! older binary cannot know the migrations of a newer one.
+//! pre-releases, whose databases and backups are rejected because they have other tables. A release
+//! must run alongside its predecessor on one database, and give way to it again. So a migration
+//! only adds tables, indexes and columns, and names the oldest schema version whose statements
+//! still work after it (`compatible_from`). The database stores that number, because an older
+//! binary cannot know the migrations of a newer one.
 
 use super::StoreError;
 
@@ -83,7 +82,7 @@ impl Migrations {
             tracing::warn!(
                 found = number,
                 known,
-                "the database was migrated by a newer belfry that this one can run beside"
+                "the database was migrated by a newer belfry, which this one can run alongside"
             );
         }
         if number != 0 && number < self.oldest() {
@@ -149,7 +148,7 @@ impl SchemaVersion {
     }
 }
 
-/// What to do with a database that has no schema, or that of an older version.
+/// Treatment of a database that has no schema, or that of an older version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SchemaPolicy {
     /// Create or upgrade it.
@@ -240,7 +239,7 @@ mod tests {
         }
     }
 
-    /// A release runs beside its predecessor only if no migration removes or changes anything.
+    /// A release runs alongside its predecessor only if no migration removes or changes anything.
     #[test]
     fn migrations_only_add() {
         let Migrations(migrations) = Migrations::default();

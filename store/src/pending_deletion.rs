@@ -8,7 +8,7 @@ use super::engine::sql;
 use super::event_source::events_of;
 use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOutcome};
 
-/// Number of accounts that are read at once.
+/// Number of accounts that are read together.
 const BATCH: i64 = 100;
 
 impl Store {

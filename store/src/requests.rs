@@ -125,7 +125,7 @@ impl Store {
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
     /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
-    /// submitted twice. `NotFound` also if the account does not exist or is disabled.
+    /// submitted twice. It is also `NotFound` for an account that does not exist or is disabled.
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
@@ -190,8 +190,9 @@ mod tests {
     #[test]
     fn stored_parameters_of_all_versions_are_read() {
         let text = r#"{"version":1,"parameters":[["client_id","a"],["state","\"é"]]}"#;
-        let pairs = [("client_id", "a"), ("state", "\"é")];
-        let pairs: Pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let pairs: Pairs = [("client_id", "a"), ("state", "\"é")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
         assert_eq!(parameters_from_json(text).as_ref(), Some(&pairs));
         let stored = ParametersJson { version: 1, parameters: &pairs };
         assert_eq!(to_json(&stored).unwrap(), text.into());

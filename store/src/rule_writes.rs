@@ -196,7 +196,7 @@ impl Saver {
         Err(RuleWriteError::TooManyConflicts)
     }
 
-    /// Returns `None` after a conflict with another node.
+    /// Returns `None` after a conflict with a different node.
     async fn try_save(
         &self,
         changes: &[QueuedChange],
@@ -231,7 +231,8 @@ impl Saver {
     }
 
     /// Reads the rulesets that the changes apply to. Those of a change of all documents are read
-    /// from the database: another node may have added a document that the cache does not have yet.
+    /// from the database: a different node may have added a document that the cache does not have
+    /// yet.
     async fn read(
         &self,
         changes: &[QueuedChange],

@@ -46,12 +46,12 @@ struct Versioned {
 
 /// The rulesets of an account, read to be changed.
 pub struct RulesetsForUpdate {
-    /// The rulesets.
+    /// The rulesets to change.
     pub rulesets: StoredRulesets,
     account: i64,
     epoch: ReadEpoch,
-    /// Whether the rulesets come from the cache, which may not reflect another node's last write
-    /// yet.
+    /// True if the rulesets come from the cache, which may not reflect the last write of a
+    /// different node yet.
     pub(super) is_cached: bool,
 }
 
@@ -93,11 +93,12 @@ impl StoredRulesets {
     pub fn profile_tags(&self) -> Vec<&str> {
         let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
         let with_rules = self.documents().filter(has_rules);
-        let tags = with_rules.filter_map(|document| match document.scope() {
-            RuleScope::Device(tag) => Some(tag.as_str()),
-            RuleScope::Global => None,
-        });
-        let mut tags: Vec<&str> = tags.collect();
+        let mut tags: Vec<&str> = with_rules
+            .filter_map(|document| match document.scope() {
+                RuleScope::Device(tag) => Some(tag.as_str()),
+                RuleScope::Global => None,
+            })
+            .collect();
         tags.sort_unstable();
         tags
     }
@@ -111,7 +112,7 @@ impl StoredRulesets {
         self.documents().map(Document::len).sum()
     }
 
-    /// Whether the account has no document.
+    /// Returns whether the account has no document.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -1,7 +1,7 @@
 //! The SQLite engine: one database file, one writer thread, a few reader threads.
 //!
-//! The writer commits all queued batches as one transaction (group commit), so that they share the
-//! cost of one sync.
+//! The writer commits all queued batches as one transaction (group commit), which share the cost of
+//! one sync.
 
 mod backup;
 mod open;
@@ -38,7 +38,7 @@ use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
-/// Time after which another process that has the file open has noticed a write, also when its
+/// Time after which a different process that has the file open has noticed a write, even when its
 /// writer was checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
@@ -207,7 +207,7 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
             return format!("{error}; {}", must_be_writable());
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process has locked the database"
+            "a different process has locked the database"
         }
         Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
         _ => return error.to_string(),
@@ -215,7 +215,7 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// What to do about files that cannot be written.
+/// Advice about files that cannot be written.
 pub fn must_be_writable() -> String {
     format!(
         "the directory and its files must be writable by the user that runs belfry, {}",

@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::epochs::Phase;
 
-/// What cached values depend on, besides their key.
+/// A subject that cached values depend on, besides their key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
-    /// An account.
+    /// An account, by its id.
     Account(i64),
     /// An app and what it was granted.
     App(i64),
@@ -57,7 +57,7 @@ impl SubjectSlots {
         })
     }
 
-    /// Whether a value is current whose read began at this number.
+    /// Returns whether a value is current whose read began at this number.
     pub(super) fn are_current(&self, slots: Slots, number: u64) -> bool {
         slots.iter().all(|&slot| self.slots[usize::from(slot)].load(SeqCst) <= number)
     }

@@ -12,7 +12,7 @@ use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait Cached<K> {
-    /// What the value depends on besides its key; one subject is repeated.
+    /// The subjects that the value depends on besides its key; one subject is repeated.
     fn subjects(&self, key: &K) -> [Subject; 2];
 
     /// The bytes that key and value occupy outside of themselves.
@@ -74,13 +74,13 @@ impl<K> Cached<K> for Arc<StoredApp> {
     fn heap_bytes(&self, _: &K) -> usize {
         let details = &self.app.details;
         let website = details.website.as_ref().map_or(0, String::len);
-        let texts = 2 * self.app.client_id.len()
+        let strings = 2 * self.app.client_id.len()
             + details.name.len()
             + details.scopes.bytes_in_memory()
             + website;
-        let uris = details.redirect_uris.iter();
-        let uris: usize = uris.map(|uri| size_of::<String>() + uri.as_str().len()).sum();
-        ARC_OVERHEAD + size_of::<StoredApp>() + texts + uris
+        let uris: usize =
+            details.redirect_uris.iter().map(|uri| size_of::<String>() + uri.as_str().len()).sum();
+        ARC_OVERHEAD + size_of::<StoredApp>() + strings + uris
     }
 }
 

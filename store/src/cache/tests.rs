@@ -147,7 +147,7 @@ fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
     let during = cache.tokens.epoch(&secret.lookup);
     insert_token(&cache, secret, token.clone(), during);
     assert!(!is_cached(), "the account is being written");
-    // Another write of the account ends first.
+    // A second write of the account ends first.
     cache.invalidate(&[Invalidation::Account(7)]);
     insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup));
     assert!(!is_cached(), "the account is still being written");

@@ -1,5 +1,5 @@
-//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile time,
-//! so that both engines get a constant text.
+//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile
+//! time, so both engines get a constant string.
 
 /// A statement with named parameters, whose values are given as in `format!`:
 /// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
@@ -39,7 +39,7 @@ macro_rules! values {
 
 pub(crate) use {numbered, sql, values};
 
-/// A text with numbered parameters, in a buffer of `N` bytes.
+/// A statement with numbered parameters, in a buffer of `N` bytes.
 pub(crate) struct Numbered<const N: usize> {
     bytes: [u8; N],
     len: usize,
@@ -87,7 +87,7 @@ impl<const N: usize> Numbered<N> {
     }
 }
 
-/// The position in the list of the name at the beginning of a text, and the rest of the text.
+/// The position in the list of the name at the beginning of the text, and the rest of the text.
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {

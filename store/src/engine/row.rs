@@ -16,9 +16,9 @@ use crate::metrics::UNKNOWN_SCOPES;
 pub(crate) enum Value {
     /// No value.
     Null,
-    /// A `text`.
+    /// The value of a `text` column.
     Text(String),
-    /// A `bigint`.
+    /// The value of a `bigint` column.
     Integer(i64),
 }
 

@@ -37,10 +37,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The sender id in notifications, by which a node recognises its own.
 pub(super) struct NodeId(AtomicU64);
 
-/// A notification.
+/// A message of a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write of another node.
+    /// A write of a different node.
     Write(Invalidation),
     /// A write of this node.
     OwnWrite,
@@ -53,9 +53,9 @@ impl NodeId {
         Self(AtomicU64::new(random_id()))
     }
 
-    /// Replaces the id, so that notifications sent under the old one are processed like another
-    /// node's. Call it before invalidating the cache when the outcome of a write is unknown: it may
-    /// be committed later.
+    /// Replaces the id, so that notifications sent under the old one are processed like those of a
+    /// different node. Call it before invalidating the cache when the outcome of a write is
+    /// unknown: it may be committed later.
     pub(super) fn rotate(&self) {
         self.0.store(random_id(), Ordering::SeqCst);
     }
@@ -153,7 +153,7 @@ pub(super) struct Listener {
     pub(super) connections: Connections,
     pub(super) cache: Arc<Cache>,
     pub(super) node_id: Arc<NodeId>,
-    /// Whether it is logged that the cache is disabled.
+    /// True if it is logged that the cache is disabled.
     pub(super) is_reported: AtomicBool,
 }
 
@@ -221,7 +221,7 @@ impl Listener {
                                   machine may be overloaded, or a connection pooler or proxy does \
                                   not forward LISTEN and NOTIFY";
                     self.disable_cache(reason);
-                    // The server may be suspended or unreachable, and another one promoted.
+                    // The server may be suspended or unreachable, and a standby promoted.
                     if self.hosts.are_several() {
                         return reason.to_owned();
                     }

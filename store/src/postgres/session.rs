@@ -25,7 +25,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Whether a commit since the last call has not been confirmed by the synchronous standby.
+    /// Returns whether a commit since the last call has not been confirmed by the synchronous
+    /// standby.
     pub(super) fn take_unreplicated_commit(&self) -> bool {
         // The warning arrives before the response to the commit.
         self.has_unreplicated_commit.swap(false, Ordering::SeqCst)
@@ -102,8 +103,10 @@ fn settings(options: &str, client_timeout: Duration) -> String {
         ("idle_in_transaction_session_timeout", milliseconds(90)),
     ];
     let options = options.replace('-', "_");
-    let timeouts = timeouts.iter().filter(|(name, _)| !options.contains(name));
-    let timeouts = timeouts.map(|(name, value)| format!("set {name} = {value}; "));
+    let timeouts = timeouts
+        .iter()
+        .filter(|(name, _)| !options.contains(name))
+        .map(|(name, value)| format!("set {name} = {value}; "));
     timeouts.chain(["set client_min_messages = warning".to_owned()]).collect()
 }
 

@@ -79,7 +79,8 @@ pub(crate) fn open_existing(path: &Path) -> Result<(Connection, SchemaVersion), 
     Ok((connection, version.map_err(failed)?))
 }
 
-/// Whether a restore of this file is running or was killed, so that the file alone is incomplete.
+/// Returns whether a restore of this file is running or was killed, so the file alone is
+/// incomplete.
 fn has_journal(path: &Path) -> bool {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
@@ -99,7 +100,7 @@ pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<Schema
     Ok(newest.optional()?.unwrap_or(SchemaVersion::NONE))
 }
 
-/// Applies the pending migrations in one transaction. The transaction is also the lock: another
+/// Applies the pending migrations in one transaction. The transaction is also the lock: a second
 /// process that starts at the same time waits and then finds nothing to do.
 pub(super) fn migrate(
     connection: &mut Connection,

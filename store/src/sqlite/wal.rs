@@ -1,4 +1,4 @@
-//! The write-ahead log (WAL) beside a database file: its size, and whether it belongs to the file.
+//! The write-ahead log (WAL) of a database file: its size, and whether it belongs to the file.
 //!
 //! SQLite replays the log of a killed process over any file with the right name, also over a backup
 //! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
@@ -20,7 +20,7 @@ pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Maximum time that a statement waits for another process.
+/// Maximum time that a statement waits for a different process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER_BYTES: u64 = 32;
@@ -112,10 +112,9 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     truncated
 }
 
-/// Checks that the log beside a file, if any, belongs to it.
+/// Checks that the log next to a file, if any, belongs to it.
 ///
-/// # Errors
-/// If the log belongs to another file. The text says how to continue.
+/// # Errors If the log belongs to a different file. The message says how to continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
     let wal = Wal::new(database);
     loop {
@@ -128,11 +127,11 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
-        // Read again: another process may have written in between.
+        // Read again: a different process may have written in between.
         if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(
-                "{name} belongs to another file: {} was replaced after a server or command had \
+                "{name} belongs to a different file: {} was replaced after a server or command had \
                  been killed. To use the file as it is, move away {name} and the file with the \
                  ending -shm; to use the state before, put back the replaced file",
                 database.display()
@@ -147,7 +146,7 @@ fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);
     }
-    // Not read directly: closing the file would release the locks of another connection of this
+    // Not read directly: closing the file would release the locks of other connections of this
     // process.
     let connection = open_ignoring_wal(database).ok()?;
     read_pragma(&connection, "user_version").ok()

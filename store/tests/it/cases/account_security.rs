@@ -55,7 +55,7 @@ pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_s
             .await
             .unwrap()
     };
-    // Whoever verified another password changes nothing.
+    // A request that verified a different password changes nothing.
     let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(change(&stale, "new").await, UpdateOutcome::NotFound);
     for name in ["this", "other", "bob"] {

@@ -253,7 +253,7 @@ pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
-    // Also if the new password has the same hash.
+    // Even if the new password has the same hash.
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);

@@ -159,9 +159,9 @@ pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_so
         assert_eq!(outcome, UpdateOutcome::Updated);
         let found = secrets().await;
         assert_eq!(found.current, hashed(new));
-        let expected = previous.zip(until);
-        let expected =
-            expected.map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
+        let expected = previous
+            .zip(until)
+            .map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
         assert_eq!(found.previous, expected, "{new}");
     }
     let other = store.app(2).await.unwrap().unwrap();

@@ -38,7 +38,7 @@ async fn with_two_of_each(store: &Store) {
     }
 }
 
-/// Whether the code, token and request of this account and app exist.
+/// Returns whether the code, token and request of this account and app exist.
 async fn exists(store: &Store, account_id: i64, app_id: i64) -> [bool; 3] {
     let name = hashed(&format!("{account_id} {app_id}"));
     [
