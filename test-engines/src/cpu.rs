@@ -12,9 +12,11 @@ pub(crate) fn cpu_us(process: u32) -> f64 {
 /// ended, in microseconds; NaN where `/proc` does not exist.
 pub(crate) fn cpu_us_with_children(process: u32) -> f64 {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    let children = children.unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    let running: f64 = children.filter_map(|child| ticks(&stat(child), 2)).sum();
+    let running: f64 = children
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|child| ticks(&stat(child.parse().ok()?), 2))
+        .sum();
     ticks(&stat(process), 4).map_or(f64::NAN, |ticks| (ticks + running) * US_PER_TICK)
 }
 

@@ -9,7 +9,7 @@ pub enum EngineError {
     Missing(&'static [&'static str]),
     /// The engine exited, or was not ready in time.
     Failed {
-        /// The program.
+        /// The name of the program.
         name: String,
         /// The exit status, or that the start timed out.
         reason: String,

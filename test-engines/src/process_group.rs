@@ -17,9 +17,9 @@ use nix::sys::signal;
 pub use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// The script. Its arguments are the signal, the process id of the leader, and the directory to
-/// remove when the owner has ended. A line on the pipe is another signal to send; then the
-/// directory is not removed.
+/// The watcher's script. Its arguments are the signal, the process id of the leader, and the
+/// directory to remove when the owner has ended. A line on the pipe is a signal to send instead;
+/// then the directory is not removed.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
 read -r signal
@@ -34,7 +34,7 @@ if [ -z "$signal" ] && [ -n "$3" ]; then rm -rf "$3"; fi
 kill -s KILL 0
 "#;
 
-/// The actions when a [`ProcessGroup`] is dropped or its owner ends, and the user to run it as.
+/// The user of a [`ProcessGroup`], and the actions when it is dropped or its owner ends.
 #[derive(Debug)]
 pub struct SpawnOptions {
     /// The signal sent to the group; KILL follows after ten seconds.
@@ -266,7 +266,10 @@ mod tests {
         let mut group =
             ProcessGroup::spawn(shell("exec sleep 600"), &SpawnOptions::default()).unwrap();
         group.signal(Signal::SIGSTOP).unwrap();
+        let pid = group.id().to_string();
+        assert!(is_running(&pid));
         drop(group);
+        assert!(wait_until(|| !is_running(&pid)), "{pid} is still running");
     }
 
     #[test]

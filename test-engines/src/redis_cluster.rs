@@ -361,7 +361,8 @@ fn start_node(
         ("--cluster-require-full-coverage", "no".to_owned()),
         ("--cluster-port", free_port()?.to_string()),
         ("--repl-diskless-sync-delay", "0".to_owned()),
-    ];
-    let options = options.into_iter().chain(further_options);
+    ]
+    .into_iter()
+    .chain(further_options);
     Redis::start_with(options.flat_map(|(name, value)| [name.to_owned(), value]).collect())
 }

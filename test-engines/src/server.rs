@@ -39,8 +39,8 @@ impl Server {
         command.current_dir(dir).stdout(Stdio::piped()).stderr(output);
         let start = Instant::now();
         let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
-        let stdout = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
-        let mut stdout = BufReader::new(stdout);
+        let pipe = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut stdout = BufReader::new(pipe);
         let mut line = String::new();
         while stdout.read_line(&mut line)? > 0 {
             if let Some(address) = parse_address(&line) {

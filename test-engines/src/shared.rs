@@ -1,5 +1,6 @@
-//! What the tests of a run share: the engines that `cargo xtask test` started, a Redis cluster, and
-//! the report of tests that are skipped because an engine, browser or client is missing.
+//! Resources that the tests of a run share: the engines that `cargo xtask test` started, a Redis
+//! cluster, and the report of tests that are skipped because an engine, browser or client is
+//! missing.
 
 use std::collections::BTreeSet;
 use std::io::Write;

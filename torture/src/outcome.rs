@@ -68,7 +68,7 @@ impl Outcome {
 /// The length of a scenario and its input.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The binary.
+    /// The binary under test.
     pub belfry: PathBuf,
     /// The binary of the previous release, for rolling upgrades.
     pub previous: Option<PathBuf>,

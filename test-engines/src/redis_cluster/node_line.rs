@@ -1,6 +1,6 @@
 //! The output of `CLUSTER NODES`: what one node reports about all nodes of its cluster.
 
-/// What a node reports about a node of the cluster.
+/// A line of `CLUSTER NODES`: one node, as reported by a node of the cluster.
 #[derive(Debug, Clone)]
 pub(super) struct NodeLine {
     pub(super) id: String,

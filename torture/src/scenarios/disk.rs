@@ -119,8 +119,8 @@ fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("prlimit: {status}").into()) }
 }
 
-/// A small file system in memory. It is mounted in a namespace of its own, so that it disappears
-/// with the process that holds the namespace, however this program ends.
+/// A small file system in memory. It is mounted in a namespace of its own and so disappears with
+/// the process that holds the namespace, however this program ends.
 struct SmallDisk {
     holder: ProcessGroup,
     mount_point: PathBuf,

@@ -42,7 +42,8 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
                 format!("a redemption was rejected with {} {}", response.status, response.body)
             });
         }
-        // The other redemptions were replays, which revoke the token, on every node at once.
+        // The other redemptions were replays, which revoke the token, immediately and on every
+        // node.
         for response in redeemed {
             let token = response.json_text("access_token")?;
             let request = Request::get("/api/v1/apps/verify_credentials").with_bearer(&token);
