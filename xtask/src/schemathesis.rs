@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Random requests for each operation, besides those for its limits
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
-    /// Seed of the random requests; otherwise each run has another one, which is printed
+    /// Seed of the random requests; otherwise each run has a different one, which is printed
     #[arg(long)]
     seed: Option<u64>,
     /// Do not install missing packages, only list them
@@ -47,12 +47,12 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 const SETTINGS: &str = include_str!("../schemathesis/schemathesis.toml");
 const HOOKS: &str = include_str!("../schemathesis/hooks.py");
 
-/// Which requests are sent.
+/// The requests to send.
 struct Plan {
     /// Random requests for each operation.
     examples: u32,
     seed: Option<u64>,
-    /// Whether the endpoints of Matrix are called below all prefixes, which have the same handlers.
+    /// True if the endpoints of Matrix are called below all prefixes, which have the same handlers.
     all_prefixes: bool,
 }
 
@@ -148,9 +148,9 @@ impl Part {
         let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
         let passed = group.wait()?.success();
-        let lines: io::Result<Vec<String>> =
+        let read: io::Result<Vec<String>> =
             reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
-        let lines = lines?;
+        let lines = read?;
         if !passed {
             println!("{}", lines.join("\n"));
         }

@@ -28,7 +28,7 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 ///
 /// Missing packages are installed from the distribution if this runs as root or sudo asks for no
 /// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
-/// ports with temporary data, which stop with the tests, also when these fail or are interrupted.
+/// ports with temporary data, which stop with the tests, even when these fail or are interrupted.
 ///
 /// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test
 /// program that crashes.
@@ -185,8 +185,8 @@ mod tests {
     fn arguments_of_cargo(command_line: &str) -> String {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();
-        let arguments = test_command(&options);
-        let arguments: Vec<_> = arguments.get_args().map(|it| it.to_string_lossy()).collect();
+        let command = test_command(&options);
+        let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
         arguments.join(" ")
     }
 

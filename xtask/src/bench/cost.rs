@@ -21,20 +21,20 @@ use super::request::Request;
 use super::setup::belfry_command;
 use crate::table::table;
 
-/// How often a request is sent.
+/// Number of times that a request is sent.
 const TIMES: u32 = 10;
 
 /// The bounds of every request: milliseconds on worker threads, and bytes of a page.
 const MAX_WORKER_MS: f64 = 100.0;
 const MAX_PAGE_BYTES: usize = 1_000_000;
 
-/// What a request costs.
+/// The cost of a request.
 struct Cost {
     cpu_ms: f64,
     worker_ms: f64,
     written: f64,
     response: usize,
-    /// Whether the response is a page for people.
+    /// True if the response is a page for people.
     is_page: bool,
 }
 
@@ -125,7 +125,7 @@ fn health() -> Request {
     Request::new("GET", "/healthz")
 }
 
-/// What a process has used so far.
+/// The resources that a process has used so far.
 struct Usage {
     /// Milliseconds of processor time by thread.
     threads: BTreeMap<u32, f64>,
@@ -135,8 +135,11 @@ struct Usage {
 impl Usage {
     fn read(process: u32) -> io::Result<Self> {
         let io = fs::read_to_string(format!("/proc/{process}/io"))?;
-        let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-        let written = written.and_then(|bytes| bytes.parse().ok()).unwrap_or(f64::NAN);
+        let written = io
+            .lines()
+            .find_map(|line| line.strip_prefix("write_bytes: "))
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or(f64::NAN);
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();

@@ -128,10 +128,16 @@ impl Installation {
         // The CPU times are read next to the load, because counting operations takes some.
         let (operations, cpu) = (self.operations()?, self.cpu());
         let reports = thread::scope(|scope| {
-            let loads = self.nodes.iter().zip(&scripts).map(|(node, script)| {
-                scope.spawn(move || wrk::load(node.address, script, connections / nodes, seconds))
-            });
-            let loads: Vec<_> = loads.collect();
+            let loads: Vec<_> = self
+                .nodes
+                .iter()
+                .zip(&scripts)
+                .map(|(node, script)| {
+                    scope.spawn(move || {
+                        wrk::load(node.address, script, connections / nodes, seconds)
+                    })
+                })
+                .collect();
             loads.into_iter().map(|load| load.join().expect("no panic")).collect::<Vec<_>>()
         });
         let end = self.cpu();

@@ -38,7 +38,7 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     Ok(findings.is_empty())
 }
 
-/// Returns the texts in backticks on one line.
+/// Returns the code spans of one line.
 fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

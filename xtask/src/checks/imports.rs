@@ -1,10 +1,11 @@
 //! Import cycles between the modules of each crate.
 //!
-//! A module is a file. Siblings, each taken together with its descendants, must not form a cycle, so
-//! that a crate can be read from the bottom up at every level. A parent and its descendants may name
-//! each other. Paths are read from the source: `use` declarations, and paths in expressions and types
-//! that begin with `crate`, `self`, `super`, a child module or an imported name. A name that another
-//! module re-exports counts as an import of the module that defines it. Test code is ignored.
+//! A module is a file. Siblings, each taken together with its descendants, must not form a cycle,
+//! so a crate can be read from the bottom up at every level. A parent and its descendants may name
+//! each other. Paths are read from the source: `use` declarations, and paths in expressions and
+//! types that begin with `crate`, `self`, `super`, a child module or an imported name. A name that
+//! another module re-exports counts as an import of the module that defines it. Test code is
+//! ignored.
 
 mod graph;
 mod source;
@@ -159,7 +160,7 @@ fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
 }
 
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
-/// another crate.
+/// a different crate.
 fn resolve(
     modules: &BTreeMap<Module, Source>,
     from: &Module,
@@ -205,12 +206,13 @@ mod tests {
         name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The names and texts of files.
+    /// The names and contents of files.
     type Files<'a> = &'a [(&'a str, &'a str)];
 
     fn titles(files: Files<'_>) -> Vec<String> {
-        let modules = files.iter().map(|(name, text)| (module(name), Source::parse(text)));
-        let modules = without_tests(modules.collect());
+        let modules = without_tests(
+            files.iter().map(|(name, text)| (module(name), Source::parse(text))).collect(),
+        );
         cycles(&modules).iter().map(|cycle| cycle.title("x")).collect()
     }
 

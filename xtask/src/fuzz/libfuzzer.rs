@@ -104,11 +104,16 @@ fn parse_count(output: &str) -> Option<&str> {
 
 /// Returns the panic message, or else the error of libFuzzer, or else the whole output.
 fn parse_failure(output: &str, log: &Path) -> Outcome {
-    let input = output.lines().find_map(|line| line.split_once("Test unit written to "));
-    let input = input.map(|(_, path)| path.trim());
-    let input = input.map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
-    let panic = output.lines().skip_while(|line| !line.contains("panicked at"));
-    let panic: Vec<&str> = panic.take_while(|line| !line.starts_with("==")).collect();
+    let input = output
+        .lines()
+        .find_map(|line| line.split_once("Test unit written to "))
+        .map(|(_, path)| path.trim())
+        .map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
+    let panic: Vec<&str> = output
+        .lines()
+        .skip_while(|line| !line.contains("panicked at"))
+        .take_while(|line| !line.starts_with("=="))
+        .collect();
     let errors = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
     let lines = [panic, errors].into_iter().find(|lines| !lines.is_empty());
     let message = lines.map_or_else(|| output.trim_end().to_owned(), |lines| lines.join("\n"));

@@ -34,7 +34,7 @@ pub(super) struct TestServer {
     dir: TempDir,
     /// The token of a user.
     pub user: String,
-    /// Another token of the user, which the log-out revokes.
+    /// A second token of the user, which the log-out revokes.
     pub log_out: String,
     /// The token of an admin.
     pub admin: String,
@@ -55,8 +55,9 @@ impl TestServer {
         let (user, log_out) = (issue("alice", SCOPES)?, issue("alice", SCOPES)?);
         let admin = issue("root", &format!("{SCOPES} admin:read admin:write"))?;
         let uri = "https://app.example/cb";
-        let app = run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
-        let app: Value = serde_json::from_str(&app)?;
+        let added =
+            run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
+        let app: Value = serde_json::from_str(&added)?;
         let text = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
         let serve = ["serve", "--listen", "127.0.0.1:0", "--limits", "off"];
         let mut this = Self {
@@ -99,9 +100,9 @@ impl TestServer {
             .with_header("content-type", "application/x-www-form-urlencoded")
             .with_body(body);
         let response = request.send().map_err(io::Error::other)?;
-        let response: Value = serde_json::from_slice(response.as_bytes())?;
-        let token = response["access_token"].as_str().map(str::to_owned);
-        token.ok_or_else(|| io::Error::other(format!("no token: {response}")))
+        let body: Value = serde_json::from_slice(response.as_bytes())?;
+        let token = body["access_token"].as_str().map(str::to_owned);
+        token.ok_or_else(|| io::Error::other(format!("no token: {body}")))
     }
 }
 
