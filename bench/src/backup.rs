@@ -145,7 +145,7 @@ fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) ->
     Ok(())
 }
 
-/// The peak of the resident memory of a process so far, in MB.
+/// The peak resident memory of a process so far, in MB.
 fn peak_memory(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -72,7 +72,7 @@ fn poll_ready<T>(future: impl Future<Output = T>) -> T {
 /// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The number of members of the large room
+    /// Number of members in the large room
     #[arg(default_value_t = 100_000)]
     users: usize,
 }

@@ -1,5 +1,5 @@
-//! Administration of accounts with the parameters of Mastodon's API: which accounts a list shows,
-//! its pages, and the actions of an admin.
+//! Account administration with the parameters of Mastodon's API: the filter and pages of a list,
+//! and an admin's actions.
 
 mod filter;
 mod page;
@@ -14,7 +14,7 @@ wire_enum! {
     /// An action of an admin on an account. Mastodon has more actions, which need posts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AccountAction {
-        /// Changes nothing; the text of the admin is recorded.
+        /// Changes nothing; the admin's text is recorded.
         None = "none",
         /// Disables the account.
         Disable = "disable",

@@ -33,7 +33,7 @@ pub struct ImportedAccount {
     pub rulesets: Vec<Document>,
 }
 
-/// Limits on the push rules of an account, which are those of the API.
+/// Limits on an account's push rules, which are those of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
     /// Number and size of all rules.

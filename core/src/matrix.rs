@@ -51,7 +51,7 @@ impl From<&JsonError> for MatrixErrorCode {
     }
 }
 
-/// Formats the user id of an account: `@localpart:server`.
+/// Formats an account's user id: `@localpart:server`.
 pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }

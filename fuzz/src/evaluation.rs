@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
-/// The documents of a user, by scope.
+/// A user's documents, by scope.
 type Documents = BTreeMap<RuleScope, Document>;
 
 /// Checks one input.

@@ -224,7 +224,7 @@ pub enum EngineStatus {
     Memory,
     /// In Redis, together with all other nodes.
     Redis,
-    /// In Redis, except for the keys of the shards of a cluster that are unavailable.
+    /// In Redis, except for the keys of unavailable cluster shards.
     RedisDegraded {
         /// The addresses of their primaries.
         unavailable: Vec<String>,

@@ -45,7 +45,7 @@ use self::topology::{Servers, Topology, group};
 use crate::metrics::RedisMetrics;
 
 /// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
-/// file, instead of one of the operating system.
+/// file, instead of one that the operating system trusts.
 ///
 /// # Errors
 /// When the URL is invalid or the file cannot be used.

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_of_a_crate_tells_what_depends_on_it() {
+    fn the_depth_of_a_crate_shows_its_dependents() {
         let tree = "0\ta v1.0.0 (/src/a)\n1\tb v2.0.0\n2\tc v3.0.0\n1\tc v3.0.0\n1\tb v1.0.0 (*)\n";
         let crates = parse_tree(tree);
         let of = |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();

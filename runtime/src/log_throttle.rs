@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of lines of one kind in a window. Several, because the causes may differ.
+/// Maximum number of lines of one kind in a window. Several, because the causes may differ.
 const MAX_LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_mins(1);
 

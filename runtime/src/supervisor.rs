@@ -63,7 +63,8 @@ impl Task {
         })
     }
 
-    /// Runs a future at intervals, for the first time now. When the task is stopped, it is finished.
+    /// Runs a future at intervals, for the first time now. When the task is stopped, it is
+    /// finished.
     pub fn every<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         interval: Duration,
@@ -151,7 +152,7 @@ impl Run {
     }
 }
 
-/// The tasks of a server, in the order of their start.
+/// A server's tasks, in the order of their start.
 #[derive(Debug, Default)]
 pub struct Tasks(Mutex<Vec<Task>>);
 

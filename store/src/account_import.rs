@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-/// Inserts the rulesets of an account, if it was added.
+/// Inserts an account's rulesets, if it was added.
 fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql!(

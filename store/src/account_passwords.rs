@@ -35,7 +35,7 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Sets a new password (its hash) and ends the sessions of the account.
+    /// Sets a new password (its hash) and ends the account's sessions.
     pub async fn set_password(
         &self,
         events: &Events,
@@ -56,7 +56,7 @@ impl Store {
         self.update(change).await
     }
 
-    /// Replaces the verified password of an account by a new one (its hash), ends its sessions
+    /// Replaces an account's verified password by a new one (its hash), ends its sessions
     /// except one, and revokes the access of all apps. `NotFound`, and no change, if the password
     /// was changed in the meantime.
     pub async fn change_password(

@@ -53,8 +53,8 @@ macro_rules! find_in_order {
 }
 
 impl Store {
-    /// A page of the accounts that match a filter. The time that it takes depends on the number of
-    /// accounts with the beginning of the name or address, not on the number of all accounts.
+    /// A page of the accounts that match a filter. The query takes time in proportion to the
+    /// accounts whose name or address has the prefix, not to all accounts.
     pub async fn find_accounts(
         &self,
         filter: &AccountFilter,

@@ -117,7 +117,7 @@ macro_rules! select {
 }
 pub(super) use {account_columns as columns, select};
 
-/// The statement of a page of the accounts that meet a condition for which there is an index.
+/// The statement that reads a page of accounts by an indexed condition.
 macro_rules! page {
     ($condition:literal, $values:tt) => {
         sql!(

@@ -58,7 +58,7 @@ pub(super) fn select_id(id: i64) -> Statement {
 }
 
 impl Store {
-    /// Changes the role of an account. Its tokens have the rights of the new role immediately, on
+    /// Changes an account's role. Its tokens have the rights of the new role immediately, on
     /// all nodes.
     pub async fn set_account_role(
         &self,

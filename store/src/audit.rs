@@ -27,13 +27,13 @@ pub struct AuditEvent {
     pub request_id: Option<String>,
     /// Further details.
     pub detail: Option<String>,
-    /// The id of the account.
+    /// The account's id.
     pub account_id: Option<i64>,
-    /// The name of the account, unless it was deleted.
+    /// The account's name, unless it was deleted.
     pub account: Option<String>,
-    /// The id of the app.
+    /// The app's id.
     pub app_id: Option<i64>,
-    /// The name of the app, unless it was deleted.
+    /// The app's name, unless it was deleted.
     pub app: Option<String>,
     /// The number of events, or of tokens that were revoked.
     pub count: i64,

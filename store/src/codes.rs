@@ -17,16 +17,16 @@ use super::{Change, Store, StoreError, to_json};
 /// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
-    /// The grant of the user.
+    /// The user's grant.
     pub grant: Grant,
     /// The token that the code was redeemed for.
     pub token: Option<LookupKey>,
 }
 
-/// The consent of a user to a grant.
+/// A user's consent to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
-    /// The session of the user.
+    /// The user's session.
     pub session: LookupKey,
     /// The current time.
     pub at: Timestamp,

@@ -90,8 +90,8 @@ impl SecretUrl {
         Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
     }
 
-    /// Parses a URL. An error contains the example, or the one with an encoded password. It does not
-    /// repeat the text, which may contain a password.
+    /// Parses a URL. An error contains the example, or the one with an encoded password. It does
+    /// not repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
         let (first, further_hosts) = split_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
@@ -124,7 +124,7 @@ impl SecretUrl {
         PostgresUrl::parse(&self.url, &self.further_hosts)
     }
 
-    /// The file with the private key of this client, if there is one.
+    /// The file with this client's private key, if there is one.
     pub fn client_key(&self) -> Option<PathBuf> {
         Some(self.to_postgres().ok()?.tls?.client?.key)
     }
@@ -186,7 +186,8 @@ fn split_by_host<'a>(
     hosts.map(move |host| (host, format!("{before}{host}{after}")))
 }
 
-/// Splits a URL with several hosts into one with the first host, and the others, each after a comma.
+/// Splits a URL with several hosts into one with the first host, and the others, each after a
+/// comma.
 fn split_hosts(text: &str) -> Option<(String, &str)> {
     let start = text.find("://")? + 3;
     let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);

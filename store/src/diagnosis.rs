@@ -21,7 +21,7 @@ pub struct Diagnosis {
     /// Ways in which acknowledged writes can be lost; `None` with SQLite, or if the server does not
     /// report it.
     pub durability: Option<Durability>,
-    /// By how much the clock of the database server is ahead of ours; `None` with SQLite.
+    /// Time by which the database server's clock is ahead of ours; `None` with SQLite.
     pub clock_difference: Option<SignedDuration>,
 }
 

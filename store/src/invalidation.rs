@@ -7,13 +7,13 @@ use belfry_core::secret::LookupKey;
 pub(crate) enum Invalidation {
     /// One token.
     Token(LookupKey),
-    /// The rulesets of one account.
+    /// One account's rulesets.
     Rules(i64),
     /// One account with its tokens and rulesets.
     Account(i64),
     /// One app with its tokens.
     App(i64),
-    /// The client secret of one app.
+    /// One app's client secret.
     AppSecret(i64),
     /// All entries, because the writes are unknown.
     Everything,

@@ -16,9 +16,9 @@ use super::{Change, Store, StoreError};
 /// Age in seconds at which a stored last use is stored again.
 const PRECISION: i64 = 3600;
 
-/// The latest possible time of the last use of a row in `tokens` or `apps`, because uses within
-/// [`PRECISION`] are not stored. Never used rows count from when they were added. The same expression
-/// is in the indexes.
+/// The latest possible last use of a row in `tokens` or `apps`, because uses within [`PRECISION`]
+/// are not stored. Never used rows count from when they were added. The same expression is in the
+/// indexes.
 macro_rules! last_use {
     () => {
         "coalesce(last_used_at + 3600, created_at)"
@@ -30,7 +30,7 @@ pub(super) use last_use;
 /// recorded by a later request, which bounds memory and writes.
 const MAX_TOKENS: usize = 1000;
 
-/// Maximum number of apps whose use is collected without that of a token.
+/// Maximum number of apps whose use without a token is collected.
 const MAX_APPS: usize = 100_000;
 
 /// Statements per transaction of a flush.
@@ -92,7 +92,7 @@ impl UseRecorder {
         self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
     }
 
-    /// Collects a use of an app without one of its tokens.
+    /// Collects a use of an app that presented no token.
     pub(super) fn record_app(&self, app_id: i64, now: Timestamp) {
         let mut pending = self.lock();
         if pending.apps.len() < MAX_APPS {

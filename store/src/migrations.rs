@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_decides_what_happens_to_missing_and_older_schemas() {
+    fn a_policy_decides_about_missing_and_older_schemas() {
         use SchemaPolicy::{Create, Migrate, Require};
         for (policy, found, accepted) in [
             (Migrate, 0, true),

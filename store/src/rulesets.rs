@@ -21,7 +21,7 @@ use super::epochs::ReadEpoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 
-/// The documents of one account, without the rules that had ended when they were read, and the
+/// One account's documents, without the rules that had ended when they were read, and the
 /// cached response that lists them. Accounts without documents need no allocation.
 #[derive(Debug, Clone, Default)]
 pub struct StoredRulesets(Option<Arc<Documents>>);
@@ -44,7 +44,7 @@ struct Versioned {
     bytes: usize,
 }
 
-/// The rulesets of an account, read to be changed.
+/// An account's rulesets, read to be changed.
 pub struct RulesetsForUpdate {
     /// The rulesets to change.
     pub rulesets: StoredRulesets,
@@ -143,7 +143,7 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// The rulesets of an account, without the rules that have ended; empty if it never changed a
+    /// An account's rulesets, without the rules that have ended; empty if it never changed a
     /// rule.
     pub async fn rulesets(
         &self,

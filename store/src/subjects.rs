@@ -18,11 +18,11 @@ pub(super) enum Subject {
     Account(i64),
     /// An app and what it was granted.
     App(i64),
-    /// The client secret of an app.
+    /// An app's client secret.
     AppSecret(i64),
 }
 
-/// The slots of the two subjects of a value. They are the same if it has one subject.
+/// The slots of a value's two subjects, which are the same if it has one subject.
 pub(super) type Slots = [u16; 2];
 
 /// One write in progress in a slot. The lower bits are the number of the slot's last invalidation,

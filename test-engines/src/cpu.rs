@@ -26,9 +26,9 @@ fn stat(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default()
 }
 
-/// Returns the sum of the first fields of: user time, system time, and both of the children that
-/// have ended, in hundredths of a second. The process name before these fields is in parentheses
-/// and may itself contain parentheses and spaces.
+/// Returns the sum of the first `fields` of these: user time, system time, and both for children
+/// that have ended, in hundredths of a second. The process name before these fields is in
+/// parentheses and may itself contain parentheses and spaces.
 fn ticks(stat: &str, fields: usize) -> Option<f64> {
     let all: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let fields = all.get(11..11 + fields)?;

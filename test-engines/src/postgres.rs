@@ -88,7 +88,7 @@ impl Postgres {
         self.run("initdb", &[&arguments[..], &["--locale=C", "--pgdata=data"]].concat())
     }
 
-    /// Runs a program of PostgreSQL in the directory of this server, as its user.
+    /// Runs a PostgreSQL program in this server's directory, as its user.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<(), EngineError> {
         let mut command = Command::new(self.program.with_file_name(program));
         command.args(arguments);

@@ -36,13 +36,13 @@ pub fn engine_url(engine: &str, variable: &str) -> Option<String> {
     url
 }
 
-/// The URL of the PostgreSQL server of this run.
+/// The URL of this run's PostgreSQL server.
 #[track_caller]
 pub fn postgres_url() -> Option<String> {
     engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")
 }
 
-/// The URL of the Redis server of this run.
+/// The URL of this run's Redis server.
 #[track_caller]
 pub fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")

@@ -11,7 +11,7 @@ const DESCRIBED: usize = 20;
 /// The time from the end of an outage after which every node should write again.
 pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
 
-/// The counts of a scenario.
+/// A scenario's counts.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Completed rounds.

@@ -45,7 +45,7 @@ impl Workers {
         self
     }
 
-    /// Expects that the address is one of a proxy in front of several nodes.
+    /// Expects that the address belongs to a proxy in front of several nodes.
     pub(crate) fn with_several_nodes(mut self) -> Self {
         for worker in &mut self.0 {
             worker.has_several_nodes = true;

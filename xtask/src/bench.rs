@@ -62,7 +62,7 @@ pub(crate) struct Options {
 /// The name of the row whose table has other columns.
 const COST: &str = "cost";
 
-/// A build of Belfry and of the tool that fills its database and measures its parts.
+/// A build of Belfry, and of the tool that fills its database and measures its parts.
 struct Build {
     belfry: PathBuf,
     bench: PathBuf,

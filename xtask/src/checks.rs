@@ -1,4 +1,4 @@
-//! `cargo xtask check`: fast checks of the source that need no build of Belfry.
+//! `cargo xtask check`: fast checks of the source, which do not build Belfry.
 
 mod api_reference;
 mod dependencies;

@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(report.failed() == 0)
 }
 
-/// Runs a subcommand of cargo that is a separate component of the toolchain.
+/// Runs a cargo subcommand that is a separate toolchain component.
 fn component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
     let mut probe = cargo::command(&[subcommand, "--version"]);
     if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {

@@ -43,7 +43,11 @@ impl AccountFilter {
             return None;
         }
         let role = is_set("staff").then_some(Role::Admin);
-        Some(Self { role, only_disabled: is_set("disabled"), ..Self::from_texts(pairs)? })
+        Some(Self {
+            role,
+            only_disabled: is_set("disabled"),
+            ..Self::from_common_parameters(pairs)?
+        })
     }
 
     /// Parses the parameters of version 2; `None` if no account can match.
@@ -69,11 +73,11 @@ impl AccountFilter {
             [role] => Some(role),
             _ => None,
         };
-        Ok(Self::from_texts(pairs).map(|filter| Self { role, only_disabled, ..filter }))
+        Ok(Self::from_common_parameters(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
 
     /// Parses the parameters that both versions have.
-    fn from_texts(pairs: &Pairs) -> Option<Self> {
+    fn from_common_parameters(pairs: &Pairs) -> Option<Self> {
         let text =
             |name| Some(last_value(pairs, name).trim().to_lowercase()).filter(|it| !it.is_empty());
         // Mastodon stores no domain for its own accounts. Addresses are not stored with accounts.

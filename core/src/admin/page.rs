@@ -5,9 +5,9 @@ use thiserror::Error;
 use crate::oauth::form::{Pairs, last_value};
 use crate::percent::encode;
 
-/// The number of items of a page, unless the request has a `limit`.
+/// Default number of items on a page.
 const DEFAULT_LIMIT: i64 = 100;
-/// The maximum number of items of a page.
+/// Maximum number of items on a page.
 const MAX_LIMIT: i64 = 200;
 
 /// The parameters that a link to the next or previous page repeats.

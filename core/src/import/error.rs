@@ -1,4 +1,4 @@
-//! Errors of a file of accounts. They name the line, the field, and what to write.
+//! Errors in an account file. They name the line, the field, and what to write.
 
 use thiserror::Error;
 
@@ -52,7 +52,7 @@ pub enum ImportError {
     /// Push rules that the API would reject.
     #[error(transparent)]
     Rules(#[from] RuleError),
-    /// The name of the account of the application service with this id.
+    /// The name belongs to the application service with this id.
     #[error(
         "name is the sender_localpart of the application service {0:?}, and belfry serve creates \
          its account; delete the line"

@@ -16,7 +16,7 @@ pub(crate) enum Location {
     Part(&'static str),
     /// A field of the body.
     Field(&'static str),
-    /// An item of an array of the body.
+    /// An item of an array in the body.
     Item(&'static str, usize),
 }
 

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_another_address_share_no_bucket_with_the_victim() {
+    fn attempts_from_a_different_address_share_no_bucket_with_the_victim() {
         let limits = AbuseLimits::default();
         let victim = [limits.sign_in(network(1), "alice"), limits.client_secret(network(1), "app")];
         let attacker =

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_written_with_another_address_than_its_first_is_normalized() {
+    fn a_range_written_with_a_later_address_is_normalized() {
         for (range, normalized) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),

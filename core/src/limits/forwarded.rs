@@ -1,4 +1,4 @@
-//! The address of the client: the peer's address, or the one that trusted proxies report.
+//! The client's address: the peer's address, or the one that trusted proxies report.
 //!
 //! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
@@ -25,7 +25,7 @@ impl TrustedProxies {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The address of the client, from the peer's address and the values of the two headers, each
+    /// The client's address, from the peer's address and the values of the two headers, each
     /// in the order of its lines.
     pub fn client_address<'a>(
         &self,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Sha256Digest;
 
-/// The kind of key that a row of the limit table uses.
+/// The kind of key that a limit row uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
@@ -18,7 +18,7 @@ pub enum KeyKind {
     /// The app of the access token, over all its users; the row does not apply to requests without
     /// a valid token.
     App,
-    /// The address of the client.
+    /// The client's address.
     Ip,
 }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn distinct_keys_have_distinct_short_texts() {
+    fn distinct_keys_have_distinct_short_strings() {
         let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
         let long = "x".repeat(100_000);
         let digest = Sha256Digest::compute(&long).to_text();

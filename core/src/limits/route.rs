@@ -1,5 +1,5 @@
-//! Patterns of method and path that select the requests of a limit, and the normalised paths that
-//! they are compared with.
+//! Patterns of method and path that select the requests a limit counts, and the normalised paths
+//! that they are compared with.
 
 use std::str::FromStr;
 
@@ -124,9 +124,9 @@ impl TryFrom<String> for RoutePattern {
 }
 
 impl RoutePattern {
-    /// Returns whether a request matches. A pattern for GET matches HEAD too, like the routes of
-    /// the server. `route` caches the normalised target between patterns; it is computed when a
-    /// pattern first needs it.
+    /// Returns whether a request matches. A pattern for GET matches HEAD too, like the server's
+    /// routes. `route` caches the normalised target between patterns; it is computed when a pattern
+    /// first needs it.
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };
         if !self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method)) {

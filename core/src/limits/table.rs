@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_created_by_another_request_counts_for_the_limits_of_sign_ups_only() {
+    fn an_account_created_by_a_different_request_counts_for_the_sign_up_limits_only() {
         let table = LimitTable::default();
         let [bucket] = table.sign_up_buckets(from()).into_vec().try_into().unwrap();
         assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(from())));

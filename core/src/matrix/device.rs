@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::json::{Fields, JsonError};
 
-/// Maximum number of characters of a device id.
+/// Maximum length of a device id, in characters.
 const MAX_ID_LENGTH: usize = 255;
 
-/// Maximum number of characters of a display name. The rest of a longer one is cut off.
+/// Maximum length of a display name, in characters. The rest of a longer one is cut off.
 const MAX_NAME_LENGTH: usize = 100;
 
 /// A device: an installation of a Matrix client, signed in for an account.
@@ -57,7 +57,7 @@ impl RequestedDevice {
 }
 
 impl Device {
-    /// The id, unique among the devices of an account.
+    /// The id, unique among an account's devices.
     pub fn id(&self) -> &str {
         &self.id
     }

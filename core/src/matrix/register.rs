@@ -30,8 +30,8 @@ pub enum RegistrationType {
     ApplicationService,
 }
 
-/// Progress of the user-interactive authentication of a registration. No session is stored,
-/// because the only stage requires nothing from the client.
+/// Progress of user-interactive authentication during a registration. No session is stored, because
+/// the only stage requires nothing from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegistrationStage {
     /// The client has not completed a stage yet.

@@ -9,7 +9,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The role of an account.
+    /// An account's role.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Role {
         #[default]
@@ -29,7 +29,7 @@ pub const MIN_PASSWORD_LENGTH: usize = 8;
 /// never truncated.
 pub const MAX_PASSWORD_LENGTH: usize = 128;
 
-/// The time between the request of its owner and the deletion of an account.
+/// The time between an owner's request to delete an account and its deletion.
 pub const DELETION_DELAY: Duration = Duration::from_hours(24);
 
 /// Names that could be mistaken for the service or its operators.
@@ -142,7 +142,7 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
 }
 
 /// Checks a new password: its length, and that attackers do not try it first. `identifiers` are the
-/// name and the e-mail addresses of the account.
+/// name and the account's e-mail addresses.
 pub fn check_password<'a>(
     password: &Secret,
     identifiers: impl IntoIterator<Item = &'a str>,

@@ -26,7 +26,7 @@ pub struct App {
     pub client_id: String,
     /// The registered data.
     pub details: AppDetails,
-    /// The properties of the app as an OAuth client.
+    /// The app's properties as an OAuth client.
     pub properties: ClientProperties,
 }
 
@@ -84,7 +84,7 @@ impl AppDetails {
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// The name of the app.
+    /// The app's name.
     pub client_name: String,
     /// Redirect URIs. Each text may contain several, separated by white space.
     pub redirect_uris: Vec<String>,
@@ -176,7 +176,7 @@ impl Registration {
             }
         }
 
-        let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
+        let scopes = Scopes::parse_all(&self.scopes).map(Scopes::or_read);
         if scopes.is_err() {
             errors.push(AppRegistrationError::Scopes);
         }

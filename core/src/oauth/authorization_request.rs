@@ -142,7 +142,7 @@ impl AuthorizationRequest {
         if is_allowed { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
-    /// Determines the next step. `user` is the role of the user, if they signed in for this request, or
+    /// Determines the next step. `user` is the user's role, if they signed in for this request, or
     /// have a session and the request does not force a login. `grants` are the active grants of the
     /// user to this app.
     pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {

@@ -59,7 +59,7 @@ wire_enum! {
     }
 }
 
-/// The properties of a client.
+/// A client's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the types describe them")]
 pub struct ClientProperties {

@@ -1,10 +1,10 @@
-//! The client secrets of an app, and which of them a client may authenticate with.
+//! An app's client secrets, and which of them a client may authenticate with.
 
 use jiff::Timestamp;
 
 use crate::secret::HashedSecret;
 
-/// The secret of an app, and the one before its last rotation.
+/// An app's secret, and the one before its last rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSecrets {
     /// The secret that was issued last.
@@ -83,7 +83,7 @@ mod tests {
 
     /// The lookup key of a secret is not secret.
     #[test]
-    fn a_secret_with_the_lookup_key_of_another_is_not_accepted() {
+    fn a_secret_with_the_lookup_key_of_a_different_one_is_not_accepted() {
         let (current, other) = (secret(1), secret(2));
         let forged = HashedSecret { lookup: current.lookup, digest: other.digest };
         assert!(!ClientSecrets::from(current).accepts(forged, at(0)));

@@ -10,7 +10,7 @@ use crate::secret::Secret;
 /// A request to introspect or to revoke a token.
 #[derive(Debug, Clone)]
 pub struct ClientTokenRequest {
-    /// The credentials of the client, not yet verified.
+    /// The client's credentials, not yet verified.
     pub credentials: Credentials,
     /// The token in question.
     pub token: Secret,

@@ -85,13 +85,13 @@ mod tests {
         for (scopes, expected) in [
             ("read", vec!["all Read"]),
             ("write", vec!["all Write"]),
-            ("write read", vec!["all Both"]),
-            ("read:accounts write:accounts", vec!["accounts Both"]),
+            ("write read", vec!["all ReadWrite"]),
+            ("read:accounts write:accounts", vec!["accounts ReadWrite"]),
             ("read write:media", vec!["all Read", "media Write"]),
             ("profile", vec!["profile Read"]),
-            ("push follow", vec!["follow Both", "push Both"]),
+            ("push follow", vec!["follow ReadWrite", "push ReadWrite"]),
             ("admin:read:ip_blocks", vec!["admin ip_blocks Read"]),
-            ("admin:read admin:write read", vec!["all Read", "admin all Both"]),
+            ("admin:read admin:write read", vec!["all Read", "admin all ReadWrite"]),
             ("admin:write:accounts read:accounts", vec!["accounts Read", "admin accounts Write"]),
             ("", vec![]),
         ] {
@@ -109,8 +109,8 @@ mod tests {
     fn a_read_only_resource_has_no_item_for_writing() {
         let all: Vec<String> = all().iter().map(describe).collect();
         assert!(all.contains(&"search Read".to_owned()));
-        assert!(!all.contains(&"search Both".to_owned()));
-        assert!(!all.contains(&"profile Both".to_owned()));
+        assert!(!all.contains(&"search ReadWrite".to_owned()));
+        assert!(!all.contains(&"profile ReadWrite".to_owned()));
     }
 
     proptest! {

@@ -196,14 +196,14 @@ mod tests {
 
     // RFC 6749, section 4.1.3.
     #[test]
-    fn the_code_of_another_app_is_rejected() {
+    fn the_code_of_a_different_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
         assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
     #[test]
-    fn another_redirect_uri_is_rejected() {
+    fn a_different_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
             let other = Redemption { redirect_uri, ..redemption(None) };
             assert_eq!(redeem(&other, 1000), Err(GrantError::OtherRedirectUri), "{redirect_uri}");

@@ -11,18 +11,18 @@ use thiserror::Error;
 
 /// The maximum cost of bcrypt: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
-/// The maximum number of iterations of PBKDF2, about a second.
+/// Maximum number of PBKDF2 iterations, about a second.
 pub const MAX_ITERATIONS: u32 = 2_000_000;
 /// The maximum memory of Argon2, in KiB.
 pub const MAX_MEMORY: u32 = 128 * 1024;
-/// The maximum of memory times passes of Argon2, in KiB, about a second.
+/// Maximum product of Argon2's memory in KiB and its passes, about a second.
 pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
-/// The maximum number of lanes of Argon2.
+/// Maximum number of Argon2 lanes.
 pub const MAX_LANES: u32 = 16;
 
 /// The maximum length of a hash with its parameters.
 const MAX_BYTES: usize = 512;
-/// The number of bytes of a password that bcrypt uses.
+/// Number of password bytes that bcrypt uses.
 const BCRYPT_BYTES: usize = 72;
 
 /// The last character of a bcrypt salt has bits without meaning, which some programs set.

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn another_verifier_does_not_match() {
+    fn a_different_verifier_does_not_match() {
         let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
         for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
             assert!(!matches(challenge, wrong), "{wrong}");

@@ -144,7 +144,7 @@ pub struct Scopes {
 
 impl Scopes {
     /// Parses several strings, each with any number of scopes.
-    pub fn from_texts<T: AsRef<str>>(
+    pub fn parse_all<T: AsRef<str>>(
         lists: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
         let mut all = Self::default();

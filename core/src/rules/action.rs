@@ -17,7 +17,7 @@ pub enum Action {
     DontNotify,
     /// Notify later, together with other events. Deprecated; stored without effect.
     Coalesce,
-    /// The string `set_tweak` of early versions of the specification. Stored without effect.
+    /// The string `set_tweak`, as in early versions of the specification. Stored without effect.
     #[serde(rename = "set_tweak")]
     BareSetTweak,
     /// Sets a property of the notification, such as `sound` or `highlight`.

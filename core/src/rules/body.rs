@@ -8,11 +8,11 @@ use super::{
 };
 use crate::json::{self, Fields, Location, read_array};
 
-/// A valid rule without its id: the body of `PUT` of a rule.
+/// A valid rule without its id: the body of a `PUT` request for a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRule(Rule);
 
-/// Body of `PUT` of `enabled`.
+/// Body of a `PUT` request for `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
     /// True if the rule is evaluated.
@@ -22,7 +22,7 @@ pub struct EnabledChange {
 }
 
 impl NewRule {
-    /// Parses the body of `PUT` of a rule.
+    /// Parses the body of a `PUT` request for a rule.
     ///
     /// `rule_id`, `default` and `enabled` are accepted and ignored, so that a client can send back
     /// a rule as it received it. A rule that ends before `now` is rejected.
@@ -84,8 +84,8 @@ impl NewRule {
 }
 
 impl EnabledChange {
-    /// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`, for a built-in rule
-    /// also with `until`.
+    /// Parses the body of a `PUT` request for `enabled`: a boolean, or `{"enabled":true}`, for a
+    /// built-in rule also with `until`.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
-/// A valid change. Whether it can be made depends on the rules of the user.
+/// A valid change. Whether it can be made depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     rule: RuleRef,
@@ -36,7 +36,7 @@ pub struct PutTarget {
 }
 
 impl PutTarget {
-    /// Checks the path and the pairs of the query string of `PUT` of a rule.
+    /// Checks the path and the query string of a `PUT` request for a rule.
     pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
         let mut target = Self::without_position(rule)?;
         for (name, id) in query {

@@ -38,7 +38,7 @@ pub enum ConditionKind {
     },
     /// The sender has the power level to notify the whole room.
     SenderNotificationPermission {
-        /// Key of the required level in `notifications` of the power levels.
+        /// Key of the required power level in `notifications`.
         key: String,
     },
     /// A property of the event equals a value.

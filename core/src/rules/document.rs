@@ -67,7 +67,7 @@ pub struct RulePatch {
     pub until: Option<RuleExpiry>,
 }
 
-/// The `before` and `after` parameters of `PUT` of a rule.
+/// The `before` and `after` parameters of a `PUT` request for a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position<'a> {
     /// The id of the rule directly above which the rule is placed.

@@ -1,10 +1,10 @@
-//! The documents of one user in all scopes, which are changed and saved together.
+//! One user's documents in all scopes, which are changed and saved together.
 
 use std::borrow::Cow;
 
 use super::{Document, RuleError, RuleLimits, RuleScope};
 
-/// The documents of one user. A stored document is copied when it is changed first.
+/// One user's documents. A stored document is copied when it is changed first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Documents<'a>(Vec<Cow<'a, Document>>);
 

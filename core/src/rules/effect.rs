@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_changed() {
+    fn only_differences_are_changed() {
         let sound = json!({"set_tweak": "sound", "value": "default"});
         let bell = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
         let highlight = json!({"set_tweak": "highlight"});

@@ -72,7 +72,7 @@ impl CompiledRule {
     }
 }
 
-/// Splits the documents of a user into the global one and those of devices.
+/// Splits a user's documents into the global one and those of devices.
 pub(super) fn split_scopes<'d>(
     documents: impl IntoIterator<Item = &'d Document>,
 ) -> (Option<&'d Document>, Vec<&'d Document>) {

@@ -7,7 +7,7 @@ use super::event::Event;
 use super::{ProfileTag, RuleError};
 use crate::json::{self, Fields, Location};
 
-/// The `room` of an explain request: the state of the room, and the user's display name in it.
+/// The `room` of an explain request: the room's state, and the user's display name in it.
 #[derive(Debug, Default)]
 pub struct ExplainRoom {
     /// Member count, power levels and creators.

@@ -83,7 +83,7 @@ impl Event {
     }
 }
 
-/// The maximum number of characters of a string, and of items of an array, in an excerpt.
+/// Maximum number of characters of a string, or items of an array, in an excerpt.
 const EXCERPT_LENGTH: usize = 100;
 
 /// A copy of a value that is not an array, truncated.

@@ -1,4 +1,4 @@
-//! Evaluation of one user's rules with the result of every rule.
+//! Evaluation of one user's rules that reports the result of every rule.
 
 use std::borrow::Cow;
 
@@ -81,8 +81,8 @@ impl Explanation<'_> {
 }
 
 impl<'a> UserRules<'a> {
-    /// The rules of these documents of a user: the global one and those of devices. Without a
-    /// global document the built-in rules are unchanged.
+    /// The rules in a user's documents: the global one and those of devices. Without a global
+    /// document the built-in rules are unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
@@ -132,7 +132,7 @@ impl<'a> UserRules<'a> {
         rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
     }
 
-    /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
+    /// All rules in evaluation order: the master rule, the device's rules, the global rules.
     fn ranked_rules(
         &self,
         profile_tag: Option<&str>,

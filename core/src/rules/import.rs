@@ -1,5 +1,5 @@
-//! Whole rulesets of a user: an export, or the response of `GET /pushrules/` of any server. Each
-//! rule is validated like the body of `PUT`.
+//! Import of a user's whole rulesets: an export, or any server's response to `GET /pushrules/`.
+//! Each rule is validated like the body of a `PUT` request.
 
 use std::collections::HashSet;
 
@@ -191,7 +191,7 @@ fn check_unknown(
     unknown.map_or(Ok(()), |name| Err(RuleError::unknown_field(&join(path, name), expected)))
 }
 
-/// The path of a member of the object at a path, for an error.
+/// Appends a member to the path of its object, for an error.
 fn join(path: &str, name: &str) -> String {
     let name = shorten(name);
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }

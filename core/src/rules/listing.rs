@@ -1,11 +1,11 @@
-//! All rules of a user in the order of evaluation, for the account pages.
+//! All rules of a user in evaluation order, for the account pages.
 
 use std::borrow::Cow;
 
 use super::evaluate::split_scopes;
 use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
 
-/// The rules of a user in the order of evaluation.
+/// A user's rules in evaluation order.
 #[derive(Debug)]
 pub struct RuleListing<'a> {
     /// The rule that disables all notifications, which precedes all others.
@@ -24,7 +24,7 @@ pub struct ScopeListing<'a> {
 }
 
 impl<'a> RuleListing<'a> {
-    /// The rules of these documents of a user.
+    /// Lists the rules in a user's documents.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());

@@ -1,4 +1,4 @@
-//! Preferences: the rules of one scope in the terms of the notifications page.
+//! Preferences: the rules of one scope as the notifications page presents them.
 //!
 //! | preference | rules |
 //! |---|---|
@@ -70,7 +70,7 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// Number of the user's rules that are none of these.
+    /// Number of the user's rules that the page does not present.
     pub other_rules: usize,
 }
 

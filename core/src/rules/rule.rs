@@ -42,8 +42,8 @@ impl Rule {
         escape_invisible_in_json(&json).into_owned()
     }
 
-    /// Size of the JSON of everything but `rule_id`, `default` and `enabled`: the minimum size of a
-    /// body that creates the rule.
+    /// JSON size of everything but `rule_id`, `default` and `enabled`: the minimum size of a body
+    /// that creates the rule.
     pub fn own_bytes(&self) -> usize {
         json::to_bytes(&OwnMembers(self)).len()
     }
@@ -92,7 +92,7 @@ impl Serialize for Rule {
     }
 }
 
-/// The members of a rule that the body of `PUT` has.
+/// The members of a rule that the body of a `PUT` request has.
 struct OwnMembers<'a>(&'a Rule);
 
 impl Serialize for OwnMembers<'_> {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_until_of_another_type_is_an_ordinary_member() {
+    fn a_stored_until_of_a_different_type_is_an_ordinary_member() {
         for until in [json!("tomorrow"), json!(-1), json!(1.5), json!(null), json!({"a": 1})] {
             let mut wire = json!({"rule_id": "a", "enabled": true, "actions": []});
             wire["until"] = until.clone();

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_rejected() {
+    fn other_strings_are_rejected() {
         for (text, error) in [
             ("", UnknownScope::Word),
             ("Global", UnknownScope::Word),

@@ -1,4 +1,4 @@
-//! Trial of the rules of one user with a message that nobody sent, for the account pages.
+//! Trial of one user's rules with an invented message, for the account pages.
 
 use serde_json::json;
 
@@ -16,11 +16,11 @@ pub struct TrialMessage {
     pub sender: String,
     /// The id of its room.
     pub room: String,
-    /// The number of members of the room.
+    /// The member count of the room.
     pub member_count: Option<u64>,
     /// The user's display name in the room.
     pub display_name: String,
-    /// The profile of the device to notify.
+    /// The device's profile to notify.
     pub profile_tag: Option<ProfileTag>,
 }
 

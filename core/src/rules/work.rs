@@ -6,17 +6,17 @@
 
 use std::cell::Cell;
 
-/// The maximum number of steps of one user's rules: about 10 ms.
+/// Maximum number of steps for one user's rules: about 10 ms.
 const USER_STEPS: usize = 2_000_000;
 
-/// The maximum number of steps of all rules of a request, besides [`GUARANTEED_STEPS`] per user.
+/// Maximum number of steps for all rules in a request, besides [`GUARANTEED_STEPS`] per user.
 const REQUEST_STEPS: usize = 16_000_000;
 
 /// The steps that every user has, so that the rules of some users cannot exhaust the budget of
 /// others: enough for a hundred patterns with wildcards and a message of 600 bytes.
 const GUARANTEED_STEPS: usize = 64_000;
 
-/// The steps that remain for the rules of one user.
+/// The steps that remain for one user's rules.
 #[derive(Debug)]
 pub struct Work {
     remaining: Cell<usize>,
@@ -73,7 +73,7 @@ impl Default for WorkBudget {
 }
 
 impl WorkBudget {
-    /// Calls a function with the budget of one user.
+    /// Calls a function with one user's budget.
     pub(super) fn for_user<T>(&mut self, evaluate: impl FnOnce(&Work) -> T) -> T {
         let steps = self.remaining.clamp(GUARANTEED_STEPS, USER_STEPS);
         let work = Work::new(steps);

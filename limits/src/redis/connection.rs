@@ -100,7 +100,7 @@ pub(super) fn with_address(
     Some(info.clone().set_addr(address))
 }
 
-/// The host of a server.
+/// A server's host.
 pub(super) fn host(info: &ConnectionInfo) -> &str {
     match info.addr() {
         ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,

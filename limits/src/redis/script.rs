@@ -1,8 +1,8 @@
-//! The script that counts, and the keys of its counters.
+//! The script that counts requests, and its counter keys.
 //!
 //! A key is `PREFIX:{SUBJECT}:LIMIT`, followed by the key of the bucket if that is not its subject.
-//! The subject in braces is the hash tag, so all counters of a subject are in one slot of a cluster
-//! and one run of the script decides about them. Subjects are spread over all slots.
+//! The subject in braces is the hash tag, so all counters of a subject are in one cluster slot and
+//! one run of the script decides about them. Subjects are spread over all slots.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) struct Counter {
     pub(super) requests: u32,
     /// The length of the window in milliseconds.
     window: u64,
-    /// The end of the window in which a request is released, by the clock of the server.
+    /// The end of the window in which a request is released, by the server's clock.
     end: u64,
 }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_of_another_length_is_an_error() {
+    fn a_response_of_a_different_length_is_an_error() {
         let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();

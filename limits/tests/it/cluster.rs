@@ -29,7 +29,7 @@ async fn peek(engine: &Engine, bucket: Bucket<'_>) -> u32 {
     remaining(&engine.check(CountMode::Peek, &[bucket], now()).await)[0]
 }
 
-/// The key of the counter of an account, by the limit of this name.
+/// The key of an account's counter for the limit with this name.
 fn key(prefix: &str, limit: &str, id: i64) -> String {
     format!("{prefix}:{{account:={id}}}:{limit}")
 }
@@ -235,7 +235,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 /// If the machine is paused for a second, every node looks like one that failed. So it is enough
 /// that one of the shards shows this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
+async fn a_primary_that_was_killed_and_takes_over_again_is_used_immediately() {
     let Some(mut cluster) = own_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {

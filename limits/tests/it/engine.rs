@@ -61,7 +61,7 @@ impl TestEngine {
     }
 
     /// The engine of a second node with the same counters. Memory has only one node.
-    pub(super) async fn another_node(&self) -> Arc<Engine> {
+    pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),
             Some(redis) => Arc::new(connect(&redis.url, &redis.prefix).await),

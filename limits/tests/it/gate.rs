@@ -16,7 +16,7 @@ pub(super) enum Gate {
     Closed,
 }
 
-/// Starts a proxy to the server at `to`. Returns the address of the proxy, and the sender that
+/// Starts a proxy to the server at `to`. Returns the proxy's address, and the sender that
 /// opens and closes it.
 pub(super) async fn start_proxy(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -122,7 +122,7 @@ async fn an_evicted_key_starts_from_0() {
     assert_eq!(counters.state().status, EngineStatus::Redis);
 }
 
-/// Windows use the clock of the server, so nodes with different clocks share them.
+/// Windows use the server's clock, so nodes with different clocks share them.
 #[tokio::test]
 async fn nodes_with_different_clocks_share_a_window() {
     let Some(url) = redis_url() else { return };

@@ -75,7 +75,7 @@ pub fn to_timestamp(time: UnixTime) -> Timestamp {
     second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
 }
 
-/// The error of rustls in the causes of an error.
+/// Finds the rustls error among the causes of an error.
 pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
         // Errors of Redis are shared.

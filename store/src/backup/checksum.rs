@@ -1,4 +1,4 @@
-//! Checksums of tables that do not depend on the order of their rows.
+//! Table checksums that do not depend on the order of rows.
 
 use sha2::{Digest, Sha256};
 

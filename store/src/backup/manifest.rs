@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-/// The version of the format of backups.
+/// The version of the backup format.
 pub(super) const FORMAT: i64 = 1;
 
 /// The tables of the manifest. Later formats have at least these columns.

@@ -16,7 +16,7 @@ use super::schema::{Column, ColumnKind, Table};
 use crate::codes::binding_from_json;
 use crate::engine::{FromValue, Value};
 
-/// Maximum number of characters of a value in a message.
+/// Maximum length of a value in a message, in characters.
 const MAX_SHOWN: usize = 64;
 
 /// The way in which the store reads a value.

@@ -84,7 +84,7 @@ impl<K> Cached<K> for Arc<StoredApp> {
     }
 }
 
-/// The id of an account.
+/// An account's id.
 impl Cached<Box<str>> for i64 {
     fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
         [Subject::Account(*self); 2]

@@ -185,8 +185,8 @@ enum Step {
 }
 
 proptest! {
-    /// Readers and writers in any interleaving. The version of an account is the creation time of
-    /// its tokens, of which each has two.
+    /// Readers and writers in any interleaving. Each account has two tokens, whose creation time is
+    /// its version.
     #[test]
     fn cached_reads_are_monotonic(steps in vec((0..6, 0..4_usize), 0..60)) {
         let steps = steps.into_iter().map(|(step, index)| match step {

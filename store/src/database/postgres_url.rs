@@ -14,8 +14,8 @@ use super::split_by_host;
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
-    /// The hosts. The driver would wait for the first one as long as it accepts connections, even if
-    /// it does not respond, so each has parameters of its own.
+    /// The hosts. The driver would wait for the first one as long as it accepts connections, even
+    /// if it does not respond, so each has parameters of its own.
     pub(crate) hosts: Vec<Host>,
     /// `target_session_attrs`: whether the server must accept writes.
     pub(crate) target: Option<TargetSessionAttrs>,
@@ -52,7 +52,7 @@ pub(crate) enum Verification {
     IssuerAndName,
 }
 
-/// PEM files with the certificate and the key of this client.
+/// PEM files with the certificate and this client's key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClientCertificate {
     pub(crate) certificate: PathBuf,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn sslmode_decides_what_is_verified() {
+    fn sslmode_selects_the_verification() {
         for (query, verification) in [
             ("", None),
             ("?sslmode=disable", None),

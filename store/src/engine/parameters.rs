@@ -22,7 +22,7 @@ macro_rules! numbered {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         const SQL: &str = $sql;
         // The length must not depend on a function of this crate: an optimised build would need
-        // its code while it checks the types of the caller, which the compiler rejects.
+        // its code while it checks the caller's types, which the compiler rejects.
         const TEXT: &Numbered<{ 2 * SQL.len() }> = &Numbered::new(SQL, NAMES);
         const { TEXT.as_str() }
     }};
@@ -87,7 +87,7 @@ impl<const N: usize> Numbered<N> {
     }
 }
 
-/// The position in the list of the name at the beginning of the text, and the rest of the text.
+/// Finds the name at the start of the text: its position in the list, and the rest of the text.
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {

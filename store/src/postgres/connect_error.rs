@@ -30,7 +30,7 @@ pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// The reason of an error of connecting, without what failed because of it.
+/// The reason why connecting failed, without the operation that failed because of it.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_rejects_writes_at_once() {
+    async fn a_full_queue_rejects_writes_immediately() {
         // The tasks that write run only when this one waits.
         let group_commit = unreachable();
         let queued: Vec<_> = (0..MAX_QUEUE).map(|_| group_commit.write(batch("x"))).collect();

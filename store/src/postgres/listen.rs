@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_probe_returns_also_if_that_of_another_node_arrives_right_after_it() {
+    fn a_probe_returns_even_if_that_of_a_different_node_arrives_right_after_it() {
         let (returned, mut awaited) = probes();
         let nonce = awaited.start();
         assert!(awaited.wait(nonce).now_or_never().is_none());

@@ -15,7 +15,7 @@ const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
 pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
-/// The state of the server in words, if it does not accept writes.
+/// The server's state in words, if it does not accept writes.
 pub(super) fn describe(error: &Error) -> Option<&'static str> {
     match error.code() {
         Some(code) => match code.code() {
@@ -38,7 +38,7 @@ pub(super) fn ends_connections(error: &Error) -> bool {
 
 /// Returns whether this is the warning that a commit has not been replicated to the synchronous
 /// standby. After a cancel request PostgreSQL reports the commit as successful, with this warning.
-/// Its text depends on the language of the server, the name of the routine does not.
+/// Its text depends on the server's language, the name of the routine does not.
 pub(super) fn is_unreplicated_commit(notice: &DbError) -> bool {
     notice.parsed_severity() == Some(Severity::Warning)
         && (notice.routine() == Some("SyncRepWaitForLSN")

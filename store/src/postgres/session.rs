@@ -73,7 +73,7 @@ impl managed::Manager for Manager {
     }
 }
 
-/// Receives the messages of the server until the connection ends, and logs why it was lost.
+/// Receives the server's messages until the connection ends, and logs why it was lost.
 async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool>) {
     let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
     while let Some(message) = messages.next().await {
@@ -90,9 +90,9 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
     }
 }
 
-/// The statements that limit the time of others on the server to a little less than the timeout of
-/// the client, in case that no cancel request reaches it. Options of the URL take precedence. A
-/// pooler would reject such settings as parameters of the connection.
+/// The statements that limit the time of others on the server to a little less than the client's
+/// timeout, in case no cancel request reaches it. Options of the URL take precedence. A pooler
+/// would reject such settings as parameters of the connection.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
 fn settings(options: &str, client_timeout: Duration) -> String {

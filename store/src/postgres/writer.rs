@@ -114,7 +114,7 @@ impl Writer {
     }
 }
 
-/// Returns whether an error is caused by the state of the server, so every batch would fail with
+/// Returns whether an error is caused by the server's state, so every batch would fail with
 /// it: all temporary errors except conflicts and locks that are not available.
 fn is_caused_by_server(error: &Error) -> bool {
     let is_of_batch =

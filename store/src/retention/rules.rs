@@ -9,8 +9,8 @@ use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
 use crate::{Change, SerializedDocument, Store, StoreError};
 
-/// Documents that are rewritten in one transaction. Each may have the maximum size of the rules of
-/// an account.
+/// Documents that are rewritten in one transaction. Each may have the maximum size of an account's
+/// rules.
 const BATCH: usize = 20;
 
 /// Time for which the first ended rule of a document remains. A rewrite removes all that have

@@ -9,7 +9,7 @@ use crate::engine::{FromRow, Statement, Value};
 use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
 
-/// The rulesets of an account, and the state of the cache when they were read.
+/// An account's rulesets, and the state of the cache when they were read.
 #[derive(Debug, Clone)]
 pub struct RulesetsSnapshot {
     /// The rulesets as they were read.

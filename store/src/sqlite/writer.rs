@@ -25,7 +25,7 @@ type Outcome = Result<Vec<Rows>, StoreError>;
 /// Maximum number of batches in a transaction, to bound the latency of the first.
 const MAX_GROUP: usize = 1024;
 
-/// Interval of the checks for writes of other processes.
+/// Interval at which writes of other processes are detected.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Interval of [`maintain`].

@@ -13,7 +13,7 @@ use crate::Database;
 
 /// A running proxy.
 pub struct PostgresProxy {
-    /// The database, at the address of the proxy.
+    /// The database, at the proxy's address.
     pub database: Database,
     /// Faults that it injects into the connections.
     pub faults: Arc<Faults>,

@@ -47,7 +47,7 @@ fn params(subject: &str, names: Vec<String>) -> CertificateParams {
 pub struct TlsPostgres {
     /// The running server.
     pub postgres: Postgres,
-    /// It issued the certificate of the server.
+    /// It issued the server's certificate.
     pub authority: Authority,
     /// The files of its clients.
     pub files: TempDir,

@@ -117,7 +117,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         let insert = async move {
             match table {
                 "tokens" => {
-                    // The insertion of a token of an account locks the account.
+                    // Inserting an account's token locks the account.
                     let added = inserting.add_app_token(&token("t", None)).await.unwrap();
                     assert_eq!(added, UpdateOutcome::Updated);
                 }

@@ -16,7 +16,7 @@ const LAST: &str = "select query from pg_stat_activity where datname = current_d
 
 /// As after an import or a restore.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_found_by_indexes_also_without_statistics() {
+async fn a_token_is_found_by_indexes_even_without_statistics() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     with_alice(&store).await;
@@ -139,7 +139,7 @@ async fn reading_access_costs_the_same_with_many_tokens() {
         execute(&database, fill).await;
         execute(&database, "analyze").await;
         let many = cost_of_access(&database).await;
-        // The list of the tokens of an app has 101 of them, each of which costs some steps.
+        // The list shows 101 of the app's tokens, each of which costs some steps.
         assert!(many < one + 101 * 100, "{one} with one token, {many} with 100,001");
     }
 }

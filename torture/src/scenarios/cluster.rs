@@ -1,7 +1,7 @@
 //! Failovers and moved slots of a Redis cluster, while three nodes count requests in it.
 //!
 //! Each client sends more requests from an address than its limit admits, then continues with a
-//! different address. All requests of a round have the token of one account, so each is counted for
+//! different address. All requests of a round have one account's token, so each is counted for
 //! two subjects. Exactly the limit is admitted for every address, and the account is counted
 //! exactly for the admitted requests. A killed primary may lose the counts that it has not yet
 //! replicated, so after a kill this holds for the keys of the other shards.
@@ -21,7 +21,7 @@ use crate::outcome::Run;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
-/// The number of requests that the limit of an address admits, and that a client sends.
+/// The number of requests that the limit per address admits, and that a client sends.
 const LIMIT: usize = 20;
 const REQUESTS: usize = 25;
 /// After this time, a primary that does not respond is replaced by its replica. Longer than a busy
@@ -185,7 +185,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
     Ok(sum)
 }
 
-/// The keys of the counters of accounts.
+/// The keys of account counters.
 fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {

@@ -66,7 +66,7 @@ fn fill_once(run: &mut Run, disk: &Disk) -> Result<()> {
 /// A way to make writes fail for lack of space.
 enum Disk {
     Small(SmallDisk),
-    /// A limit on the size of files of the server process.
+    /// A file size limit of the server process.
     FileSizeLimit,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
         let client = &clients[round as usize % NODES];
         let response = app.authorize(client, &user)?;
         let code = App::code_of(&response).ok_or_else(|| format!("no code: {response:?}"))?;
-        let redemptions = redeem_at_once(&clients, &app.redeem_code(&code))?;
+        let redemptions = redeem_concurrently(&clients, &app.redeem_code(&code))?;
 
         let (redeemed, rejected): (Vec<_>, Vec<_>) =
             redemptions.iter().partition(|redemption| redemption.status == 200);
@@ -58,7 +58,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
 }
 
 /// Sends the request from all clients at the same time.
-fn redeem_at_once(clients: &[Client], request: &Request) -> Result<Vec<Response>> {
+fn redeem_concurrently(clients: &[Client], request: &Request) -> Result<Vec<Response>> {
     let barrier = Barrier::new(clients.len());
     thread::scope(|scope| {
         let threads: Vec<_> = clients

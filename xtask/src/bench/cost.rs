@@ -1,4 +1,4 @@
-//! `cargo xtask bench cost`: what the most expensive legal request of each kind costs.
+//! `cargo xtask bench cost`: the cost of the most expensive legal request of each kind.
 //!
 //! Each request is sent several times to a server on SQLite without rate limits. Its processor time
 //! is that of all threads of the server; the part on worker threads is the one during which other

@@ -66,7 +66,7 @@ const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
-/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all accounts of the row.
+/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all the row's accounts.
 const LARGE_CACHE: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";

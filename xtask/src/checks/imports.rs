@@ -22,7 +22,7 @@ use self::source::Source;
 use super::sources::rust_files_in;
 use crate::cargo;
 
-/// The path of a module without the name of the crate; empty for the crate root.
+/// A module path without the crate name; empty for the crate root.
 type Module = Vec<String>;
 
 /// Siblings that import each other, themselves or through their descendants.
@@ -55,7 +55,7 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     Ok(count == 0)
 }
 
-/// Returns the directories of the packages of the workspace.
+/// Returns the package directories of the workspace.
 fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1", "--locked", "--quiet"];
     let output = cargo::command(&metadata).output()?;

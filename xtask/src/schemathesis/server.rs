@@ -32,13 +32,13 @@ const SCOPES: &str = "read write push profile";
 pub(super) struct TestServer {
     server: Server,
     dir: TempDir,
-    /// The token of a user.
+    /// A user's token.
     pub user: String,
     /// A second token of the user, which the log-out revokes.
     pub log_out: String,
-    /// The token of an admin.
+    /// An admin's token.
     pub admin: String,
-    /// The token of an app.
+    /// An app's token.
     pub app: String,
     client_id: String,
     client_secret: String,

@@ -1,4 +1,4 @@
-//! Tests of app registrations and of the scopes and redirect URIs of apps.
+//! Tests of app registrations, and of apps' scopes and redirect URIs.
 
 use proptest::prelude::*;
 

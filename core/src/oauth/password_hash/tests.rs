@@ -135,7 +135,7 @@ fn expensive_parameters_are_rejected() {
 }
 
 #[test]
-fn other_texts_are_rejected_with_the_form_to_write() {
+fn other_strings_are_rejected_with_the_form_to_write() {
     let unknown = PasswordHashError::Unknown;
     let b = SALT_AND_HASH;
     for (text, error) in [

@@ -113,10 +113,10 @@ fn equality_ignores_the_order() {
 
 #[test]
 fn a_list_of_texts_is_parsed_like_one_text() {
-    assert_eq!(Scopes::from_texts(["read", "write"]), Ok(scopes("read write")));
-    assert_eq!(Scopes::from_texts(["read push", "", "read"]), Ok(scopes("read push")));
-    assert_eq!(Scopes::from_texts(Vec::<String>::new()), Ok(Scopes::default()));
-    assert_eq!(Scopes::from_texts(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
+    assert_eq!(Scopes::parse_all(["read", "write"]), Ok(scopes("read write")));
+    assert_eq!(Scopes::parse_all(["read push", "", "read"]), Ok(scopes("read push")));
+    assert_eq!(Scopes::parse_all(Vec::<String>::new()), Ok(Scopes::default()));
+    assert_eq!(Scopes::parse_all(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_position_next_to_an_unknown_rule_is_rejected_without_a_change() {
 }
 
 #[test]
-fn a_rule_of_another_scope_is_not_a_neighbour() {
+fn a_rule_of_a_different_scope_is_not_a_neighbour() {
     let mut document = phone();
     put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
     let error = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();

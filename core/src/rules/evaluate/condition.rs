@@ -30,7 +30,7 @@ pub(crate) struct UserNames {
     localpart: GlobPattern,
 }
 
-/// Placeholder in a context whose conditions do not test the id or the localpart of the user.
+/// Placeholder in a context whose conditions do not test the id or the user's localpart.
 pub(crate) static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl UserNames {
@@ -51,7 +51,7 @@ pub(crate) enum CompiledCondition {
     BodyWord(TextPattern),
     /// The text of the message contains the user's display name.
     DisplayName,
-    /// The number of members of the room is in a range.
+    /// The room's member count is in a range.
     MemberCount(MemberCount),
     /// The sender's power level is high enough for this notification key.
     SenderPermission(Box<str>),

@@ -55,7 +55,7 @@ impl<'a> PushEvaluation<'a> {
         self.all_actions.iter().filter(has_effect)
     }
 
-    /// The tweaks of the notification. The last of several tweaks of one name counts; a tweak
+    /// The tweaks of the notification. The last of several tweaks with one name counts; a tweak
     /// without a value has its default.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())

@@ -45,7 +45,7 @@ impl Room {
 }
 
 impl PowerLevels {
-    /// The level of a user.
+    /// A user's level.
     pub fn of_user(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }

@@ -15,7 +15,7 @@ use crate::rules::{Condition, ConditionKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::rules) struct IndexKey(u64);
 
-/// The maximum number of characters that a key takes from a run of non-word characters.
+/// Maximum number of characters that a key takes from a run of non-word characters.
 const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
@@ -43,7 +43,7 @@ impl IndexKey {
         Self::for_text(&lower(id))
     }
 
-    /// The key of a rule with these conditions: of the keys of all conditions, the one that the
+    /// The key of a rule with these conditions: among the keys of all conditions, the one that the
     /// fewest events have.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
@@ -136,7 +136,7 @@ pub(in crate::rules) struct EventKeys {
 const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
-    /// The keys of the properties of an event, and those of its text.
+    /// The keys of an event's properties, and those of its text.
     pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
         let mut sorted = body_keys;
         sorted.push(IndexKey::ALWAYS);

@@ -7,7 +7,7 @@ use super::user_rules::{IndexedRules, NO_RULES};
 use crate::rules::User;
 use crate::rules::evaluate::Member;
 
-/// The members of a room, for the evaluation of any number of events.
+/// The members of a room, compiled to evaluate any number of events.
 #[derive(Debug)]
 pub struct Members<'a> {
     pub(super) slots: Vec<MemberSlot<'a>>,

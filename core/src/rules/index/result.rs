@@ -1,4 +1,4 @@
-//! The evaluations of all members of a room.
+//! The results for all members of a room.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub struct MemberGroup<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MemberMatch {
     NoRule,
-    /// The position of a rule among those of the member.
+    /// A rule, by its position among the member's own.
     UserRule(usize),
     Builtin {
         index: usize,

@@ -31,7 +31,7 @@ impl Boundary {
     }
 }
 
-/// The number of steps that the match of one pattern may still take, within the work of the user.
+/// The number of steps that matching one pattern may still take, within the user's work.
 pub(super) struct StepBudget<'a> {
     remaining: usize,
     work: &'a Work,

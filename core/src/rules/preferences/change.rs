@@ -72,7 +72,7 @@ pub enum SubjectChoice {
     },
 }
 
-/// Two ends of a mute that differ by less are of one form that was submitted twice.
+/// Two mutes whose ends differ by less come from one form that was submitted twice.
 const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
@@ -98,9 +98,9 @@ impl PreferenceChange {
         Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
-    /// Changes a document. A rule that it stores has the limits of a rule of the API. A setting that
-    /// is neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one
-    /// that was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
+    /// Changes a document. A rule that it stores has the limits of the API. A setting that is
+    /// neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one that
+    /// was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),

@@ -30,7 +30,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Reads the user id of any person, or a link to it.
+    /// Reads any person's user id, or a link to it.
     pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Person(id) => Ok(id),
@@ -38,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// Reads the id of any room, or a link to it.
+    /// Reads any room's id, or a link to it.
     pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Room(id) => Ok(id),

@@ -9,8 +9,8 @@ use super::Pause;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A switch of one built-in rule, or of two that differ only in encryption or in the form of a
-    /// mention.
+    /// A switch for one built-in rule, or for two that differ only in encryption or in the form of
+    /// mentions.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Switch {
         OneToOne = "one-to-one",

@@ -1,4 +1,4 @@
-//! Tests of the budget of work.
+//! Tests of the work budget.
 
 use serde_json::{Value, json};
 

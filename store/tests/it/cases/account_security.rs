@@ -1,4 +1,4 @@
-//! Conformance cases for the security of an account: its password, sessions and tokens, and its
+//! Conformance cases for an account's security: its password, sessions and tokens, and its
 //! deletion by its owner.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
@@ -30,14 +30,14 @@ fn event(kind: AuditKind) -> Events {
     AuditEntry::of_command(at(NOW), kind).into()
 }
 
-/// The kinds and counts of the events of an account.
+/// The kinds and counts of an account's events.
 async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
 
-pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_session(
+pub(crate) async fn a_changed_password_ends_sessions_codes_and_tokens_except_one_session(
     store: Store,
 ) {
     let [alice, _] = with_alice_and_bob(&store).await;

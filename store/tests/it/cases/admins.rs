@@ -35,7 +35,7 @@ fn event(kind: AuditKind) -> Events {
     AuditEntry::of_command(at(1), kind).into()
 }
 
-pub(crate) async fn a_role_is_stored_and_reported_by_tokens_at_once(store: Store) {
+pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
     with_alice(&store).await;
     add_admin(&store, 8, "root").await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();

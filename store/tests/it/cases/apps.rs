@@ -67,7 +67,7 @@ pub(crate) async fn apps_are_listed_in_pages(store: Store) {
     assert_eq!(ids(2).await, [3]);
 }
 
-pub(crate) async fn a_disabled_app_is_reported_at_once_also_by_its_tokens(store: Store) {
+pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(store: Store) {
     let disabled_at = async || {
         let app = store.app_by_client_id("client").await.unwrap();
         app.unwrap().disabled_at

@@ -26,7 +26,7 @@ async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
     Some(token.revoked_at.is_none())
 }
 
-/// The kinds, counts and reasons of the events of alice.
+/// The kinds, counts and reasons of alice's events.
 async fn events(store: &Store) -> Vec<(String, i64, Option<String>)> {
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let events = store.audit_events(filter, 1000).await.unwrap();
@@ -132,7 +132,7 @@ pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
     assert_eq!(delete_excess(&store, 1).await, 1);
 }
 
-pub(crate) async fn of_the_tokens_that_are_no_longer_valid_100_of_an_app_remain(store: Store) {
+pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Store) {
     with_alice(&store).await;
     store.add_token(&any_events(), &token("valid", Some(7))).await.unwrap();
     for number in 0..120 {

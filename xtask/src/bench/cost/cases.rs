@@ -19,10 +19,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const PASSWORD: &str = "correct-horse-battery";
 const CALLBACK: &str = "https://app.example/callback";
 
-/// The token of the application service of [`SETTINGS`].
+/// The token of the application service in [`SETTINGS`].
 const SERVICE_TOKEN: &str = "bench-service";
 
-/// The settings of the server.
+/// The server's settings.
 pub(super) const SETTINGS: &str = "[[application_services]]\n\
     id = \"bench\"\n\
     as_token = \"bench-service\"\n\

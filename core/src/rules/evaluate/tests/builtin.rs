@@ -1,4 +1,4 @@
-//! Tests of the evaluation of built-in rules and overrides of them.
+//! Tests of built-in rule evaluation, with and without changes by the user.
 
 use serde_json::{Value, json};
 

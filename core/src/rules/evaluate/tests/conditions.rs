@@ -1,4 +1,4 @@
-//! Tests of the evaluation of each kind of condition.
+//! Tests of condition evaluation, by kind.
 
 use serde_json::{Value, json};
 

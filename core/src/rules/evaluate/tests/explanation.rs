@@ -1,4 +1,4 @@
-//! Tests of the contents of an explanation.
+//! Tests of explanations.
 
 use serde_json::json;
 

@@ -85,7 +85,7 @@ fn the_rule_that_decides_is_shown_for_a_room_with_several() {
 }
 
 #[test]
-fn rules_that_are_no_preference_are_counted() {
+fn rules_that_are_not_preferences_are_counted() {
     let condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!a:x"});
     let with = |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
     for rules in [
