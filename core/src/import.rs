@@ -51,7 +51,7 @@ impl ImportedAccount {
         object.retain(|_, value| !value.is_null());
         let mut fields = Fields::new(Value::Object(object), Location::Body)?;
 
-        let name = fields.need_string("name")?;
+        let name = fields.require_string("name")?;
         check_name(&name).map_err(|error| ImportError::Field { field: "name", error })?;
         let email = fields.take_string("email")?;
         if let Some(email) = &email {

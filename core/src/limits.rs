@@ -237,6 +237,23 @@ pub struct RateLimitDecision {
 ///
 /// Updates the windows, which must be stored even if the request is rejected: an end may have been
 /// clamped.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+///
+/// use belfry_core::limits::{CountMode, Limit, UnixMicros, Window, decide};
+///
+/// let limit = Arc::new(Limit::new("sign_in", 2, Duration::from_secs(60))?);
+/// let mut windows = [(&limit, Window::default())];
+/// let mut check = |second: i64| {
+///     decide(CountMode::Check, &mut windows, UnixMicros(second * 1_000_000))
+/// };
+/// assert!(check(0).is_admitted());
+/// assert!(check(10).is_admitted());
+/// assert_eq!(check(20).retry_after(), Some(Duration::from_secs(40)));
+/// assert!(check(60).is_admitted());
+/// # Ok::<(), belfry_core::limits::LimitError>(())
+/// ```
 pub fn decide(
     mode: CountMode,
     windows: &mut [(&Arc<Limit>, Window)],

@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// Removes a required string.
-    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, JsonError> {
+    pub(crate) fn require_string(&mut self, name: &str) -> Result<String, JsonError> {
         self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
@@ -103,7 +103,7 @@ impl Fields {
     }
 
     /// Removes a required boolean.
-    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, JsonError> {
+    pub(crate) fn require_bool(&mut self, name: &str) -> Result<bool, JsonError> {
         self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 

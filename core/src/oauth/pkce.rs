@@ -7,6 +7,16 @@ pub const METHOD: &str = "S256";
 
 /// Returns whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant
 /// time.
+///
+/// ```
+/// use belfry_core::oauth::pkce;
+/// use belfry_core::secret::Sha256Digest;
+///
+/// // The example of RFC 7636, appendix B.
+/// let challenge = Sha256Digest::from_text("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap();
+/// assert!(pkce::matches(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+/// assert!(!pkce::matches(challenge, "a different verifier"));
+/// ```
 pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
     challenge == Sha256Digest::compute(verifier)
 }

@@ -134,6 +134,18 @@ impl RedirectUri {
     /// The requested URI, if it matches this registered one: equal in every character, except for
     /// the port of a loopback IP address, which a native app learns only when it starts (RFC 8252,
     /// section 7.3). The name `localhost` is not such an address.
+    ///
+    /// ```
+    /// use belfry_core::oauth::redirect::RedirectUri;
+    ///
+    /// let registered = RedirectUri::new("https://app.example/callback")?;
+    /// assert!(registered.match_requested("https://app.example/callback").is_some());
+    /// assert!(registered.match_requested("https://app.example/callback/").is_none());
+    ///
+    /// let native = RedirectUri::new("http://127.0.0.1/callback")?;
+    /// assert!(native.match_requested("http://127.0.0.1:51004/callback").is_some());
+    /// # Ok::<(), belfry_core::oauth::redirect::RedirectUriError>(())
+    /// ```
     pub fn match_requested(&self, requested: &str) -> Option<Self> {
         let loopback = split_loopback(&self.0);
         let is_same_loopback = loopback.is_some() && loopback == split_loopback(requested);

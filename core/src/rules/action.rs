@@ -69,7 +69,7 @@ impl Action {
             }),
             Value::Object(_) => {
                 let mut fields = Fields::new(value, location)?;
-                let name = fields.need_string("set_tweak")?;
+                let name = fields.require_string("set_tweak")?;
                 let value = match fields.take("value") {
                     None => None,
                     Some(Value::String(text)) => Some(TweakValue::String(text)),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::body::{need_actions, reject_unknown};
+use super::body::{require_actions, reject_unknown};
 use super::{
     Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
     RuleScope,
@@ -85,7 +85,7 @@ impl RuleChange {
         body: &[u8],
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let actions = need_actions(&mut Fields::read(body)?)?;
+        let actions = require_actions(&mut Fields::read(body)?)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
     }
 
@@ -96,13 +96,13 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
-        let operation = fields.need_string("op")?;
+        let operation = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
             None => RuleScope::Global,
         };
-        let kind = fields.need_string("kind")?.parse()?;
-        let rule = RuleRef::new(scope, kind, fields.need_string("rule_id")?)?;
+        let kind = fields.require_string("kind")?.parse()?;
+        let rule = RuleRef::new(scope, kind, fields.require_string("rule_id")?)?;
         let (operation, names) = match operation.as_str() {
             "put" => {
                 let mut target = PutTarget::without_position(rule)?;
@@ -124,7 +124,7 @@ impl RuleChange {
                 (Operation::SetEnabled(change), names)
             }
             "set_actions" => {
-                let actions = need_actions(&mut fields)?;
+                let actions = require_actions(&mut fields)?;
                 let names = "op, scope, kind, rule_id and actions";
                 (Operation::SetActions(actions, limits), names)
             }

@@ -103,7 +103,7 @@ impl RequestedMember {
     fn read(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
         Ok(Self {
-            user_id: fields.need_string("user_id")?.into(),
+            user_id: fields.require_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
             profile_tag: take_profile_tag(&mut fields)?,
         })

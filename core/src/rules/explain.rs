@@ -92,6 +92,21 @@ impl<'a> UserRules<'a> {
     }
 
     /// Evaluates the rules against an event and explains the result.
+    ///
+    /// ```
+    /// use belfry_core::rules::evaluate::{Member, Room};
+    /// use belfry_core::rules::event::Event;
+    /// use belfry_core::rules::explain::UserRules;
+    /// use serde_json::json;
+    ///
+    /// // A user without rules of their own has the built-in rules.
+    /// let rules = UserRules::new("@alice:example.org", []);
+    /// let json = json!({"type": "m.room.message", "content": {"body": "Lunch?"}});
+    /// let event = Event::from_value(json).expect("an object");
+    /// let explanation = rules.explain(&event, &Room::default(), Member::default());
+    /// assert!(explanation.evaluation.notify());
+    /// assert_eq!(explanation.evaluation.rule.unwrap().rule_id, ".m.rule.message");
+    /// ```
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
         let mut explanation = Explanation { evaluation: PushEvaluation::NO_RULE, walk: Vec::new() };
         if event.sender() == Some(self.user.id) {

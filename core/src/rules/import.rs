@@ -128,7 +128,7 @@ enum Item {
 
 fn read_item(kind: RuleKind, rule: Value, limits: NewRuleLimits) -> Result<Item, RuleError> {
     let mut fields = Fields::new(rule, Location::Part("the rule"))?;
-    let id = fields.need_string("rule_id")?;
+    let id = fields.require_string("rule_id")?;
     if RuleId::is_reserved(&id) {
         return Ok(Item::Builtin(id, take_patch(&mut fields)?));
     }

@@ -67,8 +67,8 @@ impl Rule {
         fields.take("default");
         let until = fields.take_if("until", RuleExpiry::from_stored);
         Ok(Self {
-            rule_id: fields.need_string("rule_id")?,
-            enabled: fields.need_bool("enabled")?,
+            rule_id: fields.require_string("rule_id")?,
+            enabled: fields.require_bool("enabled")?,
             actions: read_array("actions", fields.require("actions")?, Action::from_json)?,
             conditions: fields
                 .take("conditions")
