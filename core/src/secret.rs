@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_another_format_is_not_a_split_token() {
+    fn a_string_in_a_different_format_is_not_a_split_token() {
         let token = SplitToken::new(at(1), [0; 42]);
         let text = token.reveal();
         for other in [
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_a_text_is_its_sha_256() {
+    fn the_digest_of_a_string_is_its_sha_256() {
         let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
         let digest = Sha256Digest::compute("abc");
         assert_eq!(digest.to_text(), published);

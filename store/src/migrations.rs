@@ -265,8 +265,8 @@ mod tests {
             "alter table tokens rename column scopes to scope",
             "alter table tokens alter column scopes type bigint",
             "alter table tokens add constraint c unique (lookup)",
-            "alter table tokens add column a text not null",
-            "alter table tokens add column a text unique",
+            "alter table tokens add column b text not null",
+            "alter table tokens add column b text unique",
             "create unique index a on tokens (lookup)",
             "update tokens set scopes = ''",
             "delete from tokens",
@@ -277,7 +277,7 @@ mod tests {
         for right in [
             "create table a (b text not null unique)",
             "create index a on b (c) where d is null",
-            "alter table tokens add column a text",
+            "alter table tokens add column b text",
             "alter table tokens add column a bigint not null default 0",
         ] {
             assert_eq!(objection(right), None, "{right}");

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::body::{require_actions, reject_unknown};
+use super::body::{reject_unknown, require_actions};
 use super::{
     Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
     RuleScope,

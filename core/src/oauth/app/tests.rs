@@ -55,7 +55,7 @@ fn redirect_uris_are_separated_by_white_space_or_listed() {
 }
 
 #[test]
-fn scopes_are_a_text_or_a_list_and_default_to_read() {
+fn scopes_are_a_string_or_a_list_and_default_to_read() {
     for (scopes, expected) in [
         (vec![], "read"),
         (vec![""], "read"),

@@ -244,7 +244,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn a_text_that_matches_a_pattern_has_its_key(
+        fn text_that_matches_a_pattern_has_its_key(
             pattern in "[abé +*?\n]{0,6}",
             body in "[abAé +\n]{0,14}",
         ) {

@@ -155,7 +155,7 @@ fn event() -> impl Strategy<Value = Value> {
         }
         if event.get("sender").is_some_and(|id| <&UserId>::try_from(id.as_str().unwrap()).is_err())
         {
-            event["sender"] = json!("@stranger:x");
+            event["sender"] = json!("@zoe:x");
         }
         event
     })
