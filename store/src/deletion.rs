@@ -197,8 +197,9 @@ impl Store {
         let mut deleted = Vec::new();
         for mut row in self.engine.read(select).await? {
             let (id, detail): (i64, String) = (row.take()?, row.take()?);
-            let name = deleted_name(&detail).map(str::to_owned);
-            deleted.extend(name.map(|name| DeletedAccount { id, name }));
+            if let Some(name) = deleted_name(&detail) {
+                deleted.push(DeletedAccount { id, name: name.to_owned() });
+            }
         }
         Ok(deleted)
     }

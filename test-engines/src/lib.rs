@@ -27,6 +27,7 @@ pub mod programs;
 mod proxy;
 mod redis;
 mod redis_cluster;
+mod redis_node_line;
 mod server;
 pub mod shared;
 

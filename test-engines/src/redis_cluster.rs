@@ -1,14 +1,12 @@
 //! A private Redis or Valkey cluster.
 
-mod node_line;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::node_line::{NodeLine, parse_lines};
 use crate::launch::find_program;
+use crate::redis_node_line::{NodeLine, parse_lines};
 use crate::{EngineError, Redis, free_port};
 
 /// The number of primaries, each of which has a replica.

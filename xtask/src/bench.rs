@@ -9,6 +9,7 @@ mod nodes;
 mod overload;
 mod pgbench;
 mod request;
+mod row_requests;
 mod rows;
 mod setup;
 mod storage;

@@ -1,7 +1,5 @@
 //! `cargo xtask schemathesis`: requests that are generated from the OpenAPI document.
 
-mod server;
-
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +10,7 @@ use std::{fs, thread};
 use clap::{Args, value_parser};
 use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
-use self::server::TestServer;
+use crate::schemathesis_server::TestServer;
 use crate::{cargo, packages, python};
 
 /// Compare the responses to generated requests with the OpenAPI document

@@ -108,13 +108,15 @@ impl NewAccount {
     ) -> Result<Self, ValidationErrors<AccountError>> {
         let mut errors = Vec::new();
         let mut check = |field, result: Result<(), FieldError>| {
-            errors.extend(result.err().map(|error| AccountError { field, error }));
+            if let Err(error) = result {
+                errors.push(AccountError { field, error });
+            }
         };
         check(Field::Username, check_free_name(&self.name));
         check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
         let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
         check(Field::Password, check_password(&self.password, identifiers));
-        check(Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted));
+        check(Field::Agreement, if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) });
         if errors.is_empty() && is_exclusive(&self.name) {
             errors.push(AccountError { field: Field::Username, error: FieldError::Reserved });
         }

@@ -130,8 +130,8 @@ fn find_all(text: &str) -> Vec<Finding> {
     for (number, (line, prose)) in (1..).zip(text.lines().zip(prose.lines())) {
         let code = line.trim_start();
         let comment = code.strip_prefix("/// ").or_else(|| code.strip_prefix("//! "));
-        if !is_continued {
-            findings.extend(comment.and_then(find_opening).map(|(w, s)| (number, w, s)));
+        if let (false, Some((words, suggestion))) = (is_continued, comment.and_then(find_opening)) {
+            findings.push((number, words, suggestion));
         }
         is_continued = code.starts_with("///") || code.starts_with("//!");
         if line.contains("fn of(") {

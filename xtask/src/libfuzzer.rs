@@ -10,7 +10,7 @@ use test_engines::process_group::{ProcessGroup, SpawnOptions};
 use crate::cargo;
 
 /// The result of a search.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Passed {
         /// The number of inputs.
         inputs: String,
@@ -40,7 +40,7 @@ const MAX_LENGTH: u32 = 4096;
 const TIMEOUT_SECONDS: u32 = 60;
 
 /// Creates a cargo command for the targets.
-pub(super) fn cargo(arguments: &[&str]) -> Command {
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = cargo::command(arguments);
     command.args(["--package", "belfry-fuzz", "--features", "libfuzzer"]);
     // With --target, the flags do not apply to build scripts and procedural macros.
@@ -54,7 +54,7 @@ pub(super) fn cargo(arguments: &[&str]) -> Command {
 const DIR: &str = "target/fuzz";
 
 /// Runs the target with one input and prints its output; returns whether it passed.
-pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
+pub(crate) fn run_once(target: &str, input: &str) -> io::Result<bool> {
     let input = fs::canonicalize(input)
         .map_err(|error| io::Error::new(error.kind(), format!("cannot read {input}: {error}")))?;
     let mut command = cargo(&["run", "--quiet", "--bin", target]);
@@ -63,7 +63,7 @@ pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
 }
 
 /// Runs a target for this many seconds, or until it fails.
-pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
+pub(crate) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     let dir = cargo::root().join(DIR);
     let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
     for dir in [&corpus, &failures] {

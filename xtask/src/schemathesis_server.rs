@@ -29,7 +29,7 @@ const SERVICE_TOKEN: &str = "a-token-of-an-application-service";
 const SCOPES: &str = "read write push profile";
 
 /// A running server and the credentials for it.
-pub(super) struct TestServer {
+pub(crate) struct TestServer {
     server: Server,
     dir: TempDir,
     /// A user's token.
@@ -45,7 +45,7 @@ pub(super) struct TestServer {
 }
 
 impl TestServer {
-    pub(super) fn start(program: &Path) -> io::Result<Self> {
+    pub(crate) fn start(program: &Path) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), SETTINGS)?;
         let run = |arguments: &[&str]| run(command(program, dir.path(), arguments));
@@ -74,16 +74,16 @@ impl TestServer {
         Ok(this)
     }
 
-    pub(super) fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.server.address)
     }
 
     /// Sets the variables that `schemathesis.toml` refers to.
-    pub(super) fn set_credentials(&self, command: &mut Command, token: &str) {
+    pub(crate) fn set_credentials(&self, command: &mut Command, token: &str) {
         command
             .env("BELFRY_TOKEN", token)
             .env("BELFRY_SERVICE_TOKEN", SERVICE_TOKEN)
