@@ -123,7 +123,7 @@ pub enum AuditOrigin {
     Client {
         /// Its address, as far as [`AddressPolicy`] allows.
         address: Option<String>,
-        /// The id of the request.
+        /// The request id.
         request_id: RequestId,
     },
 }

@@ -27,7 +27,7 @@ pub struct ImportedAccount {
     pub role: Role,
     /// True if sign-ins and tokens are rejected.
     pub is_disabled: bool,
-    /// When the account was created; the time of the import if the file does not say it.
+    /// When the account was created; the import time if the file does not say it.
     pub created_at: Timestamp,
     /// The push rules, for each scope that has some.
     pub rulesets: Vec<Document>,

@@ -43,7 +43,7 @@ pub enum JsonError {
     /// `field` is a path like `conditions[2].key`, or `the body`.
     #[error("{field} must be {expected}")]
     WrongType { field: String, expected: &'static str },
-    /// Contains the path of the field.
+    /// Contains the field path.
     #[error("{0} is missing")]
     MissingField(String),
 }

@@ -131,7 +131,7 @@ impl Limit {
         self.requests
     }
 
-    /// The length of a window.
+    /// The window length.
     pub fn window(&self) -> Duration {
         self.window
     }

@@ -49,7 +49,7 @@ const MAX_LENGTH: usize = 1024;
 /// A browser and its operating system, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserAgent {
-    /// The browser's name.
+    /// The browser name.
     pub browser: Option<&'static str>,
     /// The name of the operating system or device.
     pub system: Option<&'static str>,

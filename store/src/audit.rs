@@ -23,17 +23,17 @@ pub struct AuditEvent {
     pub origin: String,
     /// The client's address, as far as the settings allow.
     pub address: Option<String>,
-    /// The id of the request.
+    /// The request id.
     pub request_id: Option<String>,
     /// Further details.
     pub detail: Option<String>,
-    /// The account's id.
+    /// The account id.
     pub account_id: Option<i64>,
-    /// The account's name, unless it was deleted.
+    /// The account name, unless it was deleted.
     pub account: Option<String>,
-    /// The app's id.
+    /// The app id.
     pub app_id: Option<i64>,
-    /// The app's name, unless it was deleted.
+    /// The app name, unless it was deleted.
     pub app: Option<String>,
     /// The number of events, or of tokens that were revoked.
     pub count: i64,

@@ -14,7 +14,7 @@ use super::{Change, Store, StoreError};
 /// An app with an active grant of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizedApp {
-    /// The app's id.
+    /// The app id.
     pub app_id: i64,
     /// The client id.
     pub client_id: String,

@@ -38,13 +38,13 @@ use super::{Database, Options, StoreError};
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
-    /// The file of the backup exists.
+    /// The backup file exists.
     #[error("{0} exists; choose a different name, or overwrite it with --force")]
     Exists(PathBuf),
-    /// The file of the backup exists and is a directory, a link, a device or a pipe.
+    /// The backup file exists and is a directory, a link, a device or a pipe.
     #[error("{0} exists and is not a file; choose a different name")]
     NoFile(PathBuf),
-    /// The file of the backup is the database itself.
+    /// The backup file is the database itself.
     #[error("{0} is the database itself; choose a different name")]
     IsDatabase(PathBuf),
     /// The backup cannot be written.

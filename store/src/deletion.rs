@@ -97,7 +97,7 @@ pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, i
     select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
     on conflict do nothing";
 
-/// Adds statements with the id of an account or app.
+/// Adds statements whose parameter is the id of an account or app.
 fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64) -> Change<'a> {
     let statements = statements.iter().map(|(_, text)| Statement::new(text, vec![id.into()]));
     statements.fold(change, Change::and)

@@ -275,7 +275,7 @@ impl Store {
         })
     }
 
-    /// Reads the certificates that the URL of a database names, without connecting.
+    /// Reads the certificates that the database URL names, without connecting.
     pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
         match database {
             Database::Sqlite(_) => Ok(()),

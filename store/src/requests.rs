@@ -19,7 +19,7 @@ pub struct StoredRequest {
     pub browser: HashedSecret,
     /// The account that signed in for it.
     pub account_id: Option<i64>,
-    /// The parameters of the request.
+    /// The request parameters.
     pub parameters: Pairs,
     /// When it expires.
     pub expires_at: Timestamp,

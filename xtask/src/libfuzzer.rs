@@ -120,7 +120,7 @@ fn parse_failure(output: &str, log: &Path) -> Outcome {
     Outcome::Failed { message, input }
 }
 
-/// Returns the path relative to the root of the repository.
+/// Returns the path relative to the repository root.
 fn relative_to_root(path: &str) -> String {
     let path = PathBuf::from(path);
     path.strip_prefix(cargo::root()).unwrap_or(&path).display().to_string()

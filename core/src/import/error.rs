@@ -11,7 +11,7 @@ use crate::rules::RuleError;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {error}")]
 pub struct LineError {
-    /// The number of the line; the first is 1.
+    /// The line number; the first is 1.
     pub line: u64,
     /// The reason why the line is rejected.
     pub error: ImportError,
@@ -35,7 +35,7 @@ pub enum ImportError {
     /// The name or the e-mail address is not valid.
     #[error("{field} {error}")]
     Field {
-        /// The name of the field.
+        /// The field name.
         field: &'static str,
         /// The reason why its value is rejected.
         error: FieldError,
@@ -61,9 +61,9 @@ pub enum ImportError {
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first}; delete or change one of them")]
     Duplicate {
-        /// The name of the field.
+        /// The field name.
         field: &'static str,
-        /// The number of the earlier line.
+        /// The earlier line number.
         first: u64,
     },
 }

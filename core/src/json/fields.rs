@@ -1,4 +1,4 @@
-//! Typed access to the fields of a JSON object, with errors that name the path of the field.
+//! Typed access to the fields of a JSON object, with errors that name the field path.
 
 use std::fmt;
 
@@ -111,7 +111,7 @@ impl Fields {
         JsonError::WrongType { field: self.path(name), expected }
     }
 
-    /// The path of a field, for an error.
+    /// The field path, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
             Location::Body | Location::Part(_) => name.to_owned(),

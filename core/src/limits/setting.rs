@@ -35,12 +35,12 @@ pub struct LimitOverride {
     pub matches: Option<Vec<RoutePattern>>,
     /// The number of requests per window.
     pub requests: Option<u32>,
-    /// The length of a window, as in `"30m"` or `"1h 30m"`.
+    /// The window length, as in `"30m"` or `"1h 30m"`.
     #[serde(deserialize_with = "window", serialize_with = "serialize_window")]
     pub window: Option<Duration>,
 }
 
-/// Why the settings of limits are invalid. Each text begins with the name of the limit.
+/// Why the settings of limits are invalid. Each text begins with the limit name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum LimitSettingError {

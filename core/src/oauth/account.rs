@@ -40,7 +40,7 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// Why a field of an account is invalid. In messages the text comes after the name of the field.
+/// Why a field of an account is invalid. In messages the text comes after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the messages describe them")]

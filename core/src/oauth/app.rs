@@ -84,7 +84,7 @@ impl AppDetails {
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// The app's name.
+    /// The app name.
     pub client_name: String,
     /// Redirect URIs. Each text may contain several, separated by white space.
     pub redirect_uris: Vec<String>,

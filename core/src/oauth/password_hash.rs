@@ -72,8 +72,8 @@ pub enum HashFunction {
     Sha512,
 }
 
-/// Why a hash is not accepted. In messages the text comes after the name of the field. It does not
-/// repeat the hash, which is a secret.
+/// Why a hash is not accepted. In messages the text comes after the field name. It does not repeat
+/// the hash, which is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum PasswordHashError {

@@ -22,7 +22,7 @@ wire_enum! {
 }
 
 impl Field {
-    /// The name of the field in error messages.
+    /// The field name in error messages.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",

@@ -45,13 +45,9 @@ impl<'a> RuleListing<'a> {
 
     /// The index of a rule among those after the first one.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
-        let mut rules = self
-            .scopes
-            .iter()
-            .flat_map(|scope| {
-                scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
-            })
-            .into_iter();
+        let mut rules = self.scopes.iter().flat_map(|scope| {
+            scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
+        });
         rules.position(|listed| listed == (&rule.scope, rule.kind, &rule.id))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Rule, RuleKind};
 
-/// The rules of one scope: an array for each kind, in the order of evaluation.
+/// The rules of one scope: an array for each kind, in evaluation order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
@@ -17,7 +17,7 @@ impl<R> Ruleset<R> {
         Self(RuleKind::ALL.map(rules))
     }
 
-    /// Iterates over all rules in the order of evaluation.
+    /// Iterates over all rules in evaluation order.
     pub fn iter(&self) -> impl Iterator<Item = (RuleKind, &R)> {
         RuleKind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
     }

@@ -7,7 +7,7 @@ pub struct Family {
     pub name: &'static str,
     /// Counter, gauge or histogram.
     pub kind: Kind,
-    /// The names of the labels.
+    /// The label names.
     pub labels: &'static [&'static str],
     /// The text of the `# HELP` line.
     pub help: &'static str,

@@ -1,4 +1,4 @@
-//! Reads the file of a backup.
+//! Reads the backup file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Writes the file of a backup: a SQLite database.
+//! Writes the backup file: a SQLite database.
 
 use std::fmt::Display;
 use std::fs::{self, File};

@@ -47,7 +47,7 @@ fn params(subject: &str, names: Vec<String>) -> CertificateParams {
 pub struct TlsPostgres {
     /// The running server.
     pub postgres: Postgres,
-    /// It issued the server's certificate.
+    /// It issued the server certificate.
     pub authority: Authority,
     /// The files of its clients.
     pub files: TempDir,

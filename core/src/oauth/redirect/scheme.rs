@@ -29,8 +29,8 @@ const FORBIDDEN: [&str; 16] = [
     "wss",
 ];
 
-/// Schemes without a dot that apps for Mastodon's API register, with the names of the apps. Further
-/// ones are allowed by a setting.
+/// Schemes without a dot that apps for Mastodon's API register, with the app names. Further ones
+/// are allowed by a setting.
 const OF_APPS: [(&str, &str); 23] = [
     ("cx-c3-toot", "Toot!"),
     ("fedilab", "Fedilab"),

@@ -21,7 +21,7 @@ pub struct PushEvaluation<'a> {
 pub struct MatchedRule<'a> {
     /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// The kind, which decides the order of evaluation.
+    /// The kind, which decides the evaluation order.
     pub kind: RuleKind,
     /// The id, unique within scope and kind.
     pub rule_id: &'a str,

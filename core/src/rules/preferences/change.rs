@@ -51,7 +51,7 @@ pub enum KeywordTarget {
     Word(String),
     /// The keyword of a rule.
     Rule {
-        /// The id of the rule.
+        /// The rule id.
         id: String,
         /// The setting that was shown.
         seen: String,
