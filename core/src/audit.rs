@@ -68,8 +68,8 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether the account's owner, or somebody who tries to be, causes such events.
-    /// The address and the detail of others belong to an admin or the operator.
+    /// Returns whether the account's owner, or somebody who pretends to be, causes such events. The
+    /// address and the detail of others belong to an admin or the operator.
     pub const fn is_of_owner(self) -> bool {
         matches!(
             self,

@@ -34,7 +34,8 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
     Ok(list)
 }
 
-/// The files with licences and notices in the source of a crate, also of C libraries inside it.
+/// The files with licences and notices in the source of a crate, including those of its C
+/// libraries.
 fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
     const PREFIXES: [&str; 6] =
         ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];

@@ -1,4 +1,4 @@
-//! New passwords of accounts, and what they end.
+//! New passwords of accounts, which end sessions and access.
 
 use belfry_core::audit::Events;
 use belfry_core::secret::LookupKey;

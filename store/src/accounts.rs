@@ -36,7 +36,8 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
     /// When it is deleted, at the request of its owner.
     pub delete_at: Option<Timestamp>,
-    /// Raised by every change of the password, which ends what was verified before.
+    /// Raised by every password change. Sessions and requests with an older version are no longer
+    /// valid.
     pub credential_version: i64,
 }
 
@@ -56,7 +57,7 @@ pub const NO_PASSWORD: &str = "!";
 pub enum Email {
     /// Given by the operator.
     Verified(String),
-    /// The person who signs up.
+    /// Entered by the person who signs up.
     Unverified(String),
 }
 

@@ -17,7 +17,7 @@ pub struct AuditEvent {
     /// The kind of event. A string, because a newer release may have stored kinds that this one
     /// does not know.
     pub kind: String,
-    /// `success`, or the reason of a failure.
+    /// `success`, `failure` or `denied`.
     pub outcome: String,
     /// `client`, `command line` or `server`.
     pub origin: String,

@@ -176,8 +176,8 @@ impl Store {
     }
 
     /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless one
-    /// of the first two is disabled or deleted. Of concurrent calls, one succeeds and issues its
-    /// token.
+    /// of the first two is disabled or deleted. Only one of several concurrent calls succeeds and
+    /// issues its token.
     pub async fn redeem_code(
         &self,
         events: &Events,

@@ -58,7 +58,7 @@ pub(super) use is_active;
 /// marked as authorized, so that retention never deletes it, and the grant is inserted.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is not active
-/// any more, it begins anew. The app is locked first, as when it is deleted.
+/// any more, it begins again. The app is locked first, as when it is deleted.
 macro_rules! begin {
     ($grant:ident, $table:literal) => {
         [

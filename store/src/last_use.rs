@@ -60,7 +60,7 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// True if there are [`MAX_TOKENS`], so that requests do not lock in vain.
+    /// True if there are [`MAX_TOKENS`], so that requests do not lock for nothing.
     is_full: AtomicBool,
 }
 

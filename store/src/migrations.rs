@@ -2,11 +2,12 @@
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
-//! pre-releases, whose databases and backups are rejected because they have other tables. A release
-//! must run alongside its predecessor on one database, and give way to it again. So a migration
-//! only adds tables, indexes and columns, and names the oldest schema version whose statements
-//! still work after it (`compatible_from`). The database stores that number, because an older
-//! binary cannot know the migrations of a newer one.
+//! pre-releases, whose databases and backups are rejected because they have other tables.
+//!
+//! A release must run alongside its predecessor on one database, and it must be possible to roll
+//! back to the predecessor. So a migration only adds tables, indexes and columns, and names the
+//! oldest schema version whose statements still work after it (`compatible_from`). The database
+//! stores that number, because an older binary cannot know the migrations of a newer one.
 
 use super::StoreError;
 

@@ -147,8 +147,8 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls,
-    /// one gets it. A denial has events of its own; an approval has those of the code.
+    /// Removes a request to complete it, with the browser's current cookie. Only one of several
+    /// concurrent calls gets it. A denial has events of its own; an approval has those of the code.
     pub async fn consume_request(
         &self,
         denial: Option<&Events>,

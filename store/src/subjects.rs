@@ -16,7 +16,7 @@ use super::epochs::Phase;
 pub(super) enum Subject {
     /// An account, by its id.
     Account(i64),
-    /// An app and what it was granted.
+    /// An app with its tokens and grants.
     App(i64),
     /// An app's client secret.
     AppSecret(i64),

@@ -135,8 +135,8 @@ pub async fn new_database(server: &str, options: &str) -> String {
     url.into()
 }
 
-/// Defines the tests `sqlite::case` and `postgres::case` for every case. A case gets what the function
-/// `start` makes of a new database.
+/// Defines the tests `sqlite::case` and `postgres::case` for every case. A case gets the result of
+/// the function `start` for a new database.
 #[macro_export]
 macro_rules! on_both_engines {
     ($start:path: $($case:ident),* $(,)?) => {

@@ -1,4 +1,4 @@
-//! The output of `CLUSTER NODES`: what one node reports about all nodes of its cluster.
+//! The output of `CLUSTER NODES`: one node's report about all nodes of its cluster.
 
 /// A line of `CLUSTER NODES`: one node, as reported by a node of the cluster.
 #[derive(Debug, Clone)]

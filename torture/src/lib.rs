@@ -22,7 +22,7 @@ pub use self::outcome::{MAX_RECOVERY, Outcome, Settings};
 /// The result of a step; an error ends its scenario.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A kind of failure, and the program that causes it.
+/// A kind of failure, and the function that causes it under load.
 pub struct Scenario {
     /// The name on the command line.
     pub name: &'static str,

@@ -39,7 +39,7 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 pub(crate) struct Options {
     /// Run only the tests whose names contain this text, and no checks
     name: Option<String>,
-    /// Also run what takes long
+    /// Also run the tests that take long
     #[arg(long)]
     long: bool,
     /// Do not install missing packages, only list them

@@ -22,7 +22,7 @@ pub enum KeyKind {
     Ip,
 }
 
-/// Whom a valid access token belongs to.
+/// The owner of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOwner {
     /// The id of its account; `None` if the token belongs to the app itself.

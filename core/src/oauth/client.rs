@@ -1,5 +1,5 @@
-//! The properties of a client that its registration fixes: how it authenticates, the grant types
-//! that it may use, who registered it, and its issuer.
+//! The properties of a client that its registration fixes: authentication method, grant types,
+//! origin and issuer.
 
 use super::error::OAuthError;
 use crate::wire_enum::wire_enum;

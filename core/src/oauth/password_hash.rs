@@ -123,7 +123,7 @@ impl PasswordHash {
 
     /// Returns whether the hash distinguishes this password from all others. If not, a successful
     /// verification does not prove that the user entered their password exactly, and the hash must
-    /// not be replaced by one of what they entered: bcrypt ignores everything after 72 bytes.
+    /// not be replaced by one of the entered password: bcrypt ignores everything after 72 bytes.
     pub fn is_exact_for(&self, password: &str) -> bool {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
     }

@@ -143,8 +143,8 @@ fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
     Ok(RulePatch { enabled, actions, until: read_until(fields)? })
 }
 
-/// Stores what differs from the definition of a built-in rule. A built-in rule that only the other
-/// server has is ignored, because it has no effect here.
+/// Stores the differences from the definition of a built-in rule. A built-in rule that only the
+/// other server has is ignored, because it has no effect here.
 fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
     let Some(builtin) = builtin_rules.find(|builtin| builtin.rule_id == id) else { return };

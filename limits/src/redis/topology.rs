@@ -95,7 +95,7 @@ pub(super) fn group(
     groups
 }
 
-/// The servers, and what is needed to connect to them.
+/// The servers, and the settings to connect to them.
 #[derive(Debug)]
 pub(super) struct Servers {
     /// The configured addresses.

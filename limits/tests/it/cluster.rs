@@ -117,7 +117,7 @@ async fn one_address_of_a_cluster_is_enough() {
     let all = connect(&cluster.url(), &prefix).await;
     let limit = limit("l", 9, 300);
     for number in 0..2 * SHARDS {
-        // Also a replica knows the primaries.
+        // A replica knows the primaries too.
         let engine = connect(&cluster.node_url(number), &prefix).await;
         assert_eq!(engine.state().status, EngineStatus::Redis);
         for id in 0..10 {
@@ -296,8 +296,8 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     local
 }
 
-/// The response of one shard is late, and the other rejects the request: what was counted is
-/// released when the response arrives.
+/// The response of one shard is late, and the other rejects the request: the count is released when
+/// the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_of_a_rejected_request_is_released() {
     let Some(mut cluster) = own_cluster() else { return };

@@ -17,7 +17,8 @@ use crate::{SchemaPolicy, StoreError};
 /// Treatment of the tokens, sessions and codes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingTokens {
-    /// They are valid as at the time of the backup, also those that were revoked later.
+    /// They are valid as they were at the time of the backup, including those that were revoked
+    /// later.
     Keep,
     /// Tokens are revoked; sessions and codes are deleted.
     Revoke,

@@ -53,7 +53,7 @@ impl NewFile {
         if !directory.exists() {
             return Err(failed(&format!("there is no directory {}", directory.display())));
         }
-        // SQLite may not follow links, also not those of the directory.
+        // SQLite may not follow links, not even those of the directory.
         let directory = directory.canonicalize().map_err(|error| failed(&error))?;
         remove_leftovers(&directory);
         let create = || {
@@ -135,9 +135,9 @@ impl NewFile {
     }
 }
 
-/// Removes what killed backups have left in the directory: files that no process has locked. Others
-/// may write to the directory, and opening their named pipe would wait forever, so only regular
-/// files are opened.
+/// Removes the files that killed backups have left in the directory, which no process has locked.
+/// Others may write to the directory, and opening their named pipe would wait forever, so only
+/// regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)

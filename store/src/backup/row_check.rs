@@ -155,7 +155,8 @@ mod tests {
     use crate::Migrations;
     use crate::backup::schema::Schema;
 
-    /// Whoever adds a column decides how it is checked: all strings that the store parses are.
+    /// A new column needs a decision about its check: all strings that the store parses are
+    /// checked.
     #[test]
     fn every_column_is_checked_as_the_store_reads_it() {
         let migrations = Migrations::default();

@@ -1,4 +1,4 @@
-//! Cached values: what they depend on, and their size.
+//! Cached values: their subjects and their size.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) trait Cached<K> {
     fn heap_bytes(&self, key: &K) -> usize;
 }
 
-/// A value, and what it was read with.
+/// A value, and the state of the cache when it was read.
 #[derive(Clone)]
 pub(super) struct Entry<V> {
     pub(super) value: V,

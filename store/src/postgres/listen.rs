@@ -138,7 +138,8 @@ impl ReturnedProbes {
     }
 }
 
-/// Disables the cache when listening ends, also by a panic: entries could become outdated unnoticed.
+/// Disables the cache when listening ends, even by a panic: entries could become outdated
+/// unnoticed.
 struct Listening<'a>(&'a Cache);
 
 impl Drop for Listening<'_> {

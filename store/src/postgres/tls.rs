@@ -65,7 +65,7 @@ fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
-/// Why the server certificate was rejected, and what to do about it.
+/// The reason why the server certificate was rejected, and advice.
 pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
     let reason = rejection::find(error)?;
     let advice = match reason {

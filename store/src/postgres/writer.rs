@@ -41,8 +41,8 @@ impl Writer {
         &self.connections.metrics
     }
 
-    /// Bypasses the cache for what the batch changes. Call [`Writer::end`] or [`Writer::write`]
-    /// afterwards.
+    /// Bypasses the cache for the entries that the batch changes. Call [`Writer::end`] or
+    /// [`Writer::write`] afterwards.
     pub(super) fn begin(&self, batch: &Batch) {
         self.cache.begin_write(&batch.invalidations);
     }

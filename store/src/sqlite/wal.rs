@@ -1,6 +1,6 @@
 //! The write-ahead log (WAL) of a database file: its size, and whether it belongs to the file.
 //!
-//! SQLite replays the log of a killed process over any file with the right name, also over a backup
+//! SQLite replays the log of a killed process over any file with the right name, even over a backup
 //! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
 //! that empties the log makes the next writer choose new salts, and the first transaction after
 //! that stores the salt in the header of the database (`user_version`), together with that of the

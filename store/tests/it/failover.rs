@@ -53,7 +53,7 @@ enum Acknowledged {
     Revoked,
 }
 
-/// Writers that record what was acknowledged.
+/// Writers that record the acknowledged writes.
 #[derive(Default)]
 struct Load {
     stop: AtomicBool,

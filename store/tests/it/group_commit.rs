@@ -31,7 +31,7 @@ async fn open(database: &TestDatabase) -> Store {
 
 type Write<'a, T> = BoxFuture<'a, T>;
 
-/// A write of a test: what it did, or why it failed.
+/// A write of a test, with its outcome or its error as text.
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {

@@ -1,4 +1,4 @@
-//! A release runs alongside its predecessor on one database, and gives way to it again.
+//! A release runs alongside its predecessor on one database, and can be rolled back to it.
 //!
 //! `statements/NNNN.jsonl` has the statements of the store at schema version NNNN, the one of the
 //! previous release, with their parameters and results: cases of the conformance list, recorded on

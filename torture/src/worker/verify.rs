@@ -9,8 +9,7 @@ use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Wor
 use crate::Result;
 use crate::client::Request;
 
-/// The maximum time until a node has invalidated what a different one has changed, on a busy
-/// machine.
+/// Maximum time until a node has processed an invalidation from a different one, on a busy machine.
 const NOTIFIED: Duration = Duration::from_secs(30);
 
 impl Rule {

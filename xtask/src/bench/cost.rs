@@ -100,7 +100,8 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     })
 }
 
-/// Waits until the server has done what follows a response, such as a checkpoint of its database.
+/// Waits until the server has finished the work after a response, such as a checkpoint of its
+/// database.
 fn settle() {
     thread::sleep(Duration::from_millis(200));
 }

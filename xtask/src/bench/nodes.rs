@@ -1,8 +1,8 @@
 //! Requests to one, two and four nodes with one PostgreSQL and one Redis: throughput, CPU time of
 //! each program, and operations of the engines per request.
 //!
-//! All programs share the machine, with the load generator. So the throughput shows what a request
-//! costs in total, not how it grows with the number of machines: for that, use the CPU times.
+//! All programs share the machine, with the load generator. So the throughput shows the total cost
+//! of a request, not how it grows with the number of machines: for that, use the CPU times.
 
 use std::error::Error;
 use std::path::Path;

@@ -279,7 +279,7 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
     assert_eq!(store.account(8).await.unwrap(), None);
 }
 
-/// Whoever cancels in time keeps the account and everything that belongs to it.
+/// A cancellation in time preserves the account and everything that belongs to it.
 pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
     with_alice(&store).await;
     let alice = account(7, "alice");

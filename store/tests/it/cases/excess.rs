@@ -13,8 +13,8 @@ use super::{
 
 const START: i64 = 1_800_000_000;
 
-/// Deletes what is beyond the maximum numbers and returns the number of rows. An app may have
-/// `max` tokens of its own.
+/// Deletes the rows beyond the maximum numbers and returns how many. An app may have `max` tokens
+/// of its own.
 async fn delete_excess(store: &Store, max: usize) -> usize {
     let deleted = store.delete_excess(max, at(START)).await.unwrap();
     deleted.into_iter().map(|(_, rows)| rows).sum()

@@ -192,7 +192,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
         ])
     );
 
-    // A reset deletes what was written before its save.
+    // A reset deletes the rules that were written before its save.
     let other = writer(&store);
     let put = async move {
         other.change(7, scope("device/b"), at(5), |it| add(it, "late")).await.unwrap();

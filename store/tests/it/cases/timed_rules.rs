@@ -54,7 +54,7 @@ async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String>
     Some(document.user_rules()[RuleKind::Room].iter().map(|rule| &*rule.rule_id).collect())
 }
 
-/// An account's rules in the database, also those that have ended.
+/// An account's rules in the database, including those that have ended.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     // Invalidates the cached rules.
     store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();

@@ -29,7 +29,7 @@ pub(super) const SETTINGS: &str = "[[application_services]]\n\
     sender_localpart = \"bench\"\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
 
-/// A request, and who can send it.
+/// A request, and the kind of client that can send it.
 pub(super) struct Case {
     pub name: &'static str,
     pub who: &'static str,
