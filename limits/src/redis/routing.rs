@@ -18,7 +18,8 @@ use super::topology::Servers;
 
 /// Maximum wait for a late response to a reservation, to release the requests that it reserved.
 pub(super) const LATE_RESPONSE: Duration = Duration::from_secs(5);
-/// The number of redirects that one run follows. The cluster is changing if there are more.
+/// The number of redirects that are followed without a delay. The cluster is changing if there are
+/// more.
 const QUICK_REDIRECTS: u32 = 3;
 /// The delay of each further redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
