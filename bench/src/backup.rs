@@ -2,7 +2,7 @@
 //! and peak memory of each command, and whether all rows are the same at the end.
 //!
 //! Uses SQLite in the current directory, the PostgreSQL of `BELFRY_TEST_POSTGRES`, and the program
-//! `belfry` beside this one.
+//! `belfry` next to this one.
 
 use std::error::Error;
 use std::fs;
@@ -145,7 +145,7 @@ fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) ->
     Ok(())
 }
 
-/// The peak of the resident memory of a process so far, in MB.
+/// The peak resident memory of a process so far, in MB.
 fn peak_memory(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

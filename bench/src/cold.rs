@@ -26,7 +26,7 @@ const LENGTH: Duration = Duration::from_secs(2);
 const SELECT: &str =
     "select scope, version, document from rulesets where account_id = $1 order by scope";
 
-/// Reads the rules of an account.
+/// Reads an account's rules.
 trait Reader: Send + Sync + 'static {
     fn read(&self, account: i64) -> impl Future<Output = ()> + Send;
 }

@@ -71,8 +71,10 @@ fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {
 fn rate(runs: u32, mut each: impl FnMut(u32)) -> f64 {
     let (started, cpu) = (Instant::now(), thread_cpu_time());
     (0..runs).for_each(&mut each);
-    let spent = thread_cpu_time().zip(cpu).and_then(|(after, before)| after.checked_sub(before));
-    let spent = spent.filter(|spent| !spent.is_zero());
+    let spent = thread_cpu_time()
+        .zip(cpu)
+        .and_then(|(after, before)| after.checked_sub(before))
+        .filter(|spent| !spent.is_zero());
     f64::from(runs) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
 }
 

@@ -61,7 +61,7 @@ fn ratio(label: &str, ratio: f64, target: &str) {
     row(label, format_args!("{ratio:.1}"), &format!("times ({target})"));
 }
 
-/// The output of a future that is ready at once.
+/// Returns the output of a future that never waits.
 fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -72,7 +72,7 @@ fn poll_ready<T>(future: impl Future<Output = T>) -> T {
 /// The size of the measurement.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The number of members of the large room
+    /// Number of members in the large room
     #[arg(default_value_t = 100_000)]
     users: usize,
 }
@@ -132,16 +132,16 @@ fn measure_one_user(world: &World, json: &str) -> f64 {
     let users: Vec<SingleUser> = (0..16).map(|user| SingleUser::new(world, user)).collect();
     let event = parse(json);
     let mut next_user = users.iter().cycle();
-    let ruma = time(|| {
+    let ruma_time = time(|| {
         next_user.next().map(|user| poll_ready(user.theirs.get_actions(&raw, &user.context)))
     });
-    let ruma = each("ruma, get_actions, per user", ruma, 1);
+    let ruma = each("ruma, get_actions, per user", ruma_time, 1);
     let mut next_user = users.iter().cycle();
-    let alone = time(|| {
+    let alone_time = time(|| {
         let event = parse(json);
         next_user.next().map(|user| user.notify(&event, &room))
     });
-    let alone = each("ours, one user alone from the raw event, per user", alone, 1);
+    let alone = each("ours, one user alone from the raw event, per user", alone_time, 1);
     ratio("one user alone against ruma", ruma / alone, "1 or more");
     let mut next_user = users.iter().cycle();
     let parsed = time(|| next_user.next().map(|user| user.notify(&event, &room)));
@@ -150,8 +150,8 @@ fn measure_one_user(world: &World, json: &str) -> f64 {
     for user in &users {
         let members = user.members();
         let ours = members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
-        let ours = json!(ours.actions().collect::<Vec<_>>());
-        assert_eq!(ours, json!(poll_ready(user.theirs.get_actions(&raw, &user.context))));
+        let actions = json!(ours.actions().collect::<Vec<_>>());
+        assert_eq!(actions, json!(poll_ready(user.theirs.get_actions(&raw, &user.context))));
     }
     ruma
 }

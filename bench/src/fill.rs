@@ -109,7 +109,7 @@ fn account(number: i64, now: Timestamp) -> Account {
     }
 }
 
-/// The token of an account: `bench`, ten digits, and zeros up to the length of a token.
+/// An account's token: `bench`, ten digits, and zeros up to the length of a token.
 fn token_text(digits: &str) -> String {
     format!("bench{digits}{}", "0".repeat(49))
 }

@@ -20,7 +20,7 @@ const GRANTS: i64 = 500;
 const TOKENS: i64 = 100;
 const SESSIONS: i64 = 49;
 
-/// The account.
+/// Options of `hoard`: the account that gets the rows.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of an account in data/belfry.db

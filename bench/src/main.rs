@@ -26,10 +26,10 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
 enum Part {
-    /// Measure backup and restore with the program `belfry` beside this one, SQLite in this directory
-    /// and the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
+    /// Measure backup and restore with the program `belfry` next to this one, SQLite in this
+    /// directory and the PostgreSQL server in the variable `BELFRY_TEST_POSTGRES`
     Backup(backup::Arguments),
-    /// Measure reads that are not cached on the PostgreSQL of the variable `BELFRY_TEST_POSTGRES`
+    /// Measure uncached reads on the PostgreSQL server in the variable `BELFRY_TEST_POSTGRES`
     Cold,
     /// Measure the rate limit counters in memory
     Counters,
@@ -39,8 +39,8 @@ enum Part {
     Fill(fill::Arguments),
     /// Give an account as many grants, tokens and sessions as it may hold
     Hoard(hoard::Arguments),
-    /// Measure durable writes on SQLite in this directory, and on the PostgreSQL of the variable
-    /// `BELFRY_TEST_POSTGRES`
+    /// Measure durable writes on SQLite in this directory, and on the PostgreSQL server in
+    /// the variable `BELFRY_TEST_POSTGRES`
     Store,
     /// Measure rule evaluation against ruma
     Evaluation(evaluation::Arguments),

@@ -1,5 +1,5 @@
-//! Administration of accounts with the parameters of Mastodon's API: which accounts a list shows,
-//! its pages, and the actions of an admin.
+//! Account administration with the parameters of Mastodon's API: the filter and pages of a list,
+//! and an admin's actions.
 
 mod filter;
 mod page;
@@ -11,10 +11,10 @@ pub use self::filter::{AccountFilter, FilterError};
 pub use self::page::{InvalidId, Links, Page, PageStart};
 
 wire_enum! {
-    /// What an admin does about an account. Mastodon has more actions, which need posts.
+    /// An action of an admin on an account. Mastodon has more actions, which need posts.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AccountAction {
-        /// Changes nothing; the text of the admin is recorded.
+        /// Changes nothing; the admin's text is recorded.
         None = "none",
         /// Disables the account.
         Disable = "disable",
@@ -35,8 +35,12 @@ const MAX_TEXT_LENGTH: usize = 500;
 /// The detail of an audit event: the admin, and the reason if there is one, without line breaks and
 /// other control characters.
 pub fn audit_detail(admin: &str, text: &str) -> String {
-    let text = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
-    let text: String = text.take(MAX_TEXT_LENGTH).collect();
+    let text: String = text
+        .trim()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(MAX_TEXT_LENGTH)
+        .collect();
     if text.is_empty() { format!("by {admin}") } else { format!("by {admin}: {text}") }
 }
 

@@ -23,9 +23,9 @@ wire_enum! {
         /// A user created an account.
         SignUp = "sign_up",
         PasswordChange = "password_change",
-        /// A user downloaded the data of the account.
+        /// A user downloaded the account's data.
         DataDownload = "data_download",
-        /// A user allowed or denied the access of an app.
+        /// A user allowed or denied an app's access.
         Consent = "consent",
         /// A token was issued for a user.
         TokenIssue = "token_issue",
@@ -37,7 +37,7 @@ wire_enum! {
         AppRegister = "app_register",
         /// The operator added an app.
         AppAdd = "app_add",
-        /// The client secret of an app was replaced.
+        /// An app's client secret was replaced.
         AppSecretChange = "app_secret_change",
         AppDisable = "app_disable",
         AppEnable = "app_enable",
@@ -68,7 +68,7 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Whether the owner of the account, or somebody who tries to be, causes such events. The
+    /// Returns whether the account's owner, or somebody who pretends to be, causes such events. The
     /// address and the detail of others belong to an admin or the operator.
     pub const fn is_of_owner(self) -> bool {
         matches!(
@@ -93,7 +93,7 @@ wire_enum! {
     pub enum AuditOutcome {
         Success = "success",
         Failure = "failure",
-        /// The user denied the request of an app.
+        /// The user denied an app's request.
         Denied = "denied",
     }
 }
@@ -123,7 +123,7 @@ pub enum AuditOrigin {
     Client {
         /// Its address, as far as [`AddressPolicy`] allows.
         address: Option<String>,
-        /// The id of the request.
+        /// The request id.
         request_id: RequestId,
     },
 }
@@ -164,17 +164,17 @@ impl From<AuditEntry> for Events {
     }
 }
 
-/// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; ` and
-/// further details after it.
+/// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; `
+/// and further details after it.
 pub fn deleted_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
 
-/// How much of a client's address is recorded.
+/// The part of a client's address that is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddressPolicy {
-    /// The address.
+    /// The whole address.
     #[default]
     Full,
     /// The /24 of an IPv4 address, or the /48 of an IPv6 address.

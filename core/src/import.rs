@@ -1,4 +1,4 @@
-//! Accounts of another system that are imported from a file: one JSON object per line.
+//! Accounts that are imported from the file of a different system: one JSON object per line.
 
 mod error;
 mod file;
@@ -17,23 +17,23 @@ use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedAccount {
-    /// The name.
+    /// The name, which is also the localpart of the user id.
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator gives it.
     pub email: Option<String>,
     /// A hash that can be verified. Without one, nobody can sign in.
     pub password_hash: Option<String>,
-    /// What the account may do.
+    /// The role, which decides what the account may do.
     pub role: Role,
-    /// Whether sign-ins and tokens are rejected.
+    /// True if sign-ins and tokens are rejected.
     pub is_disabled: bool,
-    /// When the account was created; the time of the import if the file does not say it.
+    /// When the account was created; the import time if the file does not say it.
     pub created_at: Timestamp,
     /// The push rules, for each scope that has some.
     pub rulesets: Vec<Document>,
 }
 
-/// Limits on the push rules of an account, which are those of the API.
+/// Limits on an account's push rules, which are those of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
     /// Number and size of all rules.
@@ -51,7 +51,7 @@ impl ImportedAccount {
         object.retain(|_, value| !value.is_null());
         let mut fields = Fields::new(Value::Object(object), Location::Body)?;
 
-        let name = fields.need_string("name")?;
+        let name = fields.require_string("name")?;
         check_name(&name).map_err(|error| ImportError::Field { field: "name", error })?;
         let email = fields.take_string("email")?;
         if let Some(email) = &email {

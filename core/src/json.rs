@@ -26,7 +26,7 @@ pub(crate) const MAX_DEPTH_WITH_RULES: usize = MAX_DEPTH + 5;
 
 /// Reason why a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum JsonError {
     #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
     NotUtf8 { valid_up_to: usize },
@@ -43,7 +43,7 @@ pub enum JsonError {
     /// `field` is a path like `conditions[2].key`, or `the body`.
     #[error("{field} must be {expected}")]
     WrongType { field: String, expected: &'static str },
-    /// Contains the path of the field.
+    /// Contains the field path.
     #[error("{0} is missing")]
     MissingField(String),
 }

@@ -1,7 +1,14 @@
 //! Protocol logic of Belfry: push rules, OAuth 2.0 and rate limits, without I/O.
 //!
-//! The time and random values are parameters, so that every decision is deterministic and can be
-//! tested with tables.
+//! The time and random values are parameters, so every decision is deterministic and can be tested
+//! with tables. A caller parses a request with this crate, reads the stored data, asks this crate
+//! for the decision, then stores it and responds. Good places to begin:
+//!
+//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::UserRules::explain`] evaluates
+//!   an event for one user, and [`rules::index::Members::evaluate`] for all members of a room.
+//! - [`oauth::redirect::RedirectUri::match_requested`] compares redirect URIs, and
+//!   [`oauth::pkce::matches`] verifies PKCE.
+//! - [`limits::decide`] decides whether rate limits admit a request.
 
 pub mod admin;
 pub mod audit;

@@ -107,8 +107,8 @@ impl Limit {
         Ok(Self { name: name.into(), requests, window, site: None })
     }
 
-    /// The same limit, with `multiple` times its requests for the IPv6 /48 around a network; none
-    /// for 0.
+    /// Returns a copy with `multiple` times the requests for the IPv6 /48 around a network; with no
+    /// such limit for 0.
     pub fn with_site_multiple(&self, multiple: u32) -> Self {
         let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
         let name = format!("{}-48", self.name);
@@ -131,7 +131,7 @@ impl Limit {
         self.requests
     }
 
-    /// The length of a window.
+    /// The window length.
     pub fn window(&self) -> Duration {
         self.window
     }
@@ -170,7 +170,7 @@ pub struct Window {
 /// A limit that applies to a request, and the key it is counted under.
 #[derive(Debug, Clone)]
 pub struct Bucket<'a> {
-    /// The limit.
+    /// The limit, with its number of requests and its window.
     pub limit: &'a Arc<Limit>,
     /// The key that the request is counted under.
     pub key: LimitKey,
@@ -207,18 +207,19 @@ pub enum CountMode {
 /// The state of one bucket after a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaStatus {
-    /// The limit.
+    /// The limit that the bucket counts for.
     pub limit: Arc<Limit>,
     /// The number of requests left in the window.
     pub remaining: u32,
     /// The end of the window; without a current window, the end of one that starts now.
     pub reset: UnixMicros,
-    /// Whether this bucket had a request left.
+    /// True if this bucket had a request left.
     pub admitted: bool,
 }
 
 impl QuotaStatus {
-    /// Whether at least 80 % of the limit is used, which metrics report as an early warning.
+    /// Returns whether at least 80 % of the limit is used, which metrics report as an early
+    /// warning.
     pub fn is_nearly_exhausted(&self) -> bool {
         let requests = u64::from(self.limit.requests());
         (requests - u64::from(self.remaining).min(requests)) * 5 >= requests * 4
@@ -236,6 +237,23 @@ pub struct RateLimitDecision {
 ///
 /// Updates the windows, which must be stored even if the request is rejected: an end may have been
 /// clamped.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+///
+/// use belfry_core::limits::{CountMode, Limit, UnixMicros, Window, decide};
+///
+/// let limit = Arc::new(Limit::new("sign_in", 2, Duration::from_secs(60))?);
+/// let mut windows = [(&limit, Window::default())];
+/// let mut check = |second: i64| {
+///     decide(CountMode::Check, &mut windows, UnixMicros(second * 1_000_000))
+/// };
+/// assert!(check(0).is_admitted());
+/// assert!(check(10).is_admitted());
+/// assert_eq!(check(20).retry_after(), Some(Duration::from_secs(40)));
+/// assert!(check(60).is_admitted());
+/// # Ok::<(), belfry_core::limits::LimitError>(())
+/// ```
 pub fn decide(
     mode: CountMode,
     windows: &mut [(&Arc<Limit>, Window)],
@@ -263,7 +281,7 @@ pub fn decide(
 }
 
 impl RateLimitDecision {
-    /// Whether every bucket had a request left.
+    /// Returns whether every bucket had a request left.
     pub fn is_admitted(&self) -> bool {
         self.statuses.iter().all(|status| status.admitted)
     }
@@ -304,7 +322,7 @@ impl RateLimitDecision {
         combined
     }
 
-    /// How long a rejected client has to wait; `None` for an admitted request.
+    /// Time that a rejected client has to wait; `None` for an admitted request.
     pub fn retry_after(&self) -> Option<Duration> {
         if self.is_admitted() {
             return None;

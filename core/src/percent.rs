@@ -11,9 +11,9 @@ use thiserror::Error;
 /// Every character but the unreserved ones (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Why a text is not valid percent-encoding.
+/// The reason why a string is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PercentError {
     #[error("a % in a URL must be followed by two hexadecimal digits; write %25 for a %")]
     InvalidEscape,
@@ -91,9 +91,8 @@ mod tests {
     #[test]
     fn a_query_is_decoded_to_ordered_pairs() {
         let pairs = parse_query("b=1+2&&a=%26&b=&c&=x").unwrap();
-        let pairs: Vec<(&str, &str)> =
-            pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        assert_eq!(pairs, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
+        let borrowed: Vec<_> = pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(borrowed, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
         assert_eq!(parse_query("a=%"), Err(PercentError::InvalidEscape));
         assert_eq!(parse_query("%FF=a"), Err(PercentError::NotUtf8));
     }

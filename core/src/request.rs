@@ -17,7 +17,7 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// Accepts the id of a proxy if it is short and has no characters with a meaning in logs.
+    /// Accepts a proxy's id if it is short and has no characters with a meaning in logs.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let is_valid = (1..=MAX_LENGTH).contains(&text.len()) && text.iter().all(is_safe);

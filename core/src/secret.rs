@@ -94,7 +94,7 @@ const SECRET_BYTES: usize = 32;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
 /// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered
-/// by time, so that new rows are inserted next to each other.
+/// by time, so new rows are inserted next to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);
 
@@ -138,8 +138,8 @@ impl HashedSecret {
     }
 }
 
-/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for texts that the
-/// server does not generate: PKCE verifiers and the tokens of application services.
+/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for strings that
+/// the server does not generate: PKCE verifiers and the tokens of application services.
 #[derive(Clone, Copy, Eq)]
 pub struct Sha256Digest([u8; 32]);
 
@@ -156,8 +156,8 @@ impl Hash for Sha256Digest {
 }
 
 impl Sha256Digest {
-    /// The digest of a text.
-    pub fn of(text: &str) -> Self {
+    /// Hashes a string.
+    pub fn compute(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_another_format_is_not_a_split_token() {
+    fn a_string_in_a_different_format_is_not_a_split_token() {
         let token = SplitToken::new(at(1), [0; 42]);
         let text = token.reveal();
         for other in [
@@ -269,9 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_a_text_is_its_sha_256() {
+    fn the_digest_of_a_string_is_its_sha_256() {
         let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
-        let digest = Sha256Digest::of("abc");
+        let digest = Sha256Digest::compute("abc");
         assert_eq!(digest.to_text(), published);
         assert_eq!(Sha256Digest::from_text(published), Some(digest));
         for wrong in ["", "abc", &"=".repeat(43), &"A".repeat(42), &"A".repeat(44), &"A".repeat(99)]

@@ -10,8 +10,8 @@ pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     escape(text, is_invisible)
 }
 
-/// The same for the text of JSON documents, in which line breaks separate members. The result is
-/// equivalent JSON.
+/// Like [`escape_invisible`], for JSON documents, in which line breaks separate members. The result
+/// is equivalent JSON.
 pub(crate) fn escape_invisible_in_json(json: &str) -> Cow<'_, str> {
     escape(json, |c| c != '\n' && is_invisible(c))
 }
@@ -32,12 +32,13 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether text has no visible character.
+/// Returns whether text has no visible character.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_in_text(c))
 }
 
-/// Whether a character is a control character, a mark of direction or an invisible separator.
+/// Returns whether a character is a control character, a mark of direction or an invisible
+/// separator.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || changes_direction(c)
@@ -47,13 +48,13 @@ pub fn is_invisible(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}')
 }
 
-/// Whether a character changes the direction of the text around it.
+/// Returns whether a character changes the direction of the text around it.
 pub(crate) fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character that scripts or emoji need is rendered as nothing by itself: the rest of
-/// `Default_Ignorable_Code_Point` of Unicode, and the blank Braille pattern.
+/// Returns whether a character that scripts or emoji need is rendered as nothing by itself: the
+/// rest of `Default_Ignorable_Code_Point` of Unicode, and the blank Braille pattern.
 fn is_blank_in_text(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'

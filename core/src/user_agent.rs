@@ -43,13 +43,13 @@ const SYSTEMS: [(&str, &str); 12] = [
     ("X11", "Unix"),
 ];
 
-/// The number of bytes of a header that are searched. Browsers send about 150.
+/// Number of header bytes that are searched. Browsers send about 150.
 const MAX_LENGTH: usize = 1024;
 
 /// A browser and its operating system, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserAgent {
-    /// The name of the browser.
+    /// The browser name.
     pub browser: Option<&'static str>,
     /// The name of the operating system or device.
     pub system: Option<&'static str>,

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
-/// The documents of a user, by scope.
+/// A user's documents, by scope.
 type Documents = BTreeMap<RuleScope, Document>;
 
 /// Checks one input.
@@ -42,7 +42,7 @@ pub fn check(input: &[u8]) {
     let (me, event, room, tag) = (next(), next(), next(), next());
     let rules: Vec<&str> = lines.collect();
     // Other users have other IDs, and may have the same rules.
-    let (neighbour, stranger) = (format!("{me}r"), format!("{me}s"));
+    let (neighbour, other) = (format!("{me}r"), format!("{me}s"));
     let all = [(me, documents(&rules)), (&neighbour, documents(rules.iter().step_by(2)))];
 
     let event = parse_event(event);
@@ -52,7 +52,7 @@ pub fn check(input: &[u8]) {
         (me, json!({"user_id": me, "display_name": name, "profile_tag": tag})),
         (&neighbour, json!({"user_id": neighbour, "display_name": name})),
         (me, json!({"user_id": me})),
-        (&stranger, json!({"user_id": stranger, "display_name": me, "profile_tag": tag})),
+        (&other, json!({"user_id": other, "display_name": me, "profile_tag": tag})),
     ];
     let list: Vec<&Value> = members.iter().map(|(_, member)| member).collect();
     let body = json!({"event": event, "room": facts, "members": without_null(&list), "all": true});

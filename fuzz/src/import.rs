@@ -1,4 +1,4 @@
-//! Fuzz target: lines of a file of accounts. What is accepted is valid everywhere else: the name at
+//! Fuzz target: lines of an account file. An accepted line is valid everywhere else: the name at
 //! sign-up, the hash at sign-in, the rules in the API and the database.
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Fuzz target for globs: a glob matches by its definition.
 //!
-//! An input is a glob and, on the lines below it, a text.
+//! An input is a glob and, on the lines below it, the text to match.
 
 use belfry_core::rules::pattern::{GlobPattern, Text, lower};
 use belfry_core::rules::work::Work;

@@ -207,7 +207,7 @@ fn windows<'a>(
 /// The state of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
-    /// Where requests are counted at the moment.
+    /// The current place of the counters.
     pub status: EngineStatus,
     /// The number of keys in the memory of this process.
     pub keys: usize,
@@ -217,14 +217,14 @@ pub struct EngineState {
     pub local_decisions: u64,
 }
 
-/// Where requests are counted.
+/// The place of the counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineStatus {
     /// In this process, as configured.
     Memory,
     /// In Redis, together with all other nodes.
     Redis,
-    /// In Redis, except for the keys of the shards of a cluster that are unavailable.
+    /// In Redis, except for the keys of unavailable cluster shards.
     RedisDegraded {
         /// The addresses of their primaries.
         unavailable: Vec<String>,

@@ -76,11 +76,11 @@ impl MemoryCounters {
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> Option<RateLimitDecision> {
-        let stored = |bucket: &Bucket<'_>| {
+        let read = |bucket: &Bucket<'_>| {
             let hash = self.hash(bucket);
             self.lock(self.index(hash)).get(hash)
         };
-        let stored: PerLimit<Window> = buckets.iter().map(stored).collect();
+        let stored: PerLimit<Window> = buckets.iter().map(read).collect();
         let limits = buckets.iter().map(|bucket| bucket.limit);
         let mut windows: PerLimit<_> = limits.zip(stored.iter().copied()).collect();
         let decision = decide(CountMode::Peek, &mut windows, now.into());

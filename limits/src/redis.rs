@@ -4,12 +4,12 @@
 //! subject are in one slot. A request with several subjects runs the script once for each slot
 //! (`reservation`).
 //!
-//! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally.
-//! A connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row. From then on requests are counted locally at once, while a task reconnects. In a cluster
-//! this applies to each shard on its own. No request is rejected because Redis is unavailable, and
-//! limits still apply: each node admits at most the limit. Local counts are not written back, but a
-//! key that was exhausted locally remains so until its window ends.
+//! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
+//! connection is discarded if it is broken, after an error response, or after three timeouts in a
+//! row. From then on requests are counted locally without waiting, while a task reconnects. In a
+//! cluster this applies to each shard on its own. No request is rejected because Redis is
+//! unavailable, and limits still apply: each node admits at most the limit. Local counts are not
+//! written back, but a key that was exhausted locally remains so until its window ends.
 //!
 //! **Server settings.** Redis must not evict keys at random, because an evicted key starts again
 //! from 0. A full server that evicts nothing rejects writes, which counts as an outage.
@@ -45,7 +45,7 @@ use self::topology::{Servers, Topology, group};
 use crate::metrics::RedisMetrics;
 
 /// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
-/// file, instead of one of the operating system.
+/// file, instead of one that the operating system trusts.
 ///
 /// # Errors
 /// When the URL is invalid or the file cannot be used.

@@ -14,15 +14,15 @@ pub(crate) fn build(contents: &Contents, platform: &Platform) -> Result<Vec<u8>,
     let mut tree = Tree::default();
     tree.add_file(&format!("{directory}/belfry"), 0o755, contents.binary.as_slice());
     contents.add_documents(&mut tree, &directory);
-    let texts = [
+    let files = [
         ("systemd/belfry.service", UNIT),
         ("systemd/sysusers.conf", USER),
-        // Not beside the binary, because ./belfry.toml is read by default.
+        // Not next to the binary, because ./belfry.toml is read by default.
         ("systemd/belfry.toml", SETTINGS),
         ("belfry.example.toml", &contents.settings),
     ];
     let shared = contents.share.iter().map(|(path, text)| (*path, text.as_str()));
-    for (path, text) in texts.into_iter().chain(shared) {
+    for (path, text) in files.into_iter().chain(shared) {
         // The directory of zsh below /usr/local.
         let path = path.replace("zsh/vendor-completions", "zsh/site-functions");
         tree.add_file(&format!("{directory}/{path}"), 0o644, text);

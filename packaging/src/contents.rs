@@ -1,4 +1,5 @@
-//! What the packages have in common: the binary, documents, completions and the manual page.
+//! The contents that all packages have in common: the binary, documents, completions and the manual
+//! page.
 
 use std::fs;
 use std::path::Path;
@@ -13,18 +14,18 @@ use crate::{PackagingError, licences, programs};
 pub(crate) struct Contents {
     /// The version that the binary prints.
     pub(crate) version: String,
-    /// What Belfry is, in a sentence.
+    /// A sentence about Belfry, for package managers.
     pub(crate) summary: String,
     /// The time of the sources, in seconds since 1970.
     pub(crate) time: u64,
-    /// The same in the format of RFC 3339.
+    /// `time` in the format of RFC 3339.
     pub(crate) date: String,
     pub(crate) binary: Vec<u8>,
     /// A configuration file with every setting and its default.
     pub(crate) settings: String,
     /// `share/`: manual page and completions, as below `/usr`.
     pub(crate) share: Vec<(&'static str, String)>,
-    /// `README.md`, the documents beside it, and `docs/`.
+    /// `README.md`, the documents next to it, and `docs/`.
     pub(crate) documents: Vec<(String, Vec<u8>)>,
     /// The licences of Belfry and of everything that is compiled into it.
     pub(crate) licences: Vec<(&'static str, String)>,
@@ -38,12 +39,14 @@ impl Contents {
         dependencies: &Dependencies,
     ) -> Result<Self, PackagingError> {
         let belfry = |arguments: &[&str]| programs::output(Command::new(binary).args(arguments));
-        let version = belfry(&["--version"])?;
-        let version = version.trim().strip_prefix("belfry ").ok_or("not a belfry binary")?;
-        // The id of the commit may follow.
-        let version = version.split(' ').next().unwrap_or(version);
-        let summary = fs::read_to_string(root.join("server/Cargo.toml"))?;
-        let summary = summary.lines().find_map(|line| line.strip_prefix("description = \""));
+        // `belfry 1.2.3`, and perhaps the commit id.
+        let output = belfry(&["--version"])?;
+        let mut words = output.split_whitespace();
+        let (Some("belfry"), Some(version)) = (words.next(), words.next()) else {
+            return Err("not a belfry binary".into());
+        };
+        let manifest = fs::read_to_string(root.join("server/Cargo.toml"))?;
+        let summary = manifest.lines().find_map(|line| line.strip_prefix("description = \""));
         let date = ["-u", "-d", &format!("@{time}"), "+%Y-%m-%dT%H:%M:%SZ"];
         let read = |name: &str| fs::read_to_string(root.join(name));
         let mut documents = vec![];

@@ -38,15 +38,17 @@ impl Dependencies {
             programs::output(Command::new(cargo).args(arguments).current_dir(root))
         };
         let edges = "normal,no-proc-macro";
-        let tree = ["tree", "--locked", "--quiet", "--package", "belfry", "--edges", edges];
-        let tree = cargo(&[&tree[..], &["--prefix", "depth", "--format", "\t{p}"]].concat())?;
+        let list = ["tree", "--locked", "--quiet", "--package", "belfry", "--edges", edges];
+        let tree = cargo(&[&list[..], &["--prefix", "depth", "--format", "\t{p}"]].concat())?;
         let mut crates = parse_tree(&tree);
 
-        let host = cargo(&["--version", "--verbose"])?;
-        let host = host.lines().find_map(|line| line.strip_prefix("host: "));
-        let host = host.ok_or("cargo does not name its host")?;
-        let metadata = ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
-        let metadata: Value = serde_json::from_str(&cargo(&metadata)?)?;
+        let version = cargo(&["--version", "--verbose"])?;
+        let host = version
+            .lines()
+            .find_map(|line| line.strip_prefix("host: "))
+            .ok_or("cargo does not name its host")?;
+        let describe = ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
+        let metadata: Value = serde_json::from_str(&cargo(&describe)?)?;
         for package in metadata["packages"].as_array().into_iter().flatten() {
             let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
             if let Some(found) = crates.get_mut(&(text("name"), text("version"))) {
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_of_a_crate_tells_what_depends_on_it() {
+    fn the_depth_of_a_crate_shows_its_dependents() {
         let tree = "0\ta v1.0.0 (/src/a)\n1\tb v2.0.0\n2\tc v3.0.0\n1\tc v3.0.0\n1\tb v1.0.0 (*)\n";
         let crates = parse_tree(tree);
         let of = |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();

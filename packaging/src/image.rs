@@ -28,19 +28,19 @@ pub(crate) fn build(
     let version = &contents.version;
     let mut image = Tree::default();
 
-    let layer = add_blob(&mut image, programs::gzip(&layer)?)?;
-    let config = config(contents, platform, &layer_digest);
-    let config = add_blob(&mut image, serde_json::to_vec(&config)?)?;
+    let layer_blob = add_blob(&mut image, programs::gzip(&layer)?)?;
+    let config = serde_json::to_vec(&config(contents, platform, &layer_digest))?;
+    let config_blob = add_blob(&mut image, config)?;
     let oci = "application/vnd.oci.image";
     let manifest = json!({
         "schemaVersion": 2,
         "mediaType": format!("{oci}.manifest.v1+json"),
-        "config": config.descriptor(&format!("{oci}.config.v1+json")),
-        "layers": [layer.descriptor(&format!("{oci}.layer.v1.tar+gzip"))],
+        "config": config_blob.descriptor(&format!("{oci}.config.v1+json")),
+        "layers": [layer_blob.descriptor(&format!("{oci}.layer.v1.tar+gzip"))],
     });
-    let manifest = add_blob(&mut image, serde_json::to_vec(&manifest)?)?;
+    let manifest_blob = add_blob(&mut image, serde_json::to_vec(&manifest)?)?;
 
-    let mut descriptor = manifest.descriptor(&format!("{oci}.manifest.v1+json"));
+    let mut descriptor = manifest_blob.descriptor(&format!("{oci}.manifest.v1+json"));
     descriptor["platform"] = json!({ "architecture": platform.debian, "os": "linux" });
     descriptor["annotations"] = json!({
         "org.opencontainers.image.ref.name": version,
@@ -52,9 +52,9 @@ pub(crate) fn build(
         "manifests": [descriptor],
     });
     let docker = json!([{
-        "Config": config.path(),
+        "Config": config_blob.path(),
         "RepoTags": [format!("belfry:{version}")],
-        "Layers": [layer.path()],
+        "Layers": [layer_blob.path()],
     }]);
     image.add_file("index.json", 0o644, serde_json::to_vec(&index)?);
     image.add_file("manifest.json", 0o644, serde_json::to_vec(&docker)?);
@@ -119,7 +119,7 @@ fn relative(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
 
-/// How a container runs. The health check is an extension of Docker.
+/// The configuration of a container. The health check is an extension of Docker.
 fn config(contents: &Contents, platform: &Platform, layer_digest: &str) -> Value {
     let seconds = |seconds: u64| seconds * 1_000_000_000;
     json!({

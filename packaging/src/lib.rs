@@ -56,7 +56,7 @@ pub fn build(
     out: &Path,
 ) -> Result<Packages, PackagingError> {
     let platform = Platform::current()?;
-    let libraries = Libraries::of(binary)?;
+    let libraries = Libraries::find(binary)?;
     let dependencies = Dependencies::read(root)?;
     let contents = Contents::collect(root, binary, time, &dependencies)?;
     let version = &contents.version;

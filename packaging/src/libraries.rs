@@ -9,21 +9,21 @@ use crate::{PackagingError, programs};
 /// The shared libraries of a binary, with the dynamic loader.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    /// Where this machine has them.
+    /// Their paths on this machine.
     pub(crate) paths: Vec<PathBuf>,
     /// The oldest glibc that has all symbols which the binary uses, such as `2.34`.
     pub(crate) glibc: String,
 }
 
 impl Libraries {
-    pub(crate) fn of(binary: &Path) -> Result<Self, PackagingError> {
+    pub(crate) fn find(binary: &Path) -> Result<Self, PackagingError> {
         let list = programs::output(Command::new("ldd").arg(binary))?;
         let paths: Vec<PathBuf> = list.lines().filter_map(library_path).collect();
         if paths.is_empty() {
             return Err(format!("{} is not linked dynamically:\n{list}", binary.display()).into());
         }
-        let minor = newest_glibc_symbol(&fs::read(binary)?);
-        let minor = minor.ok_or_else(|| format!("{} does not use glibc", binary.display()))?;
+        let minor = newest_glibc_symbol(&fs::read(binary)?)
+            .ok_or_else(|| format!("{} does not use glibc", binary.display()))?;
         Ok(Self { paths, glibc: format!("2.{minor}") })
     }
 }

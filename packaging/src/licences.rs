@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::PackagingError;
 use crate::dependencies::Dependencies;
 
-/// Every crate with its licence, followed by the texts of the licences and the crates that have
-/// them.
+/// Every crate with its licence, followed by each licence text with the crates that have them.
 pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
     let mut list = "The belfry program contains these libraries.\n\n".to_owned();
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((name, version), found) in &dependencies.0 {
         // Of this repository, whose licences are separate files.
         if found.checksum.is_none() {
@@ -22,20 +21,21 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
         writeln!(list, "{package}: {}", found.licence)?;
         for path in licence_files(&found.source)? {
             let text = String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n");
-            let packages = texts.entry(text.trim_end().to_owned()).or_default();
+            let packages = packages_by_text.entry(text.trim_end().to_owned()).or_default();
             if packages.last() != Some(&package) {
                 packages.push(package.clone());
             }
         }
     }
     let rule = "-".repeat(80);
-    for (text, packages) in texts {
+    for (text, packages) in packages_by_text {
         write!(list, "\n{rule}\n{}\n{rule}\n\n{text}\n", packages.join(", "))?;
     }
     Ok(list)
 }
 
-/// The files with licences and notices in the source of a crate, also of C libraries inside it.
+/// The files with licences and notices in the source of a crate, including those of its C
+/// libraries.
 fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
     const PREFIXES: [&str; 6] =
         ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];

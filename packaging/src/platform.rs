@@ -4,7 +4,7 @@ use std::env::consts::{ARCH, OS};
 
 use crate::PackagingError;
 
-/// The architecture of this machine, for which the packages are built.
+/// This machine's architecture, for which the packages are built.
 #[derive(Debug)]
 pub(crate) struct Platform {
     /// As `uname -m` prints it.

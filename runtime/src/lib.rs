@@ -1,5 +1,5 @@
-//! What every part of Belfry needs of its process: the clock, randomness, durations in settings,
-//! the log throttle, supervised tasks, certificate checks, and the mechanism of metrics.
+//! Process-level parts that every crate of Belfry needs: the clock, randomness, durations in
+//! settings, the log throttle, supervised tasks, certificate checks, and metrics.
 
 pub mod certificate;
 pub mod clock;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The maximum number of lines of one kind in a window. Several, because the causes may differ.
+/// Maximum number of lines of one kind in a window. Several, because the causes may differ.
 const MAX_LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_mins(1);
 
@@ -21,7 +21,7 @@ struct State {
     suppressed: u64,
     /// The number of suppressed lines of earlier windows that has not been logged yet.
     unreported: u64,
-    /// Whether the throttle is in the registry.
+    /// True if the throttle is in the registry.
     is_registered: bool,
 }
 
@@ -49,7 +49,7 @@ impl LogThrottle {
         Self { message, state: Mutex::new(state) }
     }
 
-    /// Whether a line may be written now. If not, it is counted as suppressed.
+    /// Returns whether a line may be written now. If not, it is counted as suppressed.
     pub fn admits(&'static self) -> bool {
         self.admits_at(Instant::now())
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::geteuid;
 
-/// The name and the id of the user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as in many
+/// The name and the user's id: `belfry (uid 998)`. Without a line in `/etc/passwd`, as in many
 /// containers, the id alone.
 pub fn process_user() -> String {
     let id = geteuid().as_raw();

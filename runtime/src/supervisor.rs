@@ -37,7 +37,7 @@ pub struct Task {
 pub struct TaskStatus {
     /// The name, for logs and metrics.
     pub name: &'static str,
-    /// How often it was started again.
+    /// Number of times that it was started again.
     pub restarts: Counter,
     run: Mutex<Run>,
 }
@@ -63,7 +63,8 @@ impl Task {
         })
     }
 
-    /// Runs a future at intervals, for the first time now. When the task is stopped, it is finished.
+    /// Runs a future at intervals, for the first time now. When the task is stopped, it is
+    /// finished.
     pub fn every<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         interval: Duration,
@@ -121,7 +122,7 @@ impl TaskStatus {
         Self { name, restarts: Counter::default(), run }
     }
 
-    /// Whether it failed repeatedly, and did not run for a minute since then.
+    /// Returns whether it failed repeatedly, and did not run for a minute since then.
     pub fn keeps_failing(&self) -> bool {
         let run = self.lock();
         run.failures >= MAX_FAILURES && !run.is_healthy()
@@ -151,7 +152,7 @@ impl Run {
     }
 }
 
-/// The tasks of a server, in the order of their start.
+/// A server's tasks, in the order of their start.
 #[derive(Debug, Default)]
 pub struct Tasks(Mutex<Vec<Task>>);
 

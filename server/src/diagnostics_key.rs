@@ -68,7 +68,7 @@ impl DiagnosticsKey {
     /// Returns whether this is the signature of a string.
     fn verify(&self, text: &str, signature: &str) -> bool {
         // Digests are compared in constant time.
-        Sha256Digest::of(&self.sign(text)) == Sha256Digest::of(signature)
+        Sha256Digest::compute(&self.sign(text)) == Sha256Digest::compute(signature)
     }
 }
 

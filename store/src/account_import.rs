@@ -1,4 +1,4 @@
-//! Adding many accounts at once, with their push rules.
+//! Import of many accounts together, with their push rules.
 
 use belfry_core::audit::Events;
 use belfry_core::import::ImportedAccount;
@@ -48,9 +48,11 @@ impl Store {
         now: Timestamp,
         accounts: Vec<ImportedAccount>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
-        let imports = accounts.into_iter().enumerate();
-        let imports = imports.map(|(position, account)| AccountImport::new(position, account, now));
-        let mut imports: Vec<AccountImport> = imports.collect();
+        let mut imports: Vec<AccountImport> = accounts
+            .into_iter()
+            .enumerate()
+            .map(|(position, account)| AccountImport::new(position, account, now))
+            .collect();
         let mut outcomes: Vec<_> =
             imports.iter().map(|_| Err(AddAccountError::from(StoreError::NoFreeId))).collect();
         for first_id in random::ids(now) {
@@ -94,7 +96,7 @@ impl Store {
     }
 }
 
-/// Inserts the rulesets of an account, if it was added.
+/// Inserts an account's rulesets, if it was added.
 fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql!(

@@ -1,4 +1,4 @@
-//! New passwords of accounts, and what they end.
+//! New passwords of accounts, which end sessions and access.
 
 use belfry_core::audit::Events;
 use belfry_core::secret::LookupKey;
@@ -10,7 +10,7 @@ use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
 
-/// What a new password does to the apps that the account has authorised.
+/// The effect of a new password on the apps that the account has authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingAccess {
     /// They keep their tokens.
@@ -35,7 +35,7 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Sets a new password (its hash) and ends the sessions of the account.
+    /// Sets a new password (its hash) and ends the account's sessions.
     pub async fn set_password(
         &self,
         events: &Events,
@@ -56,7 +56,7 @@ impl Store {
         self.update(change).await
     }
 
-    /// Replaces the verified password of an account by a new one (its hash), ends its sessions
+    /// Replaces an account's verified password by a new one (its hash), ends its sessions
     /// except one, and revokes the access of all apps. `NotFound`, and no change, if the password
     /// was changed in the meantime.
     pub async fn change_password(
@@ -76,7 +76,7 @@ impl Store {
         );
         let event =
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
-        let change = Change::new(events, [lock], event)
+        let ending_sessions = Change::new(events, [lock], event)
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -88,7 +88,7 @@ impl Store {
                  from accounts where id = $id and credential_version = $version)",
                 [id, kept_session, version]
             ));
-        let change = and_revoke_access(change, id, None, Some(version), now).and(sql!(
+        let change = and_revoke_access(ending_sessions, id, None, Some(version), now).and(sql!(
             "update accounts set password = $new, credential_version = credential_version + 1 \
              where id = $id and credential_version = $version",
             [id, new, version]

@@ -7,7 +7,7 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
-/// The statement that finds accounts by a condition with an index. With another index than that of
+/// The statement that finds accounts by a condition with an index. With an index other than that of
 /// the ids, `+id` has the same value as `id` but no index, and the accounts that are found are
 /// sorted.
 macro_rules! find {
@@ -53,8 +53,8 @@ macro_rules! find_in_order {
 }
 
 impl Store {
-    /// A page of the accounts that match a filter. The time that it takes depends on the number of
-    /// accounts with the beginning of the name or address, not on the number of all accounts.
+    /// A page of the accounts that match a filter. The query takes time in proportion to the
+    /// accounts whose name or address has the prefix, not to all accounts.
     pub async fn find_accounts(
         &self,
         filter: &AccountFilter,
@@ -105,7 +105,7 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
     }
 }
 
-/// The texts with this beginning are not less than it, and less than the returned text.
+/// Strings with this prefix are not less than it, and less than the returned string.
 fn end_of(beginning: &str) -> String {
     format!("{beginning}{}", char::MAX)
 }

@@ -1,4 +1,4 @@
-//! The tokens of one account: listing them, and revoking one.
+//! One account's tokens: listing them, and revoking one.
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::scope::Scopes;

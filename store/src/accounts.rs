@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::admins::select_id;
 use super::engine::{Rows, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
-use super::{Change, State, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
 /// A stored account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Account {
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
-    /// What it may do.
+    /// The role, which decides what it may do.
     pub role: Role,
     /// When it was created.
     pub created_at: Timestamp,
@@ -36,7 +36,8 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
     /// When it is deleted, at the request of its owner.
     pub delete_at: Option<Timestamp>,
-    /// Raised by every change of the password, which ends what was verified before.
+    /// Raised by every password change. Sessions and requests with an older version are no longer
+    /// valid.
     pub credential_version: i64,
 }
 
@@ -51,28 +52,28 @@ impl Account {
 /// The stored hash of an account that nobody can sign in to.
 pub const NO_PASSWORD: &str = "!";
 
-/// Who gave the e-mail address of a new account.
+/// The e-mail address of a new account, by its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Email {
-    /// The operator.
+    /// Given by the operator.
     Verified(String),
-    /// The person who signs up.
+    /// Entered by the person who signs up.
     Unverified(String),
 }
 
 /// Why an account was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
-    /// Another account has this name.
+    /// An account with this name exists.
     #[error("the name is already taken")]
     NameTaken,
     /// An account that was deleted had this name.
     #[error("the name belonged to an account that was deleted")]
     NameReserved,
-    /// Another account has this e-mail address.
+    /// An account with this e-mail address exists.
     #[error("the e-mail address is already taken")]
     EmailTaken,
-    /// Another account has this id.
+    /// An account with this id exists.
     #[error("the id is already taken")]
     IdTaken,
     /// The store failed.
@@ -80,11 +81,11 @@ pub enum AddAccountError {
     Store(#[from] StoreError),
 }
 
-/// Which accounts are listed.
+/// Filter of an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
     /// Only active or disabled ones.
-    pub state: Option<State>,
+    pub state: Option<EnabledState>,
     /// Only those with this role.
     pub role: Option<Role>,
     /// Only those whose name begins with this text.
@@ -117,7 +118,7 @@ macro_rules! select {
 }
 pub(super) use {account_columns as columns, select};
 
-/// The statement of a page of the accounts that meet a condition for which there is an index.
+/// The statement that reads a page of accounts by an indexed condition.
 macro_rules! page {
     ($condition:literal, $values:tt) => {
         sql!(
@@ -241,7 +242,7 @@ impl Store {
                 "id in (select id from accounts where role = 'admin')",
                 [after, limit, state, role, prefix, email]
             ),
-            (Some(State::Disabled), _) => {
+            (Some(EnabledState::Disabled), _) => {
                 page!("disabled_at is not null", [after, limit, state, role, prefix, email])
             }
             _ => page!("true", [after, limit, state, role, prefix, email]),

@@ -1,5 +1,5 @@
 //! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
-//! not disabled, demoted or deleted, also if several requests try it at the same time.
+//! not disabled, demoted or deleted, even if several requests try it at the same time.
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
@@ -12,7 +12,7 @@ use super::{Change, Store, StoreError};
 
 /// The outcome of changing an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountUpdate {
+pub enum AccountUpdateOutcome {
     /// The account was changed.
     Updated,
     /// There is no such account.
@@ -21,7 +21,7 @@ pub enum AccountUpdate {
     LastAdmin,
 }
 
-impl AccountUpdate {
+impl AccountUpdateOutcome {
     /// From the rows of the change, and of a statement that finds the account.
     pub(super) fn from_rows(changed: &Rows, found: &Rows) -> Self {
         match (changed.is_empty(), found.is_empty()) {
@@ -58,14 +58,14 @@ pub(super) fn select_id(id: i64) -> Statement {
 }
 
 impl Store {
-    /// Changes the role of an account. Its tokens have the rights of the new role at once, on all
-    /// nodes.
+    /// Changes an account's role. Its tokens have the rights of the new role immediately, on
+    /// all nodes.
     pub async fn set_account_role(
         &self,
         events: &Events,
         id: i64,
         role: Role,
-    ) -> Result<AccountUpdate, StoreError> {
+    ) -> Result<AccountUpdateOutcome, StoreError> {
         let event = events_of!(
             accounts,
             concat!(
@@ -88,7 +88,7 @@ impl Store {
             .and(select_id(id))
             .invalidating(Invalidation::Account(id));
         let [_, updated, found] = self.write_rows(change).await?;
-        Ok(AccountUpdate::from_rows(&updated, &found))
+        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
     }
 
     /// Disables (`Some` time) or enables an account. Disabling ends its sessions. While it is
@@ -98,7 +98,7 @@ impl Store {
         events: &Events,
         id: i64,
         at: Option<Timestamp>,
-    ) -> Result<AccountUpdate, StoreError> {
+    ) -> Result<AccountUpdateOutcome, StoreError> {
         let event = events_of!(
             accounts,
             concat!("id = $id and (cast($at as bigint) is null or ", is_not_last_admin!(), ")"),
@@ -122,6 +122,6 @@ impl Store {
             .and(select_id(id))
             .invalidating(Invalidation::Account(id));
         let [_, updated, _, found] = self.write_rows(change).await?;
-        Ok(AccountUpdate::from_rows(&updated, &found))
+        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
     }
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::engine::{FromRow, Row, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
 use super::invalidation::Invalidation;
-use super::{Change, State, Store, StoreError, UpdateOutcome};
+use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
 /// A stored app.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct StoredApp {
 }
 
 impl StoredApp {
-    /// A new app. Apps of the operator and of the server are retained.
+    /// A new app. Retention keeps the apps that the operator or the server added.
     pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
         let retained_at = (app.properties.origin != Origin::Api).then_some(now);
         let (secrets, created_at) = (secret.into(), now);
@@ -43,7 +43,7 @@ impl StoredApp {
     }
 }
 
-/// The tokens of an app.
+/// An app's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
     /// The number of valid ones.
@@ -67,14 +67,15 @@ pub enum AddAppOutcome {
     IdTaken,
 }
 
-/// Which apps are listed.
+/// Filter of an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
     /// Only active or disabled ones.
-    pub state: Option<State>,
+    pub state: Option<EnabledState>,
     /// Only those whose name contains this text, in upper or lower case.
     pub name: Option<String>,
-    /// Only registered apps without a code or token, which a sweep deletes when they are old enough.
+    /// Only registered apps without a code or token, which a sweep deletes when they are old
+    /// enough.
     pub unused: bool,
 }
 
@@ -92,11 +93,11 @@ macro_rules! select {
 impl FromRow for StoredApp {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let (id, client_id, current) = (row.take()?, row.take()?, row.take()?);
-        let previous = Option::zip(row.take()?, row.take()?);
-        let previous = previous.map(|(secret, until)| PreviousSecret { secret, until });
+        let previous = Option::zip(row.take()?, row.take()?)
+            .map(|(secret, until)| PreviousSecret { secret, until });
         let (name, website) = (row.take()?, row.take()?);
-        // URIs that are no longer valid are ignored. Their schemes are not checked again, so that an app
-        // remains usable when the settings change.
+        // URIs that are no longer valid are ignored. Their schemes are not checked again, so that
+        // an app remains usable when the settings change.
         let uris: Vec<String> = row.json()?;
         let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
@@ -133,7 +134,7 @@ impl Store {
     }
 
     /// Adds a first-party app, unless there is one with this id or client id. Nobody decided to add
-    /// it, so that there is no event.
+    /// it, so there is no event.
     pub async fn add_first_party_app(&self, stored: &StoredApp) -> Result<(), StoreError> {
         self.write(Change::unaudited(insert(stored))).await.map(drop)
     }
@@ -227,7 +228,7 @@ impl Store {
         .await
     }
 
-    /// The tokens of an app.
+    /// An app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let count = sql!(
             concat!("select ", token_columns!(), " from tokens where app_id = $id"),
@@ -250,7 +251,7 @@ impl Store {
         self.update(change).await
     }
 
-    /// Replaces the client secret of an app. The secret until now is accepted until the given time,
+    /// Replaces an app's client secret. The secret until now is accepted until the given time,
     /// or no longer; the one before it is not.
     pub async fn rotate_app_secret(
         &self,

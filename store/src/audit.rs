@@ -14,26 +14,26 @@ pub struct AuditEvent {
     pub at: Timestamp,
     /// The last time of a counted event; otherwise the same as `at`.
     pub last_at: Timestamp,
-    /// The kind of event. A text, because a newer release may have stored kinds that this one does
-    /// not know.
+    /// The kind of event. A string, because a newer release may have stored kinds that this one
+    /// does not know.
     pub kind: String,
-    /// The outcome.
+    /// `success`, `failure` or `denied`.
     pub outcome: String,
     /// `client`, `command line` or `server`.
     pub origin: String,
     /// The client's address, as far as the settings allow.
     pub address: Option<String>,
-    /// The id of the request.
+    /// The request id.
     pub request_id: Option<String>,
     /// Further details.
     pub detail: Option<String>,
-    /// The id of the account.
+    /// The account id.
     pub account_id: Option<i64>,
-    /// The name of the account, unless it was deleted.
+    /// The account name, unless it was deleted.
     pub account: Option<String>,
-    /// The id of the app.
+    /// The app id.
     pub app_id: Option<i64>,
-    /// The name of the app, unless it was deleted.
+    /// The app name, unless it was deleted.
     pub app: Option<String>,
     /// The number of events, or of tokens that were revoked.
     pub count: i64,

@@ -14,11 +14,11 @@ use super::{Change, Store, StoreError};
 /// An app with an active grant of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizedApp {
-    /// The id of the app.
+    /// The app id.
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
-    /// Who registered it.
+    /// The way in which it was registered.
     pub origin: Origin,
     /// The name that users see.
     pub name: String,
@@ -66,7 +66,7 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes the access of an app: ends its grants, with their tokens and the codes that are not
+    /// Revokes an app's access: ends its grants, with their tokens and the codes that are not
     /// redeemed. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
@@ -81,8 +81,8 @@ impl Store {
              or expires_at > $now) group by account_id, app_id",
             [account, app, now]
         );
-        let change = Change::new(events, [lock_account(account)], event);
-        let change = and_revoke_access(change, account, Some(app), None, now);
+        let locked = Change::new(events, [lock_account(account)], event);
+        let change = and_revoke_access(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
         let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
         Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
@@ -95,9 +95,9 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Adds statements to a change that revoke the access of one app or of all: delete the codes that
-/// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a credential
-/// version, they do it only if the account has it.
+/// Adds statements to a change that revoke the access of one app or all apps: delete the codes that
+/// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a
+/// credential version, they do it only if the account has it.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, as by

@@ -38,14 +38,14 @@ use super::{Database, Options, StoreError};
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
-    /// The file of the backup exists.
-    #[error("{0} exists; choose another name, or overwrite it with --force")]
+    /// The backup file exists.
+    #[error("{0} exists; choose a different name, or overwrite it with --force")]
     Exists(PathBuf),
-    /// The file of the backup exists and is a directory, a link, a device or a pipe.
-    #[error("{0} exists and is not a file; choose another name")]
+    /// The backup file exists and is a directory, a link, a device or a pipe.
+    #[error("{0} exists and is not a file; choose a different name")]
     NoFile(PathBuf),
-    /// The file of the backup is the database itself.
-    #[error("{0} is the database itself; choose another name")]
+    /// The backup file is the database itself.
+    #[error("{0} is the database itself; choose a different name")]
     IsDatabase(PathBuf),
     /// The backup cannot be written.
     #[error("cannot write {file}: {reason}")]
@@ -53,11 +53,11 @@ pub enum BackupError {
     /// The backup cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read { file: PathBuf, reason: String },
-    /// Another kind of file.
+    /// The file is not a backup.
     #[error("{0} was not written by belfry backup")]
-    Foreign(PathBuf),
+    NotABackup(PathBuf),
     /// A backup that is incomplete or was changed.
-    #[error("{file} is damaged or incomplete: {reason}; use another backup")]
+    #[error("{file} is damaged or incomplete: {reason}; use a different backup")]
     Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(
@@ -80,7 +80,7 @@ pub enum BackupError {
     /// The database to restore into has rows.
     #[error(
         "the database {database} is not empty, its table {table} has rows; restore into a new one: \
-         choose another --data or --database, or move the old database away"
+         choose a different --data or --database, or move the old database away"
     )]
     NotEmpty { database: String, table: String },
     /// The rows that were read back are not those of the backup.
@@ -97,7 +97,7 @@ pub enum BackupError {
 /// The progress of one step of a backup or restore.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What is being done, in one word.
+    /// The current operation, in one word.
     pub step: &'static str,
     /// The number of rows so far.
     pub rows: u64,

@@ -44,7 +44,7 @@ pub(crate) struct Cache {
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
 
-/// What all maps of the cache depend on.
+/// State that all maps of the cache share.
 struct Shared {
     /// False while notifications of other nodes' writes cannot be received.
     enabled: AtomicBool,
@@ -68,7 +68,7 @@ impl Cache {
         }
     }
 
-    /// Removes the entries that a write of another process made stale.
+    /// Removes the entries that a write of a different process made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         self.count(1, invalidations);
         self.advance(invalidations, Phase::Begin);

@@ -27,7 +27,7 @@ impl<'a> Change<'a> {
         Self { batch, entries: events.entries(), events: start..start }.and_events_of(source)
     }
 
-    /// A change without events: maintenance, and what concerns neither accounts nor access.
+    /// A change without events: maintenance, and changes that concern neither accounts nor access.
     pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
         Change { batch: batch.into(), entries: &[], events: 0..0 }
     }

@@ -17,20 +17,20 @@ use super::{Change, Store, StoreError, to_json};
 /// A stored code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCode {
-    /// The grant of the user.
+    /// The user's grant.
     pub grant: Grant,
     /// The token that the code was redeemed for.
     pub token: Option<LookupKey>,
 }
 
-/// How a user consented to a grant.
+/// A user's consent to a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
-    /// The session of the user.
+    /// The user's session.
     pub session: LookupKey,
     /// The current time.
     pub at: Timestamp,
-    /// Whether the consent is implied, because the app already has access; otherwise the user
+    /// True if the consent is implied, because the app already has access; otherwise the user
     /// consented on the page.
     pub is_implied: bool,
 }
@@ -176,8 +176,8 @@ impl Store {
     }
 
     /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless one
-    /// of the first two is disabled or deleted. Of concurrent calls, one succeeds and issues its
-    /// token.
+    /// of the first two is disabled or deleted. Only one of several concurrent calls succeeds and
+    /// issues its token.
     pub async fn redeem_code(
         &self,
         events: &Events,

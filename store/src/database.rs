@@ -90,8 +90,8 @@ impl SecretUrl {
         Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
     }
 
-    /// Parses a URL. An error contains the example, or the one with an encoded password. It does not
-    /// repeat the text, which may contain a password.
+    /// Parses a URL. An error contains the example, or the one with an encoded password. It does
+    /// not repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
         let (first, further_hosts) = split_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
@@ -124,17 +124,18 @@ impl SecretUrl {
         PostgresUrl::parse(&self.url, &self.further_hosts)
     }
 
-    /// The file with the private key of this client, if there is one.
+    /// The file with this client's private key, if there is one.
     pub fn client_key(&self) -> Option<PathBuf> {
         Some(self.to_postgres().ok()?.tls?.client?.key)
     }
 
-    /// Whether it contains a password.
+    /// Returns whether it contains a password.
     pub fn has_password(&self) -> bool {
         self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
     }
 
-    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    /// Returns whether the connection is not encrypted and leads to a host for which `is_local` is
+    /// false.
     pub fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
             "redis" => self.hosts().any(|host| !is_local(host)),
@@ -185,7 +186,8 @@ fn split_by_host<'a>(
     hosts.map(move |host| (host, format!("{before}{host}{after}")))
 }
 
-/// Splits a URL with several hosts into one with the first host, and the others, each after a comma.
+/// Splits a URL with several hosts into one with the first host, and the others, each after a
+/// comma.
 fn split_hosts(text: &str) -> Option<(String, &str)> {
     let start = text.find("://")? + 3;
     let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);
@@ -202,13 +204,14 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether the host of an invalid URL ends before an `@`, so that the rest of a password follows.
+/// Returns whether an `@` follows the host of an invalid URL, as if its password contained `/`, `?`
+/// or `#`.
 fn is_cut_off(text: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// Whether a password was parsed only up to one of its characters, so that its rest and the real
+/// Returns whether a password was parsed only up to one of its characters, so its rest and the real
 /// host are part of the path, the query or the fragment.
 fn has_rest_of_password(url: &Url) -> bool {
     let has_at = |part: &str| part.contains('@');

@@ -24,7 +24,7 @@ pub struct DeletedRows {
 
 /// The outcome of deleting an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccountDeletion {
+pub enum AccountDeletionOutcome {
     /// The account was deleted, and these rows with it.
     Deleted(DeletedRows),
     /// There is no such account.
@@ -97,16 +97,16 @@ pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, i
     select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
     on conflict do nothing";
 
-/// Adds statements with the id of an account or app.
+/// Adds statements whose parameter is the id of an account or app.
 fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64) -> Change<'a> {
     let statements = statements.iter().map(|(_, text)| Statement::new(text, vec![id.into()]));
     statements.fold(change, Change::and)
 }
 
 impl Store {
-    /// Deletes an account and everything that belongs to it. Its name is reserved: a stranger who
-    /// gets it would be taken for its owner. The audit event of the deletion has the name in its
-    /// detail, because it cannot be looked up any more.
+    /// Deletes an account and everything that belongs to it. Its name is reserved: a different
+    /// person who gets it would be taken for its owner. The audit event of the deletion has the
+    /// name in its detail, because it cannot be looked up any more.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(
@@ -114,7 +114,7 @@ impl Store {
         events: &Events,
         id: i64,
         now: Timestamp,
-    ) -> Result<AccountDeletion, StoreError> {
+    ) -> Result<AccountDeletionOutcome, StoreError> {
         self.delete_account_if_due(events, id, None, now).await
     }
 
@@ -126,7 +126,7 @@ impl Store {
         id: i64,
         due: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<AccountDeletion, StoreError> {
+    ) -> Result<AccountDeletionOutcome, StoreError> {
         let event = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
             concat!(
@@ -136,8 +136,8 @@ impl Store {
             ),
             [id, due]
         );
-        // The account is locked, so that all statements see the same time of deletion.
-        let change = Change::new(events, [lock_admins(), lock_account(id)], event)
+        // The account is locked, so all statements see the same time of deletion.
+        let deletion = Change::new(events, [lock_admins(), lock_account(id)], event)
             .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
@@ -154,15 +154,15 @@ impl Store {
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
-        let change = and_all(change, &DELETE_ROWS_OF_ACCOUNT, id);
+        let change = and_all(deletion, &DELETE_ROWS_OF_ACCOUNT, id);
         let [_, _, _, found, deleted, _, _, rows @ ..]: [Rows; 12] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
         Ok(match (deleted.is_empty(), found.is_empty()) {
-            (false, _) => AccountDeletion::Deleted(rows),
-            (true, false) => AccountDeletion::LastAdmin,
-            (true, true) => AccountDeletion::NotFound,
+            (false, _) => AccountDeletionOutcome::Deleted(rows),
+            (true, false) => AccountDeletionOutcome::LastAdmin,
+            (true, true) => AccountDeletionOutcome::NotFound,
         })
     }
 
@@ -172,11 +172,11 @@ impl Store {
         events: &Events,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let change = Change::new(events, [], app_event(id))
+        let deletion = Change::new(events, [], app_event(id))
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
-        let change = and_all(change, &DELETE_ROWS_OF_APP, id);
+        let change = and_all(deletion, &DELETE_ROWS_OF_APP, id);
         let [app, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
@@ -197,8 +197,9 @@ impl Store {
         let mut deleted = Vec::new();
         for mut row in self.engine.read(select).await? {
             let (id, detail): (i64, String) = (row.take()?, row.take()?);
-            let name = deleted_name(&detail).map(str::to_owned);
-            deleted.extend(name.map(|name| DeletedAccount { id, name }));
+            if let Some(name) = deleted_name(&detail) {
+                deleted.push(DeletedAccount { id, name: name.to_owned() });
+            }
         }
         Ok(deleted)
     }

@@ -1,4 +1,4 @@
-//! What `belfry doctor` finds out about a database, without creating or changing anything.
+//! Findings of `belfry doctor` about a database, which create and change nothing.
 
 mod postgres;
 mod sqlite;
@@ -14,13 +14,14 @@ pub struct Diagnosis {
     pub schema: Option<i64>,
     /// The schema version of this binary.
     pub known_schema: i64,
-    /// Whether it can be written, by a write that is rolled back; `None` without a schema.
+    /// The outcome of a write that is rolled back; `None` without a schema.
     pub write: Option<Result<(), String>>,
-    /// Whether a notification arrives, as nodes send them to each other; `None` with SQLite.
+    /// The outcome of a notification like those between nodes; `None` with SQLite.
     pub notifications: Option<Result<(), String>>,
-    /// How acknowledged writes can be lost; `None` with SQLite, or if the server does not report it.
+    /// Ways in which acknowledged writes can be lost; `None` with SQLite, or if the server does not
+    /// report it.
     pub durability: Option<Durability>,
-    /// By how much the clock of the database server is ahead of ours; `None` with SQLite.
+    /// Time by which the database server's clock is ahead of ours; `None` with SQLite.
     pub clock_difference: Option<SignedDuration>,
 }
 
@@ -29,14 +30,14 @@ pub struct Diagnosis {
 pub struct Durability {
     /// Those of `fsync`, `full_page_writes` and `synchronous_commit` that are off.
     pub disabled: Vec<&'static str>,
-    /// Whether there are several servers, but commits do not wait for a standby: a failover loses
+    /// True if there are several servers, but commits do not wait for a standby: a failover loses
     /// writes.
     pub is_standby_asynchronous: bool,
 }
 
 impl Diagnosis {
     /// Opens the database and examines it.
-    pub async fn of(database: &Database, options: &Options) -> Result<Self, StoreError> {
+    pub async fn run(database: &Database, options: &Options) -> Result<Self, StoreError> {
         match database {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {

@@ -1,7 +1,8 @@
 //! The interface of a database engine: read one statement, write a batch of statements atomically.
 //!
 //! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
-//! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit integers.
+//! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit
+//! integers.
 
 mod parameters;
 mod row;
@@ -27,8 +28,8 @@ pub(crate) trait Engine: Send + Sync {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>>;
 
     /// Runs the statements in one transaction and returns the rows of each when it is durable, or
-    /// was rolled back as the batch requires. The batch's invalidations are applied to the cache of
-    /// every node.
+    /// was rolled back as the batch requires. The batch's invalidations are applied to every node's
+    /// cache.
     ///
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
@@ -50,7 +51,7 @@ pub(crate) trait Engine: Send + Sync {
     fn write_metrics(&self, out: &mut Exposition);
 }
 
-/// How long a successful write shows that the database can write.
+/// Time for which a successful write shows that the database can write.
 const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count

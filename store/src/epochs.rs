@@ -20,7 +20,7 @@ pub struct ReadEpoch {
     pub(super) key: Epoch,
     /// The number of the last invalidation of an account or app.
     pub(super) number: u64,
-    /// Whether the cache was enabled. Otherwise changes cannot be detected. It is read after the
+    /// True if the cache was enabled. Otherwise changes cannot be detected. It is read after the
     /// epoch, which advances when the cache is disabled: an epoch from before a partition is never
     /// current after it.
     pub(super) is_enabled: bool,
@@ -32,7 +32,7 @@ impl ReadEpoch {
         Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
     }
 
-    /// Whether the cache was enabled and the key was not invalidated between the two reads.
+    /// Returns whether the cache was enabled and the key was not invalidated between the two reads.
     pub(crate) fn is_same(self, other: Self) -> bool {
         self.is_enabled && other.is_enabled && self.key == other.key
     }

@@ -1,4 +1,4 @@
-//! The source of the audit events of a change, in the statement that inserts them.
+//! The source of a change's audit events, in the statement that inserts them.
 
 use belfry_core::audit::{AuditEntry, AuditOrigin};
 use belfry_runtime::random;
@@ -6,8 +6,8 @@ use belfry_runtime::random;
 use super::StoreError;
 use super::engine::{Rows, Statement, Value, values};
 
-/// The source of the events of a change: a query that returns a row for each event, with the
-/// account, the app, and the `number` of rows that the change affects.
+/// The source of a change's events: a query that returns a row for each event, with the account,
+/// the app, and the `number` of rows that the change affects.
 pub(super) struct EventSource {
     pub(super) sql: &'static str,
     pub(super) values: Vec<Value>,
@@ -48,7 +48,7 @@ macro_rules! event_source {
     };
 }
 
-/// The [`EventSource`] of the rows of a table that meet a condition.
+/// The [`EventSource`] for the rows of a table that meet a condition.
 macro_rules! events_of {
     ($table:ident, $condition:expr, $values:tt $(,)?) => {
         $crate::event_source::event_source!(
@@ -64,7 +64,7 @@ macro_rules! events_of {
     };
 }
 
-/// The account and the app of a row of a table.
+/// The account and app columns of a table.
 macro_rules! event_columns {
     (accounts) => {
         "id as account_id, cast(null as bigint) as app_id"

@@ -29,8 +29,7 @@ pub(super) struct NewGrant<'a> {
     pub(super) pending_until: Timestamp,
 }
 
-/// The id of the existing grant with the identity of a code or token that is being inserted, or a
-/// new id.
+/// The id of the existing grant that a new code or token belongs to, or a new id.
 macro_rules! grant_id {
     () => {
         "coalesce((select min(id) from grants where account_id = $account_id \
@@ -40,7 +39,8 @@ macro_rules! grant_id {
 }
 pub(super) use grant_id;
 
-/// Whether a grant has a valid token, in statements about `grants`, with further conditions on it.
+/// The condition that a grant has a valid token, in statements about `grants`, with further
+/// conditions on the token.
 macro_rules! is_active {
     ($conditions:literal) => {
         concat!(
@@ -54,11 +54,11 @@ macro_rules! is_active {
 }
 pub(super) use is_active;
 
-/// The statements that begin the grant of a new row of a table, if it was inserted: its app is
+/// The statements that begin the grant of a new code or token, if it was inserted: its app is
 /// marked as authorized, so that retention never deletes it, and the grant is inserted.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is not active
-/// any more, it begins anew. The app is locked first, as when it is deleted.
+/// any more, it begins again. The app is locked first, as when it is deleted.
 macro_rules! begin {
     ($grant:ident, $table:literal) => {
         [

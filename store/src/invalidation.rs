@@ -7,13 +7,13 @@ use belfry_core::secret::LookupKey;
 pub(crate) enum Invalidation {
     /// One token.
     Token(LookupKey),
-    /// The rulesets of one account.
+    /// One account's rulesets.
     Rules(i64),
     /// One account with its tokens and rulesets.
     Account(i64),
     /// One app with its tokens.
     App(i64),
-    /// The client secret of one app.
+    /// One app's client secret.
     AppSecret(i64),
     /// All entries, because the writes are unknown.
     Everything,
@@ -48,8 +48,8 @@ impl Invalidation {
         }
     }
 
-    /// Parses the text from another node. Unknown text, as a newer release may send it, invalidates
-    /// everything.
+    /// Parses the text from a different node. Unknown text, as a newer release may send it,
+    /// invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
         let (kind, subject) = text.split_once(' ').unwrap_or((text, ""));
         let id = subject.parse();

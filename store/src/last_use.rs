@@ -16,9 +16,9 @@ use super::{Change, Store, StoreError};
 /// Age in seconds at which a stored last use is stored again.
 const PRECISION: i64 = 3600;
 
-/// The latest possible time of the last use of a row in `tokens` or `apps`, because uses within
-/// [`PRECISION`] are not stored. Never used rows count from when they were added. The same expression
-/// is in the indexes.
+/// The latest possible last use of a row in `tokens` or `apps`, because uses within [`PRECISION`]
+/// are not stored. Never used rows count from when they were added. The same expression is in the
+/// indexes.
 macro_rules! last_use {
     () => {
         "coalesce(last_used_at + 3600, created_at)"
@@ -30,7 +30,7 @@ pub(super) use last_use;
 /// recorded by a later request, which bounds memory and writes.
 const MAX_TOKENS: usize = 1000;
 
-/// Maximum number of apps whose use is collected without that of a token.
+/// Maximum number of apps whose use without a token is collected.
 const MAX_APPS: usize = 100_000;
 
 /// Statements per transaction of a flush.
@@ -49,7 +49,8 @@ impl LastUse {
         Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
     }
 
-    /// Whether a use at this time is to be stored: it is an hour later, or the clock was set back.
+    /// Returns whether a use at this time is to be stored: it is an hour later, or the clock was
+    /// set back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
     }
@@ -59,7 +60,7 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// Whether there are [`MAX_TOKENS`], so that requests do not lock in vain.
+    /// True if there are [`MAX_TOKENS`], so that requests do not lock for nothing.
     is_full: AtomicBool,
 }
 
@@ -91,7 +92,7 @@ impl UseRecorder {
         self.is_full.store(pending.tokens.len() >= MAX_TOKENS, Ordering::Relaxed);
     }
 
-    /// Collects a use of an app without one of its tokens.
+    /// Collects a use of an app that presented no token.
     pub(super) fn record_app(&self, app_id: i64, now: Timestamp) {
         let mut pending = self.lock();
         if pending.apps.len() < MAX_APPS {
@@ -120,7 +121,7 @@ impl UseRecorder {
 }
 
 impl PendingUses {
-    /// The statements that store the uses. A use that another node has stored in the same hour
+    /// The statements that store the uses. A use that a different node has stored in the same hour
     /// changes nothing.
     fn statements(&self) -> Vec<Statement> {
         // The time until which a stored use is replaced.

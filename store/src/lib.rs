@@ -58,7 +58,7 @@ use tokio::time::Duration;
 pub use self::account_passwords::ExistingAccess;
 pub use self::account_tokens::AccountToken;
 pub use self::accounts::{Account, AccountListFilter, AddAccountError, Email, NO_PASSWORD};
-pub use self::admins::AccountUpdate;
+pub use self::admins::AccountUpdateOutcome;
 pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
@@ -71,7 +71,7 @@ use self::change::Change;
 pub use self::codes::{CodeOutcome, Consent, RedeemError, StoredCode};
 pub use self::database::NO_SCHEME;
 pub use self::database::{Database, SecretUrl};
-pub use self::deletion::{AccountDeletion, DeletedAccount, DeletedRows};
+pub use self::deletion::{AccountDeletionOutcome, DeletedAccount, DeletedRows};
 pub use self::diagnosis::{Diagnosis, Durability};
 use self::engine::{CheckedEngine, Engine, FromRow, Row, Statement, Value, read_rows};
 pub use self::epochs::ReadEpoch;
@@ -100,21 +100,21 @@ pub struct Store {
     new_rows: Arc<NewRows>,
 }
 
-/// Whether an account or app is disabled.
+/// The state of an account or app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum EnabledState {
     /// It is not disabled.
     Active,
     /// It is disabled.
     Disabled,
 }
 
-impl State {
+impl EnabledState {
     /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
     /// The state of an account or app that was disabled at this time.
-    pub fn of(disabled_at: Option<Timestamp>) -> Self {
+    pub fn from_disabled_at(disabled_at: Option<Timestamp>) -> Self {
         if disabled_at.is_some() { Self::Disabled } else { Self::Active }
     }
 
@@ -127,8 +127,8 @@ impl State {
     }
 }
 
-impl From<State> for Value {
-    fn from(state: State) -> Self {
+impl From<EnabledState> for Value {
+    fn from(state: EnabledState) -> Self {
         state.as_str().into()
     }
 }
@@ -213,22 +213,22 @@ pub struct Options {
     #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
-    /// How long `belfry serve` waits for PostgreSQL at start.
+    /// Maximum time that `belfry serve` waits for PostgreSQL at start.
     #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
-    /// Whether the schema is created and upgraded.
+    /// Treatment of a missing or older schema.
     #[serde(skip)]
     pub schema: SchemaPolicy,
     /// The migrations that create and upgrade it.
     #[serde(skip)]
     pub migrations: Migrations,
-    /// Whether the store writes.
+    /// Permission to write.
     #[serde(skip)]
     pub access: Access,
 }
 
-/// Whether a store writes to its database.
+/// Permission of a store to write to its database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
     /// It reads and writes.
@@ -240,7 +240,7 @@ pub enum Access {
 }
 
 impl Store {
-    /// Time after which a running server has noticed the writes of another process. PostgreSQL
+    /// Time after which a running server has noticed the writes of a different process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
@@ -267,11 +267,15 @@ impl Store {
                 Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
             }
         };
-        let engine = Arc::new(CheckedEngine::new(engine));
-        Ok(Self { engine, cache, uses: Arc::default(), new_rows: Arc::default() })
+        Ok(Self {
+            engine: Arc::new(CheckedEngine::new(engine)),
+            cache,
+            uses: Arc::default(),
+            new_rows: Arc::default(),
+        })
     }
 
-    /// Reads the certificates that the URL of a database names, without connecting.
+    /// Reads the certificates that the database URL names, without connecting.
     pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
         match database {
             Database::Sqlite(_) => Ok(()),
@@ -306,8 +310,8 @@ impl Store {
         self.engine.engine.task_status()
     }
 
-    /// Whether the cache is in use: always with SQLite; with PostgreSQL while notifications of
-    /// other nodes' writes are received.
+    /// Returns whether the cache is in use: always with SQLite; with PostgreSQL while notifications
+    /// of other nodes' writes are received.
     pub fn is_cache_enabled(&self) -> bool {
         self.cache.is_enabled()
     }

@@ -20,7 +20,7 @@ pub(crate) struct StoreMetrics {
 /// Metrics of reads or writes.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct OperationMetrics {
-    /// Durations, with waiting, also of those that failed.
+    /// Durations with waiting time, including those of failures.
     #[default(Histogram::durations())]
     pub(crate) durations: Histogram,
     /// Failures that may be temporary.
@@ -112,7 +112,7 @@ impl CacheCounters {
 pub struct CacheStatus<'a> {
     /// The value of the label `cache`.
     pub name: &'static str,
-    /// Its lookups.
+    /// Counters of hits and misses.
     pub lookups: &'a CacheCounters,
     /// The number of entries.
     pub entries: usize,

@@ -4,10 +4,10 @@
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
 //! pre-releases, whose databases and backups are rejected because they have other tables.
 //!
-//! A release must run beside its predecessor on one database, and give way to it again. So a
-//! migration only adds tables, indexes and columns, and names the oldest schema version whose
-//! statements still work after it (`compatible_from`). The database stores that number, because an
-//! older binary cannot know the migrations of a newer one.
+//! A release must run alongside its predecessor on one database, and it must be possible to roll
+//! back to the predecessor. So a migration only adds tables, indexes and columns, and names the
+//! oldest schema version whose statements still work after it (`compatible_from`). The database
+//! stores that number, because an older binary cannot know the migrations of a newer one.
 
 use super::StoreError;
 
@@ -83,7 +83,7 @@ impl Migrations {
             tracing::warn!(
                 found = number,
                 known,
-                "the database was migrated by a newer belfry that this one can run beside"
+                "the database was migrated by a newer belfry, which this one can run alongside"
             );
         }
         if number != 0 && number < self.oldest() {
@@ -149,7 +149,7 @@ impl SchemaVersion {
     }
 }
 
-/// What to do with a database that has no schema, or that of an older version.
+/// Treatment of a database that has no schema, or that of an older version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SchemaPolicy {
     /// Create or upgrade it.
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// A release runs beside its predecessor only if no migration removes or changes anything.
+    /// A release runs alongside its predecessor only if no migration removes or changes anything.
     #[test]
     fn migrations_only_add() {
         let Migrations(migrations) = Migrations::default();
@@ -266,8 +266,8 @@ mod tests {
             "alter table tokens rename column scopes to scope",
             "alter table tokens alter column scopes type bigint",
             "alter table tokens add constraint c unique (lookup)",
-            "alter table tokens add column a text not null",
-            "alter table tokens add column a text unique",
+            "alter table tokens add column b text not null",
+            "alter table tokens add column b text unique",
             "create unique index a on tokens (lookup)",
             "update tokens set scopes = ''",
             "delete from tokens",
@@ -278,7 +278,7 @@ mod tests {
         for right in [
             "create table a (b text not null unique)",
             "create index a on b (c) where d is null",
-            "alter table tokens add column a text",
+            "alter table tokens add column b text",
             "alter table tokens add column a bigint not null default 0",
         ] {
             assert_eq!(objection(right), None, "{right}");
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_decides_what_happens_to_missing_and_older_schemas() {
+    fn a_policy_decides_about_missing_and_older_schemas() {
         use SchemaPolicy::{Create, Migrate, Require};
         for (policy, found, accepted) in [
             (Migrate, 0, true),

@@ -1,4 +1,4 @@
-//! The end of an outage of the database is logged.
+//! Logs the end of a database outage.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -3,12 +3,12 @@
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use jiff::Timestamp;
 
-use super::admins::{AccountUpdate, is_not_last_admin, lock_admins};
+use super::admins::{AccountUpdateOutcome, is_not_last_admin, lock_admins};
 use super::engine::sql;
 use super::event_source::events_of;
-use super::{Account, AccountDeletion, Change, Store, StoreError, UpdateOutcome};
+use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOutcome};
 
-/// Number of accounts that are read at once.
+/// Number of accounts that are read together.
 const BATCH: i64 = 100;
 
 impl Store {
@@ -19,7 +19,7 @@ impl Store {
         events: &Events,
         verified: &Account,
         delete_at: Timestamp,
-    ) -> Result<AccountUpdate, StoreError> {
+    ) -> Result<AccountUpdateOutcome, StoreError> {
         let (id, version) = (verified.id, verified.credential_version);
         let event = events_of!(
             accounts,
@@ -44,7 +44,7 @@ impl Store {
                 [id, version]
             ));
         let [_, updated, found] = self.write_rows(change).await?;
-        Ok(AccountUpdate::from_rows(&updated, &found))
+        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
     }
 
     /// Cancels the deletion of an account. `NotFound` if none was requested.
@@ -84,7 +84,7 @@ impl Store {
             let mut progress = 0;
             for id in self.read_all::<i64>(select).await? {
                 let outcome = self.delete_account_if_due(&events, id, Some(due), now).await?;
-                progress += usize::from(matches!(outcome, AccountDeletion::Deleted(_)));
+                progress += usize::from(matches!(outcome, AccountDeletionOutcome::Deleted(_)));
             }
             deleted += progress;
             if progress == 0 {

@@ -166,7 +166,7 @@ fn is_temporary(code: &SqlState) -> bool {
 /// rejected certificate or missing rights.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
-    if let Some(state) = server_state::of(error) {
+    if let Some(state) = server_state::describe(error) {
         return format!("{state}: {described}");
     }
     if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {

@@ -19,7 +19,7 @@ pub struct StoredRequest {
     pub browser: HashedSecret,
     /// The account that signed in for it.
     pub account_id: Option<i64>,
-    /// The parameters of the request.
+    /// The request parameters.
     pub parameters: Pairs,
     /// When it expires.
     pub expires_at: Timestamp,
@@ -125,7 +125,7 @@ impl Store {
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
     /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
-    /// submitted twice. `NotFound` also if the account does not exist or is disabled.
+    /// submitted twice. It is also `NotFound` for an account that does not exist or is disabled.
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
@@ -147,8 +147,8 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Removes a request to complete it, with the browser's current cookie. Of concurrent calls,
-    /// one gets it. A denial has events of its own; an approval has those of the code.
+    /// Removes a request to complete it, with the browser's current cookie. Only one of several
+    /// concurrent calls gets it. A denial has events of its own; an approval has those of the code.
     pub async fn consume_request(
         &self,
         denial: Option<&Events>,
@@ -190,8 +190,9 @@ mod tests {
     #[test]
     fn stored_parameters_of_all_versions_are_read() {
         let text = r#"{"version":1,"parameters":[["client_id","a"],["state","\"é"]]}"#;
-        let pairs = [("client_id", "a"), ("state", "\"é")];
-        let pairs: Pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let pairs: Pairs = [("client_id", "a"), ("state", "\"é")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
         assert_eq!(parameters_from_json(text).as_ref(), Some(&pairs));
         let stored = ParametersJson { version: 1, parameters: &pairs };
         assert_eq!(to_json(&stored).unwrap(), text.into());

@@ -24,7 +24,7 @@ use super::audit::delete_audit_events;
 use super::engine::{from_row, sql};
 use super::{Change, Store, StoreError};
 
-/// How long rows are stored: the section `[retention]` of `belfry.toml`. Authorization requests,
+/// Retention times of rows: the section `[retention]` of `belfry.toml`. Authorization requests,
 /// codes and sessions are deleted when they have expired.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +54,7 @@ pub enum SweepOutcome {
     Swept(Vec<(&'static str, usize)>),
     /// The clock jumped; nothing is deleted before this time.
     ClockUntrusted(Timestamp),
-    /// Another sweep ran less than half a minute ago.
+    /// The last sweep ran less than half a minute ago.
     NotDue,
 }
 
@@ -134,8 +134,7 @@ macro_rules! delete_oldest {
 /// Deletes the rows of one batch like [`delete_oldest`]. Before that, those of their grants are
 /// deleted that have no pending code, and no token that meets this condition.
 ///
-/// A grant whose code is issued concurrently is updated before, or inserted again, so that it
-/// remains.
+/// A grant whose code is issued concurrently is updated before, or inserted again, so it remains.
 macro_rules! delete_with_grants {
     ($table:literal, $column:literal, $is_kept:expr, $before:expr, $expired:expr) => {
         Change::unaudited(sql!(
@@ -294,8 +293,8 @@ mod tests {
         for (name, stored, now, next) in [
             ("the first sweep", None, 0, Some(state(0, 60))),
             ("a minute later", Some(state(0, 60)), 1, Some(state(1, 60))),
-            ("another node at the same time", Some(state(0, 60)), 0, None),
-            ("another node with a late clock", Some(state(5, 60)), 0, None),
+            ("a second node at the same time", Some(state(0, 60)), 0, None),
+            ("a second node with a late clock", Some(state(5, 60)), 0, None),
             ("a jump ahead", Some(state(0, 0)), 2 * DAY, Some(state(2 * DAY, 2 * DAY + 60))),
             ("a jump while settling", Some(state(0, 60)), 61, Some(state(61, 121))),
             ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),

@@ -89,7 +89,7 @@ impl RuleWriter {
         self.queue(account, Extent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Like [`RuleWriter::change`], for a change of any documents of the account: all of it is
+    /// Like [`RuleWriter::change`], for a change to any of the account's documents: all of it is
     /// saved, or nothing.
     pub async fn change_all(
         &self,
@@ -196,7 +196,7 @@ impl Saver {
         Err(RuleWriteError::TooManyConflicts)
     }
 
-    /// Returns `None` after a conflict with another node.
+    /// Returns `None` after a conflict with a different node.
     async fn try_save(
         &self,
         changes: &[QueuedChange],
@@ -230,8 +230,9 @@ impl Saver {
         }
     }
 
-    /// Reads the rulesets that the changes apply to. Those of a change of all documents are read
-    /// from the database: another node may have added a document that the cache does not have yet.
+    /// Reads the rulesets that the changes apply to. For a change to all documents they are read
+    /// from the database: a different node may have added a document that the cache does not have
+    /// yet.
     async fn read(
         &self,
         changes: &[QueuedChange],

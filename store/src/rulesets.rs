@@ -21,7 +21,7 @@ use super::epochs::ReadEpoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 
-/// The documents of one account, without the rules that had ended when they were read, and the
+/// One account's documents, without the rules that had ended when they were read, and the
 /// cached response that lists them. Accounts without documents need no allocation.
 #[derive(Debug, Clone, Default)]
 pub struct StoredRulesets(Option<Arc<Documents>>);
@@ -44,14 +44,14 @@ struct Versioned {
     bytes: usize,
 }
 
-/// The rulesets of an account, read to be changed.
+/// An account's rulesets, read to be changed.
 pub struct RulesetsForUpdate {
-    /// The rulesets.
+    /// The rulesets to change.
     pub rulesets: StoredRulesets,
     account: i64,
     epoch: ReadEpoch,
-    /// Whether the rulesets come from the cache, which may not reflect another node's last write
-    /// yet.
+    /// True if the rulesets come from the cache, which may not reflect the last write of a
+    /// different node yet.
     pub(super) is_cached: bool,
 }
 
@@ -93,11 +93,12 @@ impl StoredRulesets {
     pub fn profile_tags(&self) -> Vec<&str> {
         let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
         let with_rules = self.documents().filter(has_rules);
-        let tags = with_rules.filter_map(|document| match document.scope() {
-            RuleScope::Device(tag) => Some(tag.as_str()),
-            RuleScope::Global => None,
-        });
-        let mut tags: Vec<&str> = tags.collect();
+        let mut tags: Vec<&str> = with_rules
+            .filter_map(|document| match document.scope() {
+                RuleScope::Device(tag) => Some(tag.as_str()),
+                RuleScope::Global => None,
+            })
+            .collect();
         tags.sort_unstable();
         tags
     }
@@ -111,7 +112,7 @@ impl StoredRulesets {
         self.documents().map(Document::len).sum()
     }
 
-    /// Whether the account has no document.
+    /// Returns whether the account has no document.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -142,7 +143,7 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// The rulesets of an account, without the rules that have ended; empty if it never changed a
+    /// An account's rulesets, without the rules that have ended; empty if it never changed a
     /// rule.
     pub async fn rulesets(
         &self,

@@ -28,7 +28,7 @@ pub struct Session {
     pub browser: UserAgent,
 }
 
-/// The sessions of an account.
+/// An account's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionUse {
     /// The number of sessions that have not expired.

@@ -1,7 +1,7 @@
 //! The SQLite engine: one database file, one writer thread, a few reader threads.
 //!
-//! The writer commits all queued batches as one transaction (group commit), so that they share the
-//! cost of one sync.
+//! The writer commits all queued batches as one transaction (group commit), which share the cost of
+//! one sync.
 
 mod backup;
 mod open;
@@ -31,14 +31,14 @@ pub use self::open::create_private_directory;
 pub(super) use self::open::open_existing;
 use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
-pub(super) use self::wal::open_without_log;
+pub(super) use self::wal::open_ignoring_wal;
 use super::cache::Cache;
 use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
-/// Time after which another process that has the file open has noticed a write, also when its
+/// Time after which a different process that has the file open has noticed a write, even when its
 /// writer was checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
@@ -81,7 +81,7 @@ impl Sqlite {
         let mut connection =
             open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
         migrate(&mut connection, path, options, now)?;
-        let mut wal = wal::Wal::of(path);
+        let mut wal = wal::Wal::new(path);
         if schema == SchemaPolicy::Migrate {
             wal.begin_generation(&connection)
                 .map_err(|error| open_error(path, &describe(&error)))?;
@@ -153,7 +153,7 @@ impl Engine for Sqlite {
         let mut files = out.family(&families::SQLITE_FILE_BYTES);
         let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
         files.value(&["database"], bytes);
-        files.value(&["wal"], wal::Wal::of(&self.path).bytes());
+        files.value(&["wal"], wal::Wal::new(&self.path).bytes());
         if let Ok(disk) = rustix::fs::statvfs(&self.path) {
             out.value(&families::SQLITE_DISK_AVAILABLE, disk.f_bavail * disk.f_frsize);
         }
@@ -207,7 +207,7 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
             return format!("{error}; {}", must_be_writable());
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process has locked the database"
+            "a different process has locked the database"
         }
         Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
         _ => return error.to_string(),
@@ -215,7 +215,7 @@ pub(super) fn describe(error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// What to do about files that cannot be written.
+/// Advice about files that cannot be written.
 pub fn must_be_writable() -> String {
     format!(
         "the directory and its files must be writable by the user that runs belfry, {}",

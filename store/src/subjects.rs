@@ -11,18 +11,18 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::epochs::Phase;
 
-/// What cached values depend on, besides their key.
+/// A subject that cached values depend on, besides their key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
-    /// An account.
+    /// An account, by its id.
     Account(i64),
-    /// An app and what it was granted.
+    /// An app with its tokens and grants.
     App(i64),
-    /// The client secret of an app.
+    /// An app's client secret.
     AppSecret(i64),
 }
 
-/// The slots of the two subjects of a value. They are the same if it has one subject.
+/// The slots of a value's two subjects, which are the same if it has one subject.
 pub(super) type Slots = [u16; 2];
 
 /// One write in progress in a slot. The lower bits are the number of the slot's last invalidation,
@@ -57,7 +57,7 @@ impl SubjectSlots {
         })
     }
 
-    /// Whether a value is current whose read began at this number.
+    /// Returns whether a value is current whose read began at this number.
     pub(super) fn are_current(&self, slots: Slots, number: u64) -> bool {
         slots.iter().all(|&slot| self.slots[usize::from(slot)].load(SeqCst) <= number)
     }

@@ -32,7 +32,7 @@ use crate::{Database, Options, Store};
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
 /// until the server of the test run stops.
 pub struct TestDatabase {
-    /// The database.
+    /// The address, as a store opens it.
     pub database: Database,
     _folder: Option<TempDir>,
 }
@@ -52,13 +52,13 @@ impl TestDatabase {
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
-    /// The same PostgreSQL database, for another node.
+    /// Shares the PostgreSQL database with a second node.
     pub fn share(&self) -> Self {
         assert!(self.url().is_some(), "SQLite is for one node");
         Self { database: self.database.clone(), _folder: None }
     }
 
-    /// Opens a store on this database. Each call is like another node.
+    /// Opens a store on this database. Each store is like a node of its own.
     pub async fn open(&self) -> Store {
         self.open_with(options().cache_bytes).await
     }
@@ -135,8 +135,8 @@ pub async fn new_database(server: &str, options: &str) -> String {
     url.into()
 }
 
-/// Defines the tests `sqlite::case` and `postgres::case` for every case. A case gets what the function
-/// `start` makes of a new database.
+/// Defines the tests `sqlite::case` and `postgres::case` for every case. A case gets the result of
+/// the function `start` for a new database.
 #[macro_export]
 macro_rules! on_both_engines {
     ($start:path: $($case:ident),* $(,)?) => {

@@ -198,7 +198,7 @@ impl Store {
         Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// Finds a token, also if it is revoked or expired or its account is disabled. An unknown
+    /// Finds a token, even if it is revoked or expired or its account is disabled. An unknown
     /// lookup key and a wrong secret take the same path: both read the database and find nothing.
     pub async fn token(
         &self,

@@ -6,7 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::launch::{find_program, launch, temp_dir};
-use crate::process_group::{OnDrop, ProcessGroup};
+use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::{EngineError, free_port};
 
 /// A private chromedriver. The browsers that it started stop with it.
@@ -28,9 +28,10 @@ impl Chromedriver {
         let port = free_port()?;
         // Browsers store their profiles in TMPDIR.
         command.arg(format!("--port={port}")).env("TMPDIR", dir.path());
-        let on_drop = OnDrop { remove: Some(dir.path().to_owned()), ..OnDrop::default() };
+        let options =
+            SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
         let is_ready = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        let group = launch(command, dir.path(), &on_drop, is_ready)?;
+        let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir, port })
     }
 

@@ -12,9 +12,11 @@ pub(crate) fn cpu_us(process: u32) -> f64 {
 /// ended, in microseconds; NaN where `/proc` does not exist.
 pub(crate) fn cpu_us_with_children(process: u32) -> f64 {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    let children = children.unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    let running: f64 = children.filter_map(|child| ticks(&stat(child), 2)).sum();
+    let running: f64 = children
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|child| ticks(&stat(child.parse().ok()?), 2))
+        .sum();
     ticks(&stat(process), 4).map_or(f64::NAN, |ticks| (ticks + running) * US_PER_TICK)
 }
 
@@ -24,9 +26,9 @@ fn stat(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default()
 }
 
-/// Returns the sum of the first fields of: user time, system time, and both of the children that
-/// have ended, in hundredths of a second. The process name before these fields is in parentheses
-/// and may itself contain parentheses and spaces.
+/// Returns the sum of the first `fields` of these: user time, system time, and both for children
+/// that have ended, in hundredths of a second. The process name before these fields is in
+/// parentheses and may itself contain parentheses and spaces.
 fn ticks(stat: &str, fields: usize) -> Option<f64> {
     let all: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let fields = all.get(11..11 + fields)?;

@@ -9,7 +9,7 @@ pub enum EngineError {
     Missing(&'static [&'static str]),
     /// The engine exited, or was not ready in time.
     Failed {
-        /// The program.
+        /// The program name.
         name: String,
         /// The exit status, or that the start timed out.
         reason: String,

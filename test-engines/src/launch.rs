@@ -9,7 +9,7 @@ use std::{io, thread};
 use tempfile::TempDir;
 
 use crate::EngineError;
-use crate::process_group::{OnDrop, ProcessGroup};
+use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::programs;
 
 /// Far longer than an engine takes to start, even on a busy machine.
@@ -29,14 +29,14 @@ pub(crate) fn find_program(names: &'static [&'static str]) -> Result<PathBuf, En
 pub(crate) fn launch(
     mut command: Command,
     dir: &Path,
-    on_drop: &OnDrop,
+    options: &SpawnOptions,
     mut is_ready: impl FnMut() -> bool,
 ) -> Result<ProcessGroup, EngineError> {
     let log = dir.join("log");
     let output = File::options().create(true).append(true).open(&log)?;
     let name = command.get_program().to_string_lossy().into_owned();
     command.current_dir(dir).stdout(output.try_clone()?).stderr(output);
-    let mut group = ProcessGroup::spawn(command, on_drop)?;
+    let mut group = ProcessGroup::spawn(command, options)?;
 
     let deadline = Instant::now() + START_TIMEOUT;
     while !is_ready() {

@@ -1,8 +1,8 @@
 //! Private instances of the servers that Belfry works with, for tests and development tasks.
 //!
 //! Each listens on a free port of 127.0.0.1 and stores its data in a temporary directory. It stops
-//! when it is dropped, and also when the process that started it ends in any other way: by Ctrl-C,
-//! by SIGKILL, or with the instance in a `static`.
+//! when it is dropped, and when the process that started it ends in any other way: by Ctrl-C, by
+//! SIGKILL, or with the instance in a `static`.
 //!
 //! ```no_run
 //! use test_engines::{Postgres, Redis};
@@ -27,6 +27,7 @@ pub mod programs;
 mod proxy;
 mod redis;
 mod redis_cluster;
+mod redis_node_line;
 mod server;
 pub mod shared;
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::launch::{find_program, launch, temp_dir};
 use crate::postgres::{first_byte, unprivileged_user};
-use crate::process_group::{OnDrop, ProcessGroup};
+use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::{EngineError, free_port};
 
 /// A private PgBouncer before a PostgreSQL without passwords, with its default settings.
@@ -45,9 +45,9 @@ impl PgBouncer {
         let mut command = Command::new(program);
         command.arg("pgbouncer.ini");
         let remove = Some(dir.path().to_owned());
-        let on_drop = OnDrop { remove, user, ..OnDrop::default() };
+        let options = SpawnOptions { remove, user, ..SpawnOptions::default() };
         let is_ready = || first_byte(port).is_some();
-        let group = launch(command, dir.path(), &on_drop, is_ready)?;
+        let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir, port })
     }
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::cpu::cpu_us_with_children;
 use crate::launch::{find_program, launch, temp_dir};
-use crate::process_group::{OnDrop, ProcessGroup, Signal, UserIds};
+use crate::process_group::{ProcessGroup, Signal, SpawnOptions, UserIds};
 use crate::{EngineError, free_port};
 
 /// A private PostgreSQL with an empty database and without passwords.
@@ -88,12 +88,12 @@ impl Postgres {
         self.run("initdb", &[&arguments[..], &["--locale=C", "--pgdata=data"]].concat())
     }
 
-    /// Runs a program of PostgreSQL in the directory of this server, as its user.
+    /// Runs a PostgreSQL program in this server's directory, as its user.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<(), EngineError> {
         let mut command = Command::new(self.program.with_file_name(program));
         command.args(arguments);
-        let on_drop = OnDrop { user: self.user, ..OnDrop::default() };
-        let status = launch(command, self.dir.path(), &on_drop, || true)?.wait()?;
+        let options = SpawnOptions { user: self.user, ..SpawnOptions::default() };
+        let status = launch(command, self.dir.path(), &options, || true)?.wait()?;
         if status.success() {
             return Ok(());
         }
@@ -215,8 +215,8 @@ impl Postgres {
         }
         // "Immediate" shutdown: the data is deleted with the directory.
         let remove = Some(self.dir.path().to_owned());
-        let on_drop = OnDrop { signal: Signal::SIGQUIT, remove, user: self.user };
-        self.group = Some(launch(command, self.dir.path(), &on_drop, is_ready)?);
+        let options = SpawnOptions { signal: Signal::SIGQUIT, remove, user: self.user };
+        self.group = Some(launch(command, self.dir.path(), &options, is_ready)?);
         Ok(())
     }
 }

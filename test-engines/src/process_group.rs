@@ -17,9 +17,9 @@ use nix::sys::signal;
 pub use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-/// The script. Its arguments are the signal, the process id of the leader, and the directory to
-/// remove when the owner has ended. A line on the pipe is another signal to send; then the
-/// directory is not removed.
+/// The watcher's script. Its arguments are the signal, the process id of the leader, and the
+/// directory to remove when the owner has ended. A line on the pipe is a signal to send instead;
+/// then the directory is not removed.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
 read -r signal
@@ -34,9 +34,9 @@ if [ -z "$signal" ] && [ -n "$3" ]; then rm -rf "$3"; fi
 kill -s KILL 0
 "#;
 
-/// The actions when a [`ProcessGroup`] is dropped or its owner ends, and the user to run it as.
+/// The user of a [`ProcessGroup`], and the actions when it is dropped or its owner ends.
 #[derive(Debug)]
-pub struct OnDrop {
+pub struct SpawnOptions {
     /// The signal sent to the group; KILL follows after ten seconds.
     pub signal: Signal,
     /// A directory to remove.
@@ -45,7 +45,7 @@ pub struct OnDrop {
     pub user: Option<UserIds>,
 }
 
-impl Default for OnDrop {
+impl Default for SpawnOptions {
     fn default() -> Self {
         Self { signal: Signal::SIGTERM, remove: None, user: None }
     }
@@ -73,17 +73,17 @@ impl ProcessGroup {
     ///
     /// # Errors
     /// When the program cannot be started.
-    pub fn spawn(mut command: Command, on_drop: &OnDrop) -> io::Result<Self> {
+    pub fn spawn(mut command: Command, options: &SpawnOptions) -> io::Result<Self> {
         let program = command.get_program().to_owned();
         command.stdin(Stdio::null()).process_group(0);
-        if let Some(user) = &on_drop.user {
+        if let Some(user) = &options.user {
             command.uid(user.uid).gid(user.gid);
         }
         let mut leader = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("cannot start {}: {error}", program.display()))
         })?;
 
-        match spawn_watcher(&leader, on_drop) {
+        match spawn_watcher(&leader, options) {
             Ok(mut watcher) => {
                 let pipe = watcher.stdin.take();
                 Ok(Self { leader, watcher, pipe })
@@ -153,7 +153,7 @@ impl ProcessGroup {
         self.leader.wait()
     }
 
-    /// Stops the group with this signal and keeps the directory of [`OnDrop::remove`].
+    /// Stops the group with this signal and keeps the directory of [`SpawnOptions::remove`].
     ///
     /// # Errors
     /// When the exit status cannot be read.
@@ -173,17 +173,17 @@ impl Drop for ProcessGroup {
     }
 }
 
-fn spawn_watcher(leader: &Child, on_drop: &OnDrop) -> io::Result<Child> {
+fn spawn_watcher(leader: &Child, options: &SpawnOptions) -> io::Result<Child> {
     let mut watcher = Command::new("sh");
     watcher
-        .args(["-c", WATCHER, "watcher", shell_name(on_drop.signal), &leader.id().to_string()])
-        .arg(on_drop.remove.as_deref().unwrap_or("".as_ref()))
+        .args(["-c", WATCHER, "watcher", shell_name(options.signal), &leader.id().to_string()])
+        .arg(options.remove.as_deref().unwrap_or("".as_ref()))
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(pid(leader)?.as_raw());
-    if let Some(user) = &on_drop.user {
+    if let Some(user) = &options.user {
         watcher.uid(user.uid).gid(user.gid);
     }
     watcher.spawn()
@@ -235,14 +235,15 @@ mod tests {
 
     #[test]
     fn the_exit_status_of_the_leader_is_returned() {
-        let group = ProcessGroup::spawn(shell("exit 7"), &OnDrop::default()).unwrap();
+        let group = ProcessGroup::spawn(shell("exit 7"), &SpawnOptions::default()).unwrap();
         assert_eq!(group.wait().unwrap().code(), Some(7));
     }
 
     #[test]
     fn dropping_stops_the_descendants_of_the_leader() {
         let mut group =
-            ProcessGroup::spawn(shell("sleep 600 & echo $!; wait"), &OnDrop::default()).unwrap();
+            ProcessGroup::spawn(shell("sleep 600 & echo $!; wait"), &SpawnOptions::default())
+                .unwrap();
         let mut pid = String::new();
         BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
         assert!(is_running(pid.trim()));
@@ -253,7 +254,7 @@ mod tests {
     #[test]
     fn waiting_stops_the_remaining_descendants_of_the_leader() {
         let mut group =
-            ProcessGroup::spawn(shell("sleep 600 & echo $!"), &OnDrop::default()).unwrap();
+            ProcessGroup::spawn(shell("sleep 600 & echo $!"), &SpawnOptions::default()).unwrap();
         let mut pid = String::new();
         BufReader::new(group.stdout().unwrap()).read_line(&mut pid).unwrap();
         assert!(group.wait().unwrap().success());
@@ -261,18 +262,23 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_group_can_be_stopped() {
-        let mut group = ProcessGroup::spawn(shell("exec sleep 600"), &OnDrop::default()).unwrap();
+    fn a_paused_group_receives_the_signal_that_stops_it() {
+        let script = "trap 'echo stopped; exit' TERM; echo ready; while :; do sleep 0.05; done";
+        let mut group = ProcessGroup::spawn(shell(script), &SpawnOptions::default()).unwrap();
+        let mut output = BufReader::new(group.stdout().unwrap()).lines();
+        assert_eq!(output.next().unwrap().unwrap(), "ready");
         group.signal(Signal::SIGSTOP).unwrap();
         drop(group);
+        assert_eq!(output.next().unwrap().unwrap(), "stopped");
     }
 
     #[test]
     fn stop_keeps_the_directory_and_drop_removes_it() {
         for keep in [true, false] {
             let dir = tempfile::tempdir().unwrap();
-            let on_drop = OnDrop { remove: Some(dir.path().to_owned()), ..OnDrop::default() };
-            let group = ProcessGroup::spawn(shell("exec sleep 600"), &on_drop).unwrap();
+            let options =
+                SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
+            let group = ProcessGroup::spawn(shell("exec sleep 600"), &options).unwrap();
             if keep {
                 group.stop(Signal::SIGTERM).unwrap();
             } else {
@@ -285,7 +291,7 @@ mod tests {
     #[test]
     fn the_error_names_a_program_that_does_not_exist() {
         let command = Command::new("no-such-program");
-        let error = ProcessGroup::spawn(command, &OnDrop::default()).unwrap_err();
+        let error = ProcessGroup::spawn(command, &SpawnOptions::default()).unwrap_err();
         assert!(error.to_string().contains("no-such-program"), "{error}");
     }
 }

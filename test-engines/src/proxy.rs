@@ -1,4 +1,4 @@
-//! A private reverse proxy: nginx, Caddy or another one.
+//! A private reverse proxy: nginx, Caddy or a different one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::EngineError;
 use crate::launch::{find_program, launch, temp_dir};
-use crate::process_group::{OnDrop, ProcessGroup};
+use crate::process_group::{ProcessGroup, SpawnOptions};
 
 /// A private reverse proxy with the given configuration, which must listen on 127.0.0.1 at a port
 /// from [`free_port`](crate::free_port). Its files are in a temporary directory.
@@ -42,7 +42,7 @@ impl Proxy {
         })
     }
 
-    /// Starts another proxy: this program with these arguments.
+    /// Starts a different proxy: this program with these arguments.
     ///
     /// # Errors
     /// The reason, with its log.
@@ -71,9 +71,10 @@ impl Proxy {
         let dir = temp_dir("proxy")?;
         fs::write(dir.path().join("configuration"), configuration)?;
         add_arguments(&mut command, &dir);
-        let on_drop = OnDrop { remove: Some(dir.path().to_owned()), ..OnDrop::default() };
+        let options =
+            SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
         let is_ready = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
-        let group = launch(command, dir.path(), &on_drop, is_ready)?;
+        let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir })
     }
 }

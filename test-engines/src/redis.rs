@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::cpu::cpu_us;
 use crate::launch::{find_program, launch, temp_dir};
-use crate::process_group::{OnDrop, ProcessGroup, Signal};
+use crate::process_group::{ProcessGroup, Signal, SpawnOptions};
 use crate::{EngineError, free_port};
 
 /// A private Redis or Valkey without persistence.
@@ -125,11 +125,11 @@ impl Redis {
         command.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
         command.args(["--save", "", "--appendonly", "no"]).args(&self.options);
         let remove = Some(self.dir.path().to_owned());
-        let on_drop = OnDrop { remove, ..OnDrop::default() };
+        let options = SpawnOptions { remove, ..SpawnOptions::default() };
         let port = self.port;
         let is_ready = || ping(port).is_some();
         self.is_paused = false;
-        self.group = Some(launch(command, self.dir.path(), &on_drop, is_ready)?);
+        self.group = Some(launch(command, self.dir.path(), &options, is_ready)?);
         Ok(())
     }
 

@@ -1,14 +1,12 @@
 //! A private Redis or Valkey cluster.
 
-mod node_line;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::node_line::{NodeLine, parse_lines};
 use crate::launch::find_program;
+use crate::redis_node_line::{NodeLine, parse_lines};
 use crate::{EngineError, Redis, free_port};
 
 /// The number of primaries, each of which has a replica.
@@ -142,7 +140,7 @@ impl RedisCluster {
         Ok(primaries.filter_map(|line| self.number(line)).collect())
     }
 
-    /// The number of the primary of the slot of a key.
+    /// The number of the primary that owns a key's slot.
     ///
     /// # Errors
     /// When no node responds, or no primary owns the slot.
@@ -156,7 +154,7 @@ impl RedisCluster {
         Err(failed(format!("no primary owns the slot of {key}")))
     }
 
-    /// The number of the replica of a primary.
+    /// The number of a primary's replica.
     ///
     /// # Errors
     /// When there is none that responds.
@@ -170,7 +168,7 @@ impl RedisCluster {
             .ok_or_else(|| failed(format!("node {primary} has no replica")))
     }
 
-    /// The number of keys of a node.
+    /// The number of keys on a node.
     ///
     /// # Errors
     /// When it does not respond.
@@ -214,8 +212,8 @@ impl RedisCluster {
     /// # Errors
     /// When a node does not respond.
     pub fn move_slots(&self, from: usize, to: usize, slots: usize) -> Result<(), EngineError> {
-        // The nodes learn of an earlier move one after the other, and redis-cli rejects the next one
-        // until then.
+        // The nodes learn of an earlier move one after the other, and redis-cli rejects the next
+        // one until then.
         let check = ["--cluster".to_owned(), "check".to_owned(), self.nodes[from].address()];
         self.wait_until("all nodes agree about the slots", || self.run(&check).map(|_| true))?;
         let reshard = [
@@ -270,7 +268,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// The id of a node, which need not respond.
+    /// A node's id, which need not respond.
     fn id(&self, number: usize) -> Result<String, EngineError> {
         let mut lines = self.lines()?.into_iter();
         let line = lines.find(|line| self.number(line) == Some(number));
@@ -361,7 +359,8 @@ fn start_node(
         ("--cluster-require-full-coverage", "no".to_owned()),
         ("--cluster-port", free_port()?.to_string()),
         ("--repl-diskless-sync-delay", "0".to_owned()),
-    ];
-    let options = options.into_iter().chain(further_options);
+    ]
+    .into_iter()
+    .chain(further_options);
     Redis::start_with(options.flat_map(|(name, value)| [name.to_owned(), value]).collect())
 }

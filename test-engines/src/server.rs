@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cpu::cpu_us;
-use crate::process_group::{OnDrop, ProcessGroup, Signal};
+use crate::process_group::{ProcessGroup, Signal, SpawnOptions};
 
 /// Far longer than a server takes to stop, even on a busy machine.
 const STOP_TIMEOUT: Duration = Duration::from_mins(1);
@@ -38,9 +38,9 @@ impl Server {
         let output = File::options().create(true).append(true).open(&log)?;
         command.current_dir(dir).stdout(Stdio::piped()).stderr(output);
         let start = Instant::now();
-        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
-        let stdout = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
-        let mut stdout = BufReader::new(stdout);
+        let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
+        let pipe = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
+        let mut stdout = BufReader::new(pipe);
         let mut line = String::new();
         while stdout.read_line(&mut line)? > 0 {
             if let Some(address) = parse_address(&line) {

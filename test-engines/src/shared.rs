@@ -1,5 +1,6 @@
-//! What the tests of a run share: the engines that `cargo xtask test` started, a Redis cluster, and
-//! the report of tests that are skipped because an engine, browser or client is missing.
+//! Resources that the tests of a run share: the engines that `cargo xtask test` started, a Redis
+//! cluster, and the report of tests that are skipped because an engine, browser or client is
+//! missing.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -35,13 +36,13 @@ pub fn engine_url(engine: &str, variable: &str) -> Option<String> {
     url
 }
 
-/// The URL of the PostgreSQL server of this run.
+/// The URL of this run's PostgreSQL server.
 #[track_caller]
 pub fn postgres_url() -> Option<String> {
     engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")
 }
 
-/// The URL of the Redis server of this run.
+/// The URL of this run's Redis server.
 #[track_caller]
 pub fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")

@@ -36,8 +36,8 @@ impl App {
     /// Signs up a user and signs them in.
     pub(crate) fn add_user(&self, address: SocketAddr, name: &str) -> Result<User> {
         let client = Client::new(address);
-        let app_token = client.send_successfully(&self.issue_token(SCOPES))?;
-        let app_token = app_token.json_text("access_token")?;
+        let app_token =
+            client.send_successfully(&self.issue_token(SCOPES))?.json_text("access_token")?;
         let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
         let fields =
             [("username", name), ("email", &email), ("password", &password), ("agreement", "true")];
@@ -50,8 +50,12 @@ impl App {
         let sign_in = Request::form("/oauth/sign_in", &fields)
             .with_header("cookie", &page.cookies.join("; "));
         let signed_in = client.send_successfully(&sign_in)?;
-        let cookie = signed_in.cookies.iter().find(|cookie| !cookie.ends_with('='));
-        let cookie = cookie.ok_or_else(|| format!("sign-in: {}", signed_in.body))?.clone();
+        let cookie = signed_in
+            .cookies
+            .iter()
+            .find(|cookie| !cookie.ends_with('='))
+            .ok_or_else(|| format!("sign-in: {}", signed_in.body))?
+            .clone();
         Ok(User { token, cookie })
     }
 
@@ -105,9 +109,10 @@ impl App {
 
 /// Returns the hidden fields of the form with this action.
 fn hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {
-    let form = page.split_once(&format!("action=\"{action}\">"));
-    let form = form.ok_or_else(|| format!("no form {action} in {page}"))?.1;
-    let form = form.split_once("</form>").map_or(form, |(form, _)| form);
+    let (_, rest) = page
+        .split_once(&format!("action=\"{action}\">"))
+        .ok_or_else(|| format!("no form {action} in {page}"))?;
+    let form = rest.split_once("</form>").map_or(rest, |(form, _)| form);
     let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
     Ok(inputs
         .filter_map(|input| {

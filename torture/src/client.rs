@@ -20,7 +20,7 @@ pub(crate) struct Client {
     url: String,
 }
 
-/// A request.
+/// A request that can be sent more than once.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     method: Method,
@@ -29,11 +29,11 @@ pub(crate) struct Request {
     body: Option<String>,
 }
 
-/// A response.
+/// The parts of a response that workers check.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
-    /// Whether earlier attempts failed. They may have had an effect.
+    /// True if earlier attempts failed. They may have had an effect.
     pub(crate) is_repeated: bool,
     pub(crate) location: String,
     /// The values of `Set-Cookie`, without attributes.
@@ -85,7 +85,7 @@ impl Response {
         Ok(text.to_owned())
     }
 
-    /// Whether this is the error for a code that cannot be redeemed.
+    /// Returns whether this is the error for a code that cannot be redeemed.
     pub(crate) fn is_invalid_grant(&self) -> bool {
         self.status == 400 && self.json_text("error").is_ok_and(|error| error == "invalid_grant")
     }

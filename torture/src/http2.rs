@@ -56,7 +56,7 @@ fn connect(address: SocketAddr, settings: &[u8]) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Opens streams and resets each of them at once.
+/// Opens streams and resets each of them immediately.
 pub(crate) fn rapid_reset(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
     for batch in 0..1000_u32 {

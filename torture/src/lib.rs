@@ -22,7 +22,7 @@ pub use self::outcome::{MAX_RECOVERY, Outcome, Settings};
 /// The result of a step; an error ends its scenario.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A scenario.
+/// A kind of failure, and the function that causes it under load.
 pub struct Scenario {
     /// The name on the command line.
     pub name: &'static str,
@@ -52,7 +52,7 @@ pub fn scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
-/// Whether libfaketime is installed, which the scenario with clock jumps needs.
+/// Returns whether libfaketime is installed, which the scenario with clock jumps needs.
 #[must_use]
 pub fn has_faketime() -> bool {
     faketime_library().is_some()
@@ -122,7 +122,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "redeem-once",
-        description: "three nodes redeem one code 200 times at once",
+        description: "three nodes redeem one code 200 times concurrently",
         rounds: 100,
         run: scenarios::redeem::three_nodes,
     },

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// The action of a client after a failed write. Such a write is not acknowledged, but may have been
+/// A client's action after a failed write. Such a write is not acknowledged, but may have been
 /// made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnFailure {

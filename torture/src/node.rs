@@ -18,7 +18,7 @@ const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
 
 /// A node, which may be stopped.
 pub(crate) struct Node {
-    /// The binary.
+    /// The binary that the node runs.
     pub(crate) belfry: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,

@@ -11,7 +11,7 @@ const DESCRIBED: usize = 20;
 /// The time from the end of an outage after which every node should write again.
 pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
 
-/// The counts of a scenario.
+/// A scenario's counts.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Completed rounds.
@@ -31,8 +31,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The number of recoveries that took longer than [`MAX_RECOVERY`], also because the machine
-    /// was busy.
+    /// The number of recoveries that took longer than [`MAX_RECOVERY`], perhaps only because the
+    /// machine was busy.
     #[must_use]
     pub fn slow_recoveries(&self) -> usize {
         self.recoveries.iter().filter(|&&recovery| recovery > MAX_RECOVERY).count()
@@ -68,7 +68,7 @@ impl Outcome {
 /// The length of a scenario and its input.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The binary.
+    /// The binary under test.
     pub belfry: PathBuf,
     /// The binary of the previous release, for rolling upgrades.
     pub previous: Option<PathBuf>,

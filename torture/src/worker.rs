@@ -20,9 +20,9 @@ pub(crate) struct Worker {
     app: Arc<App>,
     user: Arc<User>,
     rng: Rng,
-    /// Whether codes may expire at any time.
+    /// True if codes may expire at any time.
     pub(crate) codes_expire: bool,
-    /// Whether requests go to several nodes, which learn of each other's changes by notifications.
+    /// True if requests go to several nodes, which learn of each other's changes by notifications.
     pub(crate) has_several_nodes: bool,
     /// The number of the next rule or pattern.
     next: u64,

@@ -25,8 +25,10 @@ impl Workers {
     /// Registers an app, adds its users, and distributes the clients over them and the nodes.
     pub(crate) fn set_up(run: &mut Run, nodes: &[SocketAddr]) -> Result<Self> {
         let app = Arc::new(App::register(nodes[0])?);
-        let users = (0..USERS).map(|user| app.add_user(nodes[0], &format!("user{user}")));
-        let users = users.map(|user| user.map(Arc::new)).collect::<Result<Vec<_>>>()?;
+        let users = (0..USERS)
+            .map(|user| app.add_user(nodes[0], &format!("user{user}")))
+            .map(|user| user.map(Arc::new))
+            .collect::<Result<Vec<_>>>()?;
         let worker = |number: usize| {
             let client = Client::new(nodes[number % nodes.len()]);
             let user = Arc::clone(&users[number % USERS]);
@@ -43,7 +45,7 @@ impl Workers {
         self
     }
 
-    /// Expects that the address is one of a proxy in front of several nodes.
+    /// Expects that the address belongs to a proxy in front of several nodes.
     pub(crate) fn with_several_nodes(mut self) -> Self {
         for worker in &mut self.0 {
             worker.has_several_nodes = true;
@@ -91,8 +93,8 @@ impl Workers {
     ) -> Result<()> {
         let work = &work;
         let results: Vec<Result<()>> = thread::scope(|scope| {
-            let threads = self.0.iter_mut().map(|worker| scope.spawn(move || work(worker)));
-            let threads: Vec<_> = threads.collect();
+            let threads: Vec<_> =
+                self.0.iter_mut().map(|worker| scope.spawn(move || work(worker))).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|_| Err("a client panicked".into()))
             };

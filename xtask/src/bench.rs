@@ -9,6 +9,7 @@ mod nodes;
 mod overload;
 mod pgbench;
 mod request;
+mod row_requests;
 mod rows;
 mod setup;
 mod storage;
@@ -27,10 +28,10 @@ use crate::{cargo, packages};
 /// Measure performance against the targets
 ///
 /// Builds Belfry for release and loads it with wrk, in alternation with a bare axum server that
-/// returns the same bytes, or with another configuration of Belfry. A row's ratio is the median of
-/// the ratios of its rounds. Ratios are comparable between machines, absolute figures are not.
+/// returns the same bytes, or with a different configuration of Belfry. A row's ratio is the median
+/// of the ratios of its rounds. Ratios are comparable between machines, absolute figures are not.
 ///
-/// With --against, the reference of every row is another build of Belfry with the same
+/// With --against, the reference of every row is a different build of Belfry with the same
 /// configuration. Other work on the machine affects all figures except the CPU time per request:
 /// measure again before you rely on a small difference.
 ///
@@ -45,7 +46,7 @@ use crate::{cargo, packages};
 pub(crate) struct Options {
     /// Measure only the rows whose names contain this text
     row: Option<String>,
-    /// Compare with another build of belfry
+    /// Compare with a different build of belfry
     #[arg(long, value_name = "BELFRY")]
     against: Option<PathBuf>,
     /// Rounds for each row; a round loads both sides once
@@ -62,7 +63,7 @@ pub(crate) struct Options {
 /// The name of the row whose table has other columns.
 const COST: &str = "cost";
 
-/// A build of Belfry and of the tool that fills its database and measures its parts.
+/// A build of Belfry, and of the tool that fills its database and measures its parts.
 struct Build {
     belfry: PathBuf,
     bench: PathBuf,
@@ -85,8 +86,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(filter)).collect();
     if rows.is_empty() && filter != COST {
         let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).chain([COST]).collect();
-        let names = names.join("\n  ");
-        return Err(format!("no row's name contains {filter:?}; the rows are\n  {names}").into());
+        let list = names.join("\n  ");
+        return Err(format!("no row's name contains {filter:?}; the rows are\n  {list}").into());
     }
 
     packages::ensure(packages::FOR_BENCH, !options.no_install)?;

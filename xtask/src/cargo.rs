@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
-/// Returns the root of the repository.
+/// Returns the repository root.
 pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
@@ -22,7 +22,7 @@ pub(crate) fn target_dir() -> io::Result<PathBuf> {
     target.ok_or_else(|| io::Error::other("this program is not in a target directory"))
 }
 
-/// Creates a cargo command in the root of the repository.
+/// Creates a cargo command in the repository root.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
@@ -45,7 +45,7 @@ fn must_be_removed(name: &OsStr) -> bool {
 
 /// Runs the command, stops its remaining descendants, and returns whether it succeeded.
 pub(crate) fn succeeds(command: Command) -> io::Result<bool> {
-    Ok(ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success())
+    Ok(ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: fast checks of the source that need no build of Belfry.
+//! `cargo xtask check`: fast checks of the source, which do not build Belfry.
 
 mod api_reference;
 mod dependencies;
@@ -19,7 +19,7 @@ use crate::packages;
 /// These checks are also part of `cargo xtask test`:
 ///
 ///   import cycles   modules of a crate that import each other in a loop
-///   language        words that docs/glossary.md replaces
+///   language        words and phrases for which established terms exist
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
 ///   documents       files, headings and tests that the documents name exist; 500 lines at most

@@ -10,8 +10,8 @@ use crate::cargo;
 /// Build the release packages into target/dist
 ///
 /// An archive for any distribution, a Debian package, a container image for Docker and Podman, an
-/// SBOM and SHA-256 checksums, for the architecture of this machine. They contain one binary, which
-/// is linked with the libraries of this machine: build on the oldest system that they should run on.
+/// SBOM and SHA-256 checksums, for this machine's architecture. They contain one binary, which
+/// is linked with this machine's libraries: build on the oldest system that they should run on.
 ///
 /// docs/install.md describes how to install them.
 #[derive(Args)]

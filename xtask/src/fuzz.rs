@@ -1,12 +1,10 @@
 //! `cargo xtask fuzz`: fuzzing of belfry-core with libFuzzer, on stable Rust.
 
-mod libfuzzer;
-
 use std::error::Error;
 
 use clap::{Args, value_parser};
 
-use self::libfuzzer::Outcome;
+use crate::libfuzzer::{self, Outcome};
 use crate::{cargo, packages};
 
 /// Search for inputs that violate an invariant

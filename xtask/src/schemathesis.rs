@@ -1,7 +1,5 @@
 //! `cargo xtask schemathesis`: requests that are generated from the OpenAPI document.
 
-mod server;
-
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -10,9 +8,9 @@ use std::time::Instant;
 use std::{fs, thread};
 
 use clap::{Args, value_parser};
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
-use self::server::TestServer;
+use crate::schemathesis_server::TestServer;
 use crate::{cargo, packages, python};
 
 /// Compare the responses to generated requests with the OpenAPI document
@@ -30,7 +28,7 @@ pub(crate) struct Options {
     /// Random requests for each operation, besides those for its limits
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
-    /// Seed of the random requests; otherwise each run has another one, which is printed
+    /// Seed of the random requests; otherwise each run has a different one, which is printed
     #[arg(long)]
     seed: Option<u64>,
     /// Do not install missing packages, only list them
@@ -47,12 +45,12 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 const SETTINGS: &str = include_str!("../schemathesis/schemathesis.toml");
 const HOOKS: &str = include_str!("../schemathesis/hooks.py");
 
-/// Which requests are sent.
+/// The requests to send.
 struct Plan {
     /// Random requests for each operation.
     examples: u32,
     seed: Option<u64>,
-    /// Whether the endpoints of Matrix are called below all prefixes, which have the same handlers.
+    /// True if the endpoints of Matrix are called below all prefixes, which have the same handlers.
     all_prefixes: bool,
 }
 
@@ -144,13 +142,13 @@ impl Part {
         }
         command.current_dir(server.dir()).stdout(Stdio::piped());
         server.set_credentials(&mut command, (self.token)(server));
-        let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+        let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
         let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
         let passed = group.wait()?.success();
-        let lines: io::Result<Vec<String>> =
+        let read: io::Result<Vec<String>> =
             reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
-        let lines = lines?;
+        let lines = read?;
         if !passed {
             println!("{}", lines.join("\n"));
         }

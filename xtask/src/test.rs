@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::{env, thread};
 
 use clap::Args;
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 use test_engines::{EngineError, Postgres, Redis};
 
 use self::report::Report;
@@ -28,7 +28,7 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 ///
 /// Missing packages are installed from the distribution if this runs as root or sudo asks for no
 /// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
-/// ports with temporary data, which stop with the tests, also when these fail or are interrupted.
+/// ports with temporary data, which stop with the tests, even when these fail or are interrupted.
 ///
 /// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test
 /// program that crashes.
@@ -39,7 +39,7 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 pub(crate) struct Options {
     /// Run only the tests whose names contain this text, and no checks
     name: Option<String>,
-    /// Also run what takes long
+    /// Also run the tests that take long
     #[arg(long)]
     long: bool,
     /// Do not install missing packages, only list them
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(report.failed() == 0)
 }
 
-/// Runs a subcommand of cargo that is a separate component of the toolchain.
+/// Runs a cargo subcommand that is a separate toolchain component.
 fn component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
     let mut probe = cargo::command(&[subcommand, "--version"]);
     if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
@@ -152,7 +152,7 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
 /// Runs the command, prints its output, and counts the test results in it.
 fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
-    let mut group = ProcessGroup::spawn(command, &OnDrop::default())?;
+    let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
     // In a thread, because a process left by a test may hold the pipe open until its group stops.
     let reader = thread::spawn(move || -> io::Result<Tally> {
@@ -185,8 +185,8 @@ mod tests {
     fn arguments_of_cargo(command_line: &str) -> String {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();
-        let arguments = test_command(&options);
-        let arguments: Vec<_> = arguments.get_args().map(|it| it.to_string_lossy()).collect();
+        let command = test_command(&options);
+        let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
         arguments.join(" ")
     }
 

@@ -1,4 +1,4 @@
-//! Which accounts a list shows.
+//! The filter of an account list.
 
 use thiserror::Error;
 
@@ -16,15 +16,15 @@ pub struct AccountFilter {
     pub name: Option<String>,
     /// The beginning of the e-mail address, verified or not, in lower case.
     pub email: Option<String>,
-    /// The role.
+    /// The only role that is listed; all if absent.
     pub role: Option<Role>,
-    /// Whether enabled accounts are left out.
+    /// True if enabled accounts are left out.
     pub only_disabled: bool,
 }
 
-/// Why a filter is invalid. The texts are Mastodon's.
+/// Why a filter is invalid. The messages are Mastodon's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum FilterError {
     #[error("Unknown origin: {0}")]
     Origin(String),
@@ -43,7 +43,11 @@ impl AccountFilter {
             return None;
         }
         let role = is_set("staff").then_some(Role::Admin);
-        Some(Self { role, only_disabled: is_set("disabled"), ..Self::from_texts(pairs)? })
+        Some(Self {
+            role,
+            only_disabled: is_set("disabled"),
+            ..Self::from_common_parameters(pairs)?
+        })
     }
 
     /// Parses the parameters of version 2; `None` if no account can match.
@@ -69,13 +73,13 @@ impl AccountFilter {
             [role] => Some(role),
             _ => None,
         };
-        Ok(Self::from_texts(pairs).map(|filter| Self { role, only_disabled, ..filter }))
+        Ok(Self::from_common_parameters(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
 
     /// Parses the parameters that both versions have.
-    fn from_texts(pairs: &Pairs) -> Option<Self> {
-        let text = |name| Some(last_value(pairs, name).trim().to_lowercase());
-        let text = |name| text(name).filter(|text| !text.is_empty());
+    fn from_common_parameters(pairs: &Pairs) -> Option<Self> {
+        let text =
+            |name| Some(last_value(pairs, name).trim().to_lowercase()).filter(|it| !it.is_empty());
         // Mastodon stores no domain for its own accounts. Addresses are not stored with accounts.
         if text("by_domain").or(text("ip")).is_some() {
             return None;
@@ -96,8 +100,11 @@ fn selected_roles(pairs: &Pairs) -> Vec<Role> {
     if last_value(pairs, "permissions") == "staff" {
         return vec![Role::Admin];
     }
-    let ids = pairs.iter().filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"));
-    let ids: Vec<&str> = ids.map(|(_, id)| id.trim()).collect();
+    let ids: Vec<&str> = pairs
+        .iter()
+        .filter(|(name, _)| matches!(&**name, "role_ids" | "role_ids[]"))
+        .map(|(_, id)| id.trim())
+        .collect();
     let is_selected = |role: &Role| ids.iter().any(|id| id.parse() == Ok(role_id(*role)));
     Role::ALL.iter().copied().filter(|role| ids.is_empty() || is_selected(role)).collect()
 }

@@ -5,12 +5,12 @@ use thiserror::Error;
 use crate::oauth::form::{Pairs, last_value};
 use crate::percent::encode;
 
-/// The number of items of a page, unless the request has a `limit`.
+/// Default number of items on a page.
 const DEFAULT_LIMIT: i64 = 100;
-/// The maximum number of items of a page.
+/// Maximum number of items on a page.
 const MAX_LIMIT: i64 = 200;
 
-/// The parameters that a link to another page repeats.
+/// The parameters that a link to the next or previous page repeats.
 const REPEATED: &str = "limit local remote active pending disabled silenced suspended sensitized \
     username display_name by_domain email ip staff origin status permissions role_ids role_ids[] \
     invited_by";
@@ -22,13 +22,13 @@ pub struct Page {
     pub below: Option<i64>,
     /// The ids of the items are higher than this.
     pub above: Option<i64>,
-    /// Which of these items, if there are more than the limit.
+    /// The end of the list that the page is taken from, if it has more items than the limit.
     pub start: PageStart,
     /// The maximum number of items.
     pub limit: i64,
 }
 
-/// Which items a page has, if there are too many.
+/// The end of a list that a page is taken from, if the list has more items than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageStart {
     /// Those with the highest ids.
@@ -64,14 +64,17 @@ impl Page {
         Ok(Self { below, above: min.or(since), start, limit: limit.clamp(1, MAX_LIMIT) })
     }
 
-    /// The links of this page, given the parameters of the request and the ids of the page.
+    /// The links of this page, given the request parameters and the ids of the page.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
         let query = |name: &str, id: &i64| {
             let is_repeated = |name: &str| REPEATED.split_ascii_whitespace().any(|it| it == name);
-            let repeated = pairs.iter().filter(|(name, _)| is_repeated(name));
-            let repeated = repeated.map(|(name, value)| (name.as_str(), value.clone()));
-            let all = repeated.chain([(name, id.to_string())]);
-            let all = all.map(|(name, value)| format!("{}={}", encode(name), encode(&value)));
+            let repeated = pairs
+                .iter()
+                .filter(|(name, _)| is_repeated(name))
+                .map(|(name, value)| (name.as_str(), value.clone()));
+            let all = repeated
+                .chain([(name, id.to_string())])
+                .map(|(name, value)| format!("{}={}", encode(name), encode(&value)));
             all.collect::<Vec<_>>().join("&")
         };
         let is_full = i64::try_from(ids.len()).is_ok_and(|count| count >= self.limit);
@@ -118,8 +121,8 @@ mod tests {
 
     #[test]
     fn links_repeat_the_filters_and_nothing_else() {
-        let request = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
-        let request = pairs(request);
+        let query = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
+        let request = pairs(query);
         let page = Page::parse(&request).unwrap();
         let repeated = "limit=2&username=a%20b&role_ids%5B%5D=3";
         let links = page.links(&request, &[8, 7]);

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{AuditKind, AuditOutcome};
 
-/// Maximum number of subjects of a kind in an hour; further ones are counted together.
+/// Maximum number of subjects per kind and hour; further ones are counted together.
 const MAX_SUBJECTS: usize = 100;
 /// The maximum for application services, whose tokens only the operator can configure.
 const MAX_SERVICE_SUBJECTS: usize = 1000;
@@ -22,7 +22,7 @@ pub struct Subject {
     pub outcome: AuditOutcome,
     pub account: Option<i64>,
     pub app: Option<i64>,
-    /// The address of the client, as far as the settings allow.
+    /// The client's address, as far as the settings allow.
     pub address: Option<String>,
     /// The limit or the application service; never a secret.
     pub detail: Option<String>,

@@ -1,4 +1,4 @@
-//! Errors of a file of accounts. They name the line, the field, and what to write.
+//! Errors in an account file. They name the line, the field, and what to write.
 
 use thiserror::Error;
 
@@ -11,9 +11,9 @@ use crate::rules::RuleError;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {error}")]
 pub struct LineError {
-    /// The number of the line; the first is 1.
+    /// The line number; the first is 1.
     pub line: u64,
-    /// What is wrong.
+    /// The reason why the line is rejected.
     pub error: ImportError,
 }
 
@@ -23,7 +23,7 @@ pub enum ImportError {
     /// The line is not JSON, or a field is missing or has the wrong type.
     #[error("{}", describe(.0))]
     Json(#[from] JsonError),
-    /// The line is another JSON value.
+    /// The line is JSON, but not an object.
     #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
     NotAnObject,
     /// A field that does not exist.
@@ -35,9 +35,9 @@ pub enum ImportError {
     /// The name or the e-mail address is not valid.
     #[error("{field} {error}")]
     Field {
-        /// The name of the field.
+        /// The field name.
         field: &'static str,
-        /// What is wrong.
+        /// The reason why its value is rejected.
         error: FieldError,
     },
     /// The password hash is not accepted.
@@ -52,7 +52,7 @@ pub enum ImportError {
     /// Push rules that the API would reject.
     #[error(transparent)]
     Rules(#[from] RuleError),
-    /// The name of the account of the application service with this id.
+    /// The name belongs to the application service with this id.
     #[error(
         "name is the sender_localpart of the application service {0:?}, and belfry serve creates \
          its account; delete the line"
@@ -61,9 +61,9 @@ pub enum ImportError {
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first}; delete or change one of them")]
     Duplicate {
-        /// The name of the field.
+        /// The field name.
         field: &'static str,
-        /// The number of the earlier line.
+        /// The earlier line number.
         first: u64,
     },
 }

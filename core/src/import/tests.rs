@@ -181,8 +181,10 @@ fn timed_rules_are_imported_with_their_end() {
     let stored = rulesets(&json!({
         "override": [{"rule_id": ".m.rule.master", "enabled": true, "until": 5}],
         "room": [{"rule_id": "!r:x", "actions": [], "until": 6}],
-    }));
-    let stored = stored.unwrap().remove(0).1;
+    }))
+    .unwrap()
+    .remove(0)
+    .1;
     assert_eq!(stored["changes"], json!({".m.rule.master": {"enabled": true, "until": 5}}));
     assert_eq!(stored["rules"]["room"][0]["until"], 6);
 }

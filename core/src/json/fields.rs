@@ -1,4 +1,4 @@
-//! Typed access to the fields of a JSON object, with errors that name the path of the field.
+//! Typed access to the fields of a JSON object, with errors that name the field path.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) enum Location {
     Part(&'static str),
     /// A field of the body.
     Field(&'static str),
-    /// An item of an array of the body.
+    /// An item of an array in the body.
     Item(&'static str, usize),
 }
 
@@ -73,7 +73,7 @@ impl Fields {
     }
 
     /// Removes a required field.
-    pub(crate) fn need(&mut self, name: &str) -> Result<Value, JsonError> {
+    pub(crate) fn require(&mut self, name: &str) -> Result<Value, JsonError> {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
@@ -93,7 +93,7 @@ impl Fields {
     }
 
     /// Removes a required string.
-    pub(crate) fn need_string(&mut self, name: &str) -> Result<String, JsonError> {
+    pub(crate) fn require_string(&mut self, name: &str) -> Result<String, JsonError> {
         self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
@@ -103,7 +103,7 @@ impl Fields {
     }
 
     /// Removes a required boolean.
-    pub(crate) fn need_bool(&mut self, name: &str) -> Result<bool, JsonError> {
+    pub(crate) fn require_bool(&mut self, name: &str) -> Result<bool, JsonError> {
         self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
@@ -111,7 +111,7 @@ impl Fields {
         JsonError::WrongType { field: self.path(name), expected }
     }
 
-    /// The path of a field, for an error.
+    /// The field path, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
             Location::Body | Location::Part(_) => name.to_owned(),

@@ -72,7 +72,7 @@ fn duplicate_keys_are_rejected() {
     }
 }
 
-/// Keys are compared and not hashed, so that no choice of keys makes parsing slow.
+/// Keys are compared and not hashed, so no choice of keys makes parsing slow.
 #[test]
 fn the_members_of_an_object_are_sorted_by_key() {
     let object = parse(br#"{"b":1,"":2,"aa":3,"a":4,"B":5}"#).unwrap();

@@ -1,4 +1,4 @@
-//! Abuse limits: sign-in attempts, wrong client secrets, app registrations and authorization
+//! Abuse limits on sign-in attempts, wrong client secrets, app registrations and authorization
 //! requests.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use super::{Bucket, Buckets, Limit};
 /// Limits on guessing secrets and on filling the database. Each can be changed, or removed
 /// with `false`.
 ///
-/// Every key contains the client's address, so that failed attempts from one address do not lock
-/// out an account or a client at another address.
+/// Sign-ins and client secrets are counted by name and network together, so that failed attempts
+/// from one network do not lock out an account or an app in a different one.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -77,14 +77,14 @@ impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
     fn from(limits: AbuseLimits) -> Self {
         let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
         let limits = limits.0.iter().map(|limit| {
-            (limit.name().to_owned(), LimitSetting::Override(LimitOverride::of(limit)))
+            (limit.name().to_owned(), LimitSetting::Override(LimitOverride::from_limit(limit)))
         });
         removed.into_iter().chain(limits).collect()
     }
 }
 
 impl AbuseLimits {
-    /// The same limits, with this multiple of each for the IPv6 /48 around an address.
+    /// Returns a copy with this multiple of each limit for the IPv6 /48 around an address.
     pub fn with_site_multiple(self, multiple: u32) -> Self {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_another_address_share_no_bucket_with_the_victim() {
+    fn attempts_from_a_different_address_share_no_bucket_with_the_victim() {
         let limits = AbuseLimits::default();
         let victim = [limits.sign_in(network(1), "alice"), limits.client_secret(network(1), "app")];
         let attacker =

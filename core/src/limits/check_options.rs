@@ -10,13 +10,13 @@ use crate::percent::{self, PercentError};
 pub struct CheckOptions {
     /// The scopes that the token must have: `scope=write:media`.
     pub scopes: Scopes,
-    /// Whether a token without an account is admitted: `app=allow`.
+    /// True if a token without an account is admitted: `app=allow`.
     pub allows_app_tokens: bool,
 }
 
-/// Why the query of a check is invalid.
+/// The reason why the query string of a check is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum CheckOptionsError {
     #[error(transparent)]
     Query(#[from] PercentError),
@@ -25,7 +25,7 @@ pub enum CheckOptionsError {
 }
 
 impl CheckOptions {
-    /// Reads the options from the query of the check.
+    /// Reads the options from the query string of the check.
     ///
     /// Some proxies append the query of the original request to that of the check. A parameter that
     /// is in both queries may therefore come from the client and must not weaken the check. Such an

@@ -23,9 +23,11 @@ impl FromStr for Cidr {
 
     fn from_str(text: &str) -> Result<Self, CidrError> {
         let invalid = || CidrError(text.chars().take(100).collect());
-        let range = text.parse::<IpNet>().ok();
-        let range = range.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-        let range = range.ok_or_else(invalid)?;
+        let range = text
+            .parse::<IpNet>()
+            .ok()
+            .or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+            .ok_or_else(invalid)?;
         match range.addr().to_canonical() {
             // An IPv4-mapped range becomes an IPv4 range. A prefix below 96 bits would contain more
             // than IPv4 addresses.
@@ -63,13 +65,13 @@ impl Serialize for Cidr {
 }
 
 impl Cidr {
-    /// Whether the range is too large to belong to one operator: larger than a /8 of IPv4, or than
-    /// the private range `fc00::/7` of IPv6.
+    /// Returns whether the range is too large to belong to one operator: larger than a /8 of IPv4,
+    /// or than the private range `fc00::/7` of IPv6.
     pub fn is_unbounded(&self) -> bool {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// The range by its first address, if it is written with another one: `10.0.0.0/8` for
+    /// The range by its first address, if it is written with a different one: `10.0.0.0/8` for
     /// `10.0.0.5/8`.
     pub fn normalized(&self) -> Option<Self> {
         let normalized = Self(self.0.trunc());
@@ -81,7 +83,7 @@ impl Cidr {
         self.0.addr()
     }
 
-    /// Whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns whether the range contains an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_written_with_another_address_than_its_first_is_normalized() {
+    fn a_range_written_with_a_later_address_is_normalized() {
         for (range, normalized) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),

@@ -1,4 +1,4 @@
-//! The address of the client: the peer's address, or the one that trusted proxies report.
+//! The client's address: the peer's address, or the one that trusted proxies report.
 //!
 //! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
@@ -20,12 +20,12 @@ use super::cidr::Cidr;
 pub struct TrustedProxies(pub Vec<Cidr>);
 
 impl TrustedProxies {
-    /// Whether an address belongs to a trusted proxy.
+    /// Returns whether an address belongs to a trusted proxy.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The address of the client, from the peer's address and the values of the two headers, each
+    /// The client's address, from the peer's address and the values of the two headers, each
     /// in the order of its lines.
     pub fn client_address<'a>(
         &self,
@@ -80,8 +80,8 @@ impl fmt::Display for TrustedProxies {
 
 /// Parses an address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
 fn parse_address(text: &str) -> Option<IpAddr> {
-    let text = text.trim();
-    let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
+    let trimmed = text.trim();
+    let text = trimmed.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(trimmed);
     let address = if let Some(bracketed) = text.strip_prefix('[') {
         let (inside, port) = bracketed.split_once(']')?;
         let port = port.strip_prefix(':').or(port.is_empty().then_some("0"))?;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_hops_are_parsed_once() {
+    fn the_client_is_found_behind_a_hundred_thousand_proxies() {
         let proxies = vec!["10.0.0.7"; 100_000].join(",");
         assert_eq!(client(PROXY, &["1.2.3.4", &proxies], &[]), "1.2.3.4");
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Sha256Digest;
 
-/// The kind of key that a row of the limit table uses.
+/// The kind of key that a limit row uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
@@ -18,11 +18,11 @@ pub enum KeyKind {
     /// The app of the access token, over all its users; the row does not apply to requests without
     /// a valid token.
     App,
-    /// The address of the client.
+    /// The client's address.
     Ip,
 }
 
-/// Whom a valid access token belongs to.
+/// The owner of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOwner {
     /// The id of its account; `None` if the token belongs to the app itself.
@@ -41,9 +41,9 @@ pub enum LimitKey {
     /// A network, over all accounts.
     Network(Network),
     /// The digest of an account name or a client id, and the network that uses it. The network is
-    /// part of the key, so that failures from one network do not lock out users in another. The
-    /// name is hashed, because users sometimes enter their password in its field, and because its
-    /// length is unbounded.
+    /// part of the key, so that failures from one network do not lock out users in a different one.
+    /// The name is hashed, because users sometimes enter their password in its field, and because
+    /// its length is unbounded.
     NameFrom(Network, Sha256Digest),
 }
 
@@ -55,11 +55,12 @@ impl LimitKey {
 
     /// The key of a name used from a network. Case and surrounding white space are ignored.
     pub fn name_from(network: Network, name: &str) -> Self {
-        Self::NameFrom(network, Sha256Digest::of(&name.trim().to_lowercase()))
+        Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
-    /// The subject of the key: what all its limits have in common, so that a store can keep their
-    /// counts together. For IPv6 it is the /48, which a request is counted for along with its /64.
+    /// The subject of the key: the part that all its limits have in common, so that a store can
+    /// keep their counts together. For IPv6 it is the /48, which a request is counted for along
+    /// with its /64.
     pub fn subject(self) -> Self {
         match self {
             Self::Account(_) | Self::App(_) => self,
@@ -79,7 +80,7 @@ impl LimitKey {
     }
 }
 
-/// The key as text, as stored in Redis. Distinct keys have distinct texts of bounded length.
+/// The key as text, as stored in Redis. Distinct keys have distinct strings of bounded length.
 impl fmt::Display for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -197,10 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn distinct_keys_have_distinct_short_texts() {
+    fn distinct_keys_have_distinct_short_strings() {
         let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
         let long = "x".repeat(100_000);
-        let digest = Sha256Digest::of(&long).to_text();
+        let digest = Sha256Digest::compute(&long).to_text();
         let forged = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
         let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
@@ -209,9 +210,12 @@ mod tests {
             keys.push(LimitKey::name_from(here, name));
             keys.push(LimitKey::name_from(there, name));
         }
-        let texts: HashSet<String> = keys.iter().map(ToString::to_string).collect();
-        assert_eq!(texts.len(), keys.iter().collect::<HashSet<_>>().len());
-        assert!(texts.iter().all(|text| text.len() < 120));
-        assert!(texts.iter().all(|text| !text.contains("bob")), "entered names are not stored");
+        let strings: HashSet<String> = keys.iter().map(ToString::to_string).collect();
+        assert_eq!(strings.len(), keys.iter().collect::<HashSet<_>>().len());
+        assert!(strings.iter().all(|string| string.len() < 120));
+        assert!(
+            strings.iter().all(|string| !string.contains("bob")),
+            "entered names are not stored"
+        );
     }
 }

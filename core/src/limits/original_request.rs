@@ -12,7 +12,7 @@ use thiserror::Error;
 /// The method and target of the original request, as a proxy names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalRequest<'a> {
-    /// The method.
+    /// The method, such as `GET`.
     pub method: Cow<'a, str>,
     /// The path, with the query if there is one.
     pub target: Cow<'a, str>,
@@ -23,7 +23,7 @@ pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// Why the original request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum OriginalRequestError {
     #[error(
         "name the original request: in X-Original-Method and X-Original-URI, in X-Forwarded-Method \

@@ -1,5 +1,5 @@
-//! Patterns of method and path that select the requests of a limit, and the normalised paths that
-//! they are compared with.
+//! Patterns of method and path that select the requests a limit counts, and the normalised paths
+//! that they are compared with.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
-/// A normalised path. All spellings of a path have the same route, so that none evades a limit.
+/// A normalised path. All spellings of a path have the same route, so none evades a limit.
 ///
 /// Percent escapes are decoded, ASCII letters are lower case, empty and `.` segments are dropped,
 /// `..` removes the segment before it, a segment ends at `;`, and the last one loses its extension.
@@ -124,8 +124,8 @@ impl TryFrom<String> for RoutePattern {
 }
 
 impl RoutePattern {
-    /// Whether a request matches. A pattern for GET matches HEAD too, like the routes of the
-    /// server. `route` caches the normalised target between patterns; it is computed when a pattern
+    /// Returns whether a request matches. A pattern for GET matches HEAD too, like the server's
+    /// routes. `route` caches the normalised target between patterns; it is computed when a pattern
     /// first needs it.
     pub(super) fn matches(&self, method: &str, target: &str, route: &mut Option<Route>) -> bool {
         let method = if method.eq_ignore_ascii_case("HEAD") { "GET" } else { method };

@@ -35,14 +35,14 @@ pub struct LimitOverride {
     pub matches: Option<Vec<RoutePattern>>,
     /// The number of requests per window.
     pub requests: Option<u32>,
-    /// The length of a window, as in `"30m"` or `"1h 30m"`.
+    /// The window length, as in `"30m"` or `"1h 30m"`.
     #[serde(deserialize_with = "window", serialize_with = "serialize_window")]
     pub window: Option<Duration>,
 }
 
-/// Why the settings of limits are invalid. Each text begins with the name of the limit.
+/// Why the settings of limits are invalid. Each text begins with the limit name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum LimitSettingError {
     #[error(
         "{name}: not a default limit (those are {known}), and a new one needs `per`, `match`, \
@@ -65,7 +65,7 @@ pub enum LimitSettingError {
 
 impl LimitOverride {
     /// The override that sets the numbers of this limit.
-    pub(super) fn of(limit: &Limit) -> Self {
+    pub(super) fn from_limit(limit: &Limit) -> Self {
         let (requests, window) = (Some(limit.requests()), Some(limit.window()));
         Self { requests, window, ..Self::default() }
     }
@@ -222,8 +222,8 @@ mod tests {
         );
         assert_eq!(table(shown), Ok(changed));
 
-        let changed = abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}}));
-        let changed = changed.unwrap();
+        let changed =
+            abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}})).unwrap();
         let shown = serde_json::to_value(&changed).unwrap();
         assert_eq!(shown["client_secret"], json!(false));
         assert_eq!(shown["sign_in_name"], json!({"requests": 3, "window": "1h"}));

@@ -16,7 +16,7 @@ use super::{Bucket, Buckets, Limit};
 /// One limit and the requests it counts. Requests of all its patterns are counted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
-    /// The limit.
+    /// The name, number of requests and window.
     pub limit: Arc<Limit>,
     /// The kind of key that requests are counted by.
     pub per: KeyKind,
@@ -131,7 +131,7 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
             let change = LimitOverride {
                 per: Some(row.per),
                 matches: Some(row.matches),
-                ..LimitOverride::of(&row.limit)
+                ..LimitOverride::from_limit(&row.limit)
             };
             (row.limit.name().to_owned(), LimitSetting::Override(change))
         });
@@ -140,7 +140,7 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
 }
 
 impl LimitTable {
-    /// The same rows, with this multiple of each limit per address for the IPv6 /48 around it.
+    /// Returns a copy with this multiple of each limit per address for the IPv6 /48 around it.
     pub fn with_site_multiple(mut self, multiple: u32) -> Self {
         for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
             row.limit = row.limit.with_site_multiple(multiple).into();
@@ -148,9 +148,9 @@ impl LimitTable {
         self
     }
 
-    /// The buckets of a sign-up through another endpoint than Mastodon's, like Matrix's `register`:
-    /// those that count `POST /api/v1/accounts`, without the rows for every path, which have counted
-    /// the actual request already.
+    /// The buckets of a sign-up through an endpoint other than Mastodon's, like Matrix's
+    /// `register`: those that count `POST /api/v1/accounts`, without the rows for every path, which
+    /// have counted the actual request already.
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
         let counted = self.buckets("POST", "/", None, from);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_created_by_another_request_counts_for_the_limits_of_sign_ups_only() {
+    fn an_account_created_by_a_different_request_counts_for_the_sign_up_limits_only() {
         let table = LimitTable::default();
         let [bucket] = table.sign_up_buckets(from()).into_vec().try_into().unwrap();
         assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(from())));

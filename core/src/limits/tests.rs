@@ -310,7 +310,9 @@ proptest! {
                     CountMode::Peek | CountMode::Refund => false,
                     CountMode::Charge => status.admitted,
                 };
-                counted[i].extend(passed.then_some(now));
+                if passed {
+                    counted[i].push(now);
+                }
             }
         }
         // Recomputed from the times alone: a window starts with the first request after the end of

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::json::{Fields, JsonError};
 
-/// Maximum number of characters of a device id.
+/// Maximum length of a device id, in characters.
 const MAX_ID_LENGTH: usize = 255;
 
-/// Maximum number of characters of a display name. The rest of a longer one is cut off.
+/// Maximum length of a display name, in characters. The rest of a longer one is cut off.
 const MAX_NAME_LENGTH: usize = 100;
 
 /// A device: an installation of a Matrix client, signed in for an account.
@@ -26,7 +26,7 @@ pub struct RequestedDevice {
 
 impl RequestedDevice {
     /// Reads `device_id` and `initial_device_display_name`. The name is only shown to people, so
-    /// that control characters are removed, and a value of a different type is ignored.
+    /// control characters are removed and a value of a different type is ignored.
     pub(super) fn read(fields: &mut Fields) -> Result<Self, JsonError> {
         let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
         if id
@@ -36,10 +36,16 @@ impl RequestedDevice {
             let expected = "at most 255 characters without control characters";
             return Err(JsonError::WrongType { field: "device_id".to_owned(), expected });
         }
-        let name = fields.take("initial_device_display_name");
-        let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let name = name.replace(char::is_control, " ");
-        let name: String = name.trim().chars().take(MAX_NAME_LENGTH).collect();
+        let name: String = fields
+            .take("initial_device_display_name")
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .replace(char::is_control, " ")
+            .trim()
+            .chars()
+            .take(MAX_NAME_LENGTH)
+            .collect();
         Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
     }
 
@@ -51,7 +57,7 @@ impl RequestedDevice {
 }
 
 impl Device {
-    /// The id, unique among the devices of an account.
+    /// The id, unique among an account's devices.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -11,7 +11,7 @@ use crate::secret::Secret;
 pub struct LoginRequest {
     /// A localpart or a complete user id.
     pub user: String,
-    /// The password.
+    /// The password in clear, to be verified.
     pub password: Secret,
     /// The device that signs in.
     pub device: RequestedDevice,
@@ -19,7 +19,7 @@ pub struct LoginRequest {
 
 /// Reason why a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum LoginError {
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -33,22 +33,22 @@ impl LoginRequest {
     /// Parses the body. The deprecated `user` field is accepted instead of `identifier`.
     pub fn read(body: &[u8]) -> Result<Self, LoginError> {
         let mut fields = Fields::read(body)?;
-        if fields.need_string("type")? != LOGIN_PASSWORD {
+        if fields.require_string("type")? != LOGIN_PASSWORD {
             return Err(LoginError::Type);
         }
         let user = match fields.take("identifier") {
             Some(identifier) => {
                 let mut identifier = Fields::new(identifier, Location::Field("identifier"))?;
-                if identifier.need_string("type")? != "m.id.user" {
+                if identifier.require_string("type")? != "m.id.user" {
                     return Err(LoginError::Identifier);
                 }
-                identifier.need_string("user")?
+                identifier.require_string("user")?
             }
             None => fields
                 .take_string("user")?
                 .ok_or_else(|| JsonError::MissingField("identifier".to_owned()))?,
         };
-        let password = Secret::new(fields.need_string("password")?);
+        let password = Secret::new(fields.require_string("password")?);
         Ok(Self { user, password, device: RequestedDevice::read(&mut fields)? })
     }
 }

@@ -9,7 +9,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The role of an account.
+    /// An account's role.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Role {
         #[default]
@@ -29,7 +29,7 @@ pub const MIN_PASSWORD_LENGTH: usize = 8;
 /// never truncated.
 pub const MAX_PASSWORD_LENGTH: usize = 128;
 
-/// The time between the request of its owner and the deletion of an account.
+/// The time between an owner's request to delete an account and its deletion.
 pub const DELETION_DELAY: Duration = Duration::from_hours(24);
 
 /// Names that could be mistaken for the service or its operators.
@@ -40,10 +40,10 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// Why a field of an account is invalid. In messages the text comes after the name of the field.
+/// Why a field of an account is invalid. In messages the text comes after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum FieldError {
     #[error("can't be blank")]
     Blank,
@@ -94,8 +94,8 @@ impl FieldError {
 /// Checks the syntax of an account name: 1 to 30 lower-case letters, digits and underscores, and
 /// dots and hyphens that are neither first nor last.
 ///
-/// Upper-case letters are rejected rather than converted, so that the name in the user id is always
-/// the one that was typed. Reserved names are valid here: operators may use them.
+/// Upper-case letters are rejected rather than converted, so the name in the user id is always the
+/// one that was typed. Reserved names are valid here: operators may use them.
 pub fn check_name(name: &str) -> Result<(), FieldError> {
     if name.is_empty() {
         return Err(FieldError::Blank);
@@ -142,7 +142,7 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
 }
 
 /// Checks a new password: its length, and that attackers do not try it first. `identifiers` are the
-/// name and the e-mail addresses of the account.
+/// name and the account's e-mail addresses.
 pub fn check_password<'a>(
     password: &Secret,
     identifiers: impl IntoIterator<Item = &'a str>,
@@ -160,7 +160,7 @@ pub fn check_password<'a>(
     }
 }
 
-/// Whether a password is one repeated character or tops the lists of leaked passwords.
+/// Returns whether a password is one repeated character or tops the lists of leaked passwords.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
     let first = password.chars().next();

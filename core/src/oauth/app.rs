@@ -26,7 +26,7 @@ pub struct App {
     pub client_id: String,
     /// The registered data.
     pub details: AppDetails,
-    /// The properties of the app as an OAuth client.
+    /// The app's properties as an OAuth client.
     pub properties: ClientProperties,
 }
 
@@ -39,11 +39,11 @@ impl App {
     /// The scopes that a `scope` parameter requests; `read` if it is absent. Scopes that the app
     /// did not declare are invalid. Whether a user may grant them depends on the user's role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let requested: Scopes =
+        let named: Scopes =
             requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
-        let requested = requested.or_read();
-        let is_declared = self.details.scopes.covers_all(&requested);
-        if is_declared { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+        let scopes = named.or_read();
+        let is_declared = self.details.scopes.covers_all(&scopes);
+        if is_declared { Ok(scopes) } else { Err(OAuthError::InvalidScope) }
     }
 
     /// The scopes to grant to the app itself for a `scope` parameter. Scopes of admins are invalid.
@@ -74,7 +74,7 @@ pub struct AppDetails {
 
 impl AppDetails {
     /// The host of the website, if the response goes there too. The website is not verified, so an
-    /// app could otherwise show the website of another app.
+    /// app could otherwise show that of a different app.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
@@ -84,7 +84,7 @@ impl AppDetails {
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// The name of the app.
+    /// The app name.
     pub client_name: String,
     /// Redirect URIs. Each text may contain several, separated by white space.
     pub redirect_uris: Vec<String>,
@@ -92,15 +92,15 @@ pub struct Registration {
     pub scopes: Vec<String>,
     /// The URL of the app's website, or empty.
     pub website: String,
-    /// How the app will authenticate, or empty.
+    /// The method by which the app will authenticate, or empty.
     pub token_endpoint_auth_method: String,
 }
 
 /// Why a registration is invalid, worded as Mastodon does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
-pub enum AppError {
+#[expect(missing_docs, reason = "the messages describe them")]
+pub enum AppRegistrationError {
     #[error("Application name can't be blank")]
     NameBlank,
     #[error("Redirect URI can't be blank")]
@@ -150,56 +150,56 @@ impl Registration {
     pub fn validate(
         self,
         schemes: &[PrivateUseScheme],
-    ) -> Result<AppDetails, ValidationErrors<AppError>> {
+    ) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
         let mut errors = Vec::new();
         let is_blank = is_blank(&self.client_name);
         if is_blank {
-            errors.push(AppError::NameBlank);
+            errors.push(AppRegistrationError::NameBlank);
         }
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
         let too_long = length > MAX_URIS_LENGTH + 1;
         let mut redirect_uris = Vec::new();
         if !too_long {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
-                let uri = RedirectUri::new(text);
-                let uri = uri.and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
-                match uri.map_err(AppError::RedirectUri) {
+                let uri =
+                    RedirectUri::new(text).and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
+                match uri.map_err(AppRegistrationError::RedirectUri) {
                     Ok(uri) => redirect_uris.push(uri),
                     Err(error) if errors.contains(&error) => {}
                     Err(error) => errors.push(error),
                 }
             }
             if redirect_uris.is_empty()
-                && !errors.iter().any(|error| matches!(error, AppError::RedirectUri(_)))
+                && !errors.iter().any(|error| matches!(error, AppRegistrationError::RedirectUri(_)))
             {
-                errors.push(AppError::RedirectUriBlank);
+                errors.push(AppRegistrationError::RedirectUriBlank);
             }
         }
 
-        let scopes = Scopes::from_texts(&self.scopes).map(Scopes::or_read);
+        let scopes = Scopes::parse_all(&self.scopes).map(Scopes::or_read);
         if scopes.is_err() {
-            errors.push(AppError::Scopes);
+            errors.push(AppRegistrationError::Scopes);
         }
         let is_forbidden = |c: char| c.is_control() || changes_direction(c);
         if !is_blank && self.client_name.contains(is_forbidden) {
-            errors.push(AppError::NameInvalid);
+            errors.push(AppRegistrationError::NameInvalid);
         }
         if self.client_name.chars().count() > MAX_NAME_LENGTH {
-            errors.push(AppError::NameTooLong);
+            errors.push(AppRegistrationError::NameTooLong);
         }
         let website = Some(self.website).filter(|website| !website.trim().is_empty());
         if website.as_deref().is_some_and(|website| !uri::is_web_address(website)) {
-            errors.push(AppError::WebsiteInvalid);
+            errors.push(AppRegistrationError::WebsiteInvalid);
         }
         if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {
-            errors.push(AppError::WebsiteTooLong);
+            errors.push(AppRegistrationError::WebsiteTooLong);
         }
         if too_long {
-            errors.push(AppError::RedirectUriTooLong);
+            errors.push(AppRegistrationError::RedirectUriTooLong);
         }
         let auth_method = self.token_endpoint_auth_method.as_str();
         if !auth_method.is_empty() && !SECRET_AUTH_METHODS.contains(&auth_method) {
-            errors.push(AppError::AuthMethod);
+            errors.push(AppRegistrationError::AuthMethod);
         }
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };

@@ -21,17 +21,17 @@ const MAX_REQUEST_LENGTH: usize = MAX_URIS_LENGTH + MAX_STATE_LENGTH + 2048;
 /// An authorization request of a known app, with a redirect URI that the app registered.
 ///
 /// Any other error in the request is sent to that URI, but only after the user has signed in and if
-/// the user has approved the app before, so that the server is not an open redirector (RFC 9700,
-/// section 4.11.2).
+/// the user has approved the app before, so the server is not an open redirector (RFC 9700, section
+/// 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
     /// The app that sent the request.
     pub app_id: i64,
-    /// Where and how the response is sent.
+    /// Destination and encoding of the response.
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
     pub requested: Result<RequestedGrant, OAuthError>,
-    /// Whether the user must enter the password again.
+    /// True if the user must enter the password again.
     pub force_login: bool,
     /// The language that the app requests for the pages.
     pub lang: Option<String>,
@@ -95,11 +95,12 @@ impl AuthorizationRequest {
     /// Parses a request, given the app with its client id. An error is shown on a page and never
     /// redirected, because the redirect URI is not verified.
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
-        let app = app.filter(|app| app.properties.issuer == Issuer::OAuth);
-        let app = app.ok_or(OAuthError::InvalidClient)?;
-        let redirect_uri = parameters.required(Parameter::RedirectUri)?;
-        let redirect_uri =
-            app.find_redirect_uri(redirect_uri).ok_or(OAuthError::InvalidRedirectUri)?;
+        let app = app
+            .filter(|app| app.properties.issuer == Issuer::OAuth)
+            .ok_or(OAuthError::InvalidClient)?;
+        let redirect_uri = app
+            .find_redirect_uri(parameters.required(Parameter::RedirectUri)?)
+            .ok_or(OAuthError::InvalidRedirectUri)?;
 
         // An error response uses the requested mode and state, if these are valid.
         let mode = response_mode(parameters);
@@ -124,7 +125,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// The same request, which is invalid without a PKCE challenge.
+    /// Rejects the request if it has no PKCE challenge.
     pub fn requiring_pkce(mut self) -> Self {
         if self.requested.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
             self.requested = Err(OAuthError::Missing(Parameter::CodeChallenge));
@@ -133,7 +134,7 @@ impl AuthorizationRequest {
     }
 
     /// The requested grant, if a user with this role may grant it. A request for a scope of admins
-    /// is invalid for everybody else, also if it has other scopes: the app does not expect to get
+    /// is invalid for everybody else, even if it has other scopes: the app does not expect to get
     /// less than it requested.
     pub fn requested_from(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
         let requested = self.requested.as_ref().map_err(|error| *error)?;
@@ -141,7 +142,7 @@ impl AuthorizationRequest {
         if is_allowed { Ok(requested) } else { Err(OAuthError::InvalidScope) }
     }
 
-    /// Determines the next step. `user` is the role of the user, if they signed in for this request, or
+    /// Determines the next step. `user` is the user's role, if they signed in for this request, or
     /// have a session and the request does not force a login. `grants` are the active grants of the
     /// user to this app.
     pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
@@ -154,11 +155,12 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Whether an earlier consent implies this one: for exactly the same scopes, none of them of
-    /// admins, and only if no other program can get a token for the code. Any program can listen on
-    /// a loopback port or claim a private-use scheme, so there PKCE and the same URI are required
-    /// (RFC 8252, section 8.6). Any website can request a response mode, and in modes other than
-    /// `query` the code bypasses the app's server, or reaches it in a form that it may not expect.
+    /// Returns whether an earlier consent implies this one: for exactly the same scopes, none of
+    /// them of admins, and only if no other program can get a token for the code. Any program can
+    /// listen on a loopback port or claim a private-use scheme, so there PKCE and the same URI are
+    /// required (RFC 8252, section 8.6). Any website can request a response mode, and in modes
+    /// other than `query` the code bypasses the app's server, or reaches it in a form that it may
+    /// not expect.
     fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {

@@ -63,8 +63,8 @@ mod tests {
         ];
         for (headers, parameters, expected) in cases {
             let bytes = headers.iter().map(|header| header.as_bytes());
-            let token = extract_token(bytes, parameters.iter().copied());
-            let token = token.map(|token| token.map(|token| token.reveal().to_owned()));
+            let token = extract_token(bytes, parameters.iter().copied())
+                .map(|token| token.map(|token| token.reveal().to_owned()));
             assert_eq!(token, expected.map(|token| token.map(str::to_owned)), "{headers:?}");
         }
         assert!(extract_token([b"Bearer \xff".as_slice()], []).unwrap().is_none());

@@ -1,5 +1,5 @@
-//! The properties of a client that its registration fixes: how it authenticates, the grant types
-//! that it may use, who registered it, and its issuer.
+//! The properties of a client that its registration fixes: authentication method, grant types,
+//! origin and issuer.
 
 use super::error::OAuthError;
 use crate::wire_enum::wire_enum;
@@ -9,7 +9,7 @@ use crate::wire_enum::wire_enum;
 pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 wire_enum! {
-    /// How a client authenticates.
+    /// The method by which a client authenticates.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum AuthMethod {
         /// With its secret, in the header or in the body.
@@ -32,7 +32,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Who registered a client.
+    /// The way in which a client was registered.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Origin {
         /// Anyone, through the API.
@@ -59,7 +59,7 @@ wire_enum! {
     }
 }
 
-/// The properties of a client.
+/// A client's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the types describe them")]
 pub struct ClientProperties {
@@ -70,7 +70,8 @@ pub struct ClientProperties {
 }
 
 impl Origin {
-    /// Whether the server itself created the client. Nobody knows the secret of such a client.
+    /// Returns whether the server itself created the client. Nobody knows the secret of such a
+    /// client.
     pub fn is_first_party(self) -> bool {
         matches!(self, Self::Matrix | Self::CommandLine)
     }
@@ -89,7 +90,7 @@ impl ClientProperties {
         }
     }
 
-    /// Whether the client authenticates with its secret at the endpoints below `/oauth`.
+    /// Returns whether the client authenticates with its secret at the endpoints below `/oauth`.
     pub fn has_secret(&self) -> bool {
         self.auth_method == AuthMethod::ClientSecret && self.issuer == Issuer::OAuth
     }

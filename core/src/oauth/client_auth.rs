@@ -65,10 +65,10 @@ fn basic(header: &[u8]) -> Option<&[u8]> {
 /// generates, so clients that forget to encode them work as well.
 fn decode(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
-    let bytes = BASE64_STANDARD.decode(encoded);
-    let bytes = bytes.or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded)).ok()?;
+    let bytes =
+        BASE64_STANDARD.decode(encoded).or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded)).ok()?;
     let (client_id, client_secret) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
-    // PostgreSQL cannot look up a text with a NUL.
+    // PostgreSQL cannot look up a string with a NUL.
     let usable = |text: &String| !text.is_empty() && !text.contains('\0');
     let client_id = decode_lenient(client_id).filter(usable)?;
     let client_secret = decode_lenient(client_secret).filter(usable)?;

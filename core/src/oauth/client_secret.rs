@@ -1,10 +1,10 @@
-//! The client secrets of an app, and which of them a client may authenticate with.
+//! An app's client secrets, and which of them a client may authenticate with.
 
 use jiff::Timestamp;
 
 use crate::secret::HashedSecret;
 
-/// The secret of an app, and the one before its last rotation.
+/// An app's secret, and the one before its last rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSecrets {
     /// The secret that was issued last.
@@ -16,13 +16,13 @@ pub struct ClientSecrets {
 /// A secret that was replaced and is accepted for some time, so that the app can be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreviousSecret {
-    /// The secret.
+    /// The digest of the replaced secret.
     pub secret: HashedSecret,
     /// The end of its acceptance.
     pub until: Timestamp,
 }
 
-/// The secret of an app that never had another one.
+/// The secret of an app whose secret was never replaced.
 impl From<HashedSecret> for ClientSecrets {
     fn from(current: HashedSecret) -> Self {
         Self { current, previous: None }
@@ -30,8 +30,8 @@ impl From<HashedSecret> for ClientSecrets {
 }
 
 impl ClientSecrets {
-    /// Whether a client that presents this secret is the app. Digests are compared in constant
-    /// time.
+    /// Returns whether a client that presents this secret is the app. Digests are compared in
+    /// constant time.
     pub fn accepts(&self, presented: HashedSecret, now: Timestamp) -> bool {
         // Both are compared, so that the time does not reveal which one was presented.
         let is_current = self.current == presented;
@@ -83,7 +83,7 @@ mod tests {
 
     /// The lookup key of a secret is not secret.
     #[test]
-    fn a_secret_with_the_lookup_key_of_another_is_not_accepted() {
+    fn a_secret_with_the_lookup_key_of_a_different_one_is_not_accepted() {
         let (current, other) = (secret(1), secret(2));
         let forged = HashedSecret { lookup: current.lookup, digest: other.digest };
         assert!(!ClientSecrets::from(current).accepts(forged, at(0)));

@@ -10,7 +10,7 @@ use crate::secret::Secret;
 /// A request to introspect or to revoke a token.
 #[derive(Debug, Clone)]
 pub struct ClientTokenRequest {
-    /// The credentials of the client, not yet verified.
+    /// The client's credentials, not yet verified.
     pub credentials: Credentials,
     /// The token in question.
     pub token: Secret,
@@ -29,8 +29,8 @@ impl ClientTokenRequest {
     }
 
     /// Parses a revocation request. A missing token and missing credentials are the same error as
-    /// the token of another app, [`OAuthError::UnauthorizedRevocation`], so that the response does
-    /// not help to guess tokens.
+    /// the token of a different app, [`OAuthError::UnauthorizedRevocation`], so that the response
+    /// does not help to guess tokens.
     pub fn parse_revocation(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -44,8 +44,8 @@ impl ClientTokenRequest {
     }
 }
 
-/// Whether an app may introspect a token: a token that was issued to it, or any token if the app is
-/// configured as a resource server.
+/// Returns whether an app may introspect a token: a token that was issued to it, or any token if
+/// the app is configured as a resource server.
 pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
     app.id == token_app_id || resource_servers.contains(&app.client_id)
 }

@@ -9,13 +9,15 @@ use super::scope::{Scope, Scopes};
 pub enum AccessLevel {
     Read,
     Write,
-    Both,
+    /// Named `both` in the messages of the consent page.
+    #[strum(serialize = "both")]
+    ReadWrite,
 }
 
 /// One item of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentItem {
-    /// Whether the permission is reserved for admins.
+    /// True if the permission is reserved for admins.
     pub admin: bool,
     /// The resource: `accounts`, `notifications`, …; `all` for all of them.
     pub resource: &'static str,
@@ -32,13 +34,13 @@ impl ConsentItem {
             "write" => (resource, AccessLevel::Write),
             "profile" => (verb, AccessLevel::Read),
             // `follow` and `push` cannot be requested for reading or writing only.
-            _ => (verb, AccessLevel::Both),
+            _ => (verb, AccessLevel::ReadWrite),
         };
         Self { admin: scope.is_admin(), resource, access }
     }
 }
 
-/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that another one covers are
+/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that a broader one covers are
 /// omitted, and those for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
@@ -48,7 +50,7 @@ pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
         let is_same =
             |item: &&mut ConsentItem| (item.admin, item.resource) == (new.admin, new.resource);
         match items.iter_mut().find(is_same) {
-            Some(item) if item.access != new.access => item.access = AccessLevel::Both,
+            Some(item) if item.access != new.access => item.access = AccessLevel::ReadWrite,
             Some(_) => {}
             None => items.push(new),
         }
@@ -83,13 +85,13 @@ mod tests {
         for (scopes, expected) in [
             ("read", vec!["all Read"]),
             ("write", vec!["all Write"]),
-            ("write read", vec!["all Both"]),
-            ("read:accounts write:accounts", vec!["accounts Both"]),
+            ("write read", vec!["all ReadWrite"]),
+            ("read:accounts write:accounts", vec!["accounts ReadWrite"]),
             ("read write:media", vec!["all Read", "media Write"]),
             ("profile", vec!["profile Read"]),
-            ("push follow", vec!["follow Both", "push Both"]),
+            ("push follow", vec!["follow ReadWrite", "push ReadWrite"]),
             ("admin:read:ip_blocks", vec!["admin ip_blocks Read"]),
-            ("admin:read admin:write read", vec!["all Read", "admin all Both"]),
+            ("admin:read admin:write read", vec!["all Read", "admin all ReadWrite"]),
             ("admin:write:accounts read:accounts", vec!["accounts Read", "admin accounts Write"]),
             ("", vec![]),
         ] {
@@ -107,8 +109,8 @@ mod tests {
     fn a_read_only_resource_has_no_item_for_writing() {
         let all: Vec<String> = all().iter().map(describe).collect();
         assert!(all.contains(&"search Read".to_owned()));
-        assert!(!all.contains(&"search Both".to_owned()));
-        assert!(!all.contains(&"profile Both".to_owned()));
+        assert!(!all.contains(&"search ReadWrite".to_owned()));
+        assert!(!all.contains(&"profile ReadWrite".to_owned()));
     }
 
     proptest! {

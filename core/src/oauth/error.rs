@@ -8,7 +8,7 @@ use super::parameter::{MAX_STATE_LENGTH, Parameter};
 /// Why an OAuth request is rejected. Its text is the `error_description`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
@@ -38,7 +38,7 @@ pub enum OAuthError {
     UnsupportedResponseMode,
     #[error("The requested scope is invalid, unknown, or malformed.")]
     InvalidScope,
-    /// The method is another one, or absent, which means `plain`.
+    /// The method is not `S256`, or is absent, which means `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
     #[error("The code_challenge must be a SHA-256 digest as 43 characters of base64url.")]

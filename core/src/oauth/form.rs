@@ -10,7 +10,7 @@ pub type Pairs = Vec<(String, String)>;
 
 /// Why a body or query is not a list of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum FormError {
     #[error("The form contains a % that is not followed by two hexadecimal digits")]
     InvalidEscape,
@@ -61,14 +61,14 @@ pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(other, _)| other == name).map_or("", |(_, value)| value)
 }
 
-/// Whether the value of a flag is true. Clients send false in the syntax of their programming language:
-/// `False`, `0`, `None`.
+/// Returns whether the value of a flag is true. Clients send false in the syntax of their
+/// programming language: `False`, `0`, `None`.
 pub fn is_true(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     !matches!(text.as_str(), "" | "0" | "f" | "false" | "n" | "no" | "none" | "null" | "off")
 }
 
-/// Rejects NUL characters, which PostgreSQL cannot store in a text.
+/// Rejects NUL characters, which PostgreSQL cannot store.
 pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
     let has_nul = pairs.iter().any(|(name, value)| name.contains('\0') || value.contains('\0'));
     if has_nul { Err(FormError::Nul) } else { Ok(pairs) }

@@ -10,7 +10,7 @@ use super::pkce;
 use super::scope::Scopes;
 use crate::secret::{Secret, Sha256Digest};
 
-/// How long a code is valid.
+/// Lifetime of an authorization code.
 pub const CODE_LIFETIME: Duration = Duration::from_mins(10);
 
 /// A user's grant to an app, represented by a code until the app redeems it.
@@ -59,7 +59,7 @@ impl Binding {
 /// An attempt to redeem a code, by an authenticated app.
 #[derive(Debug, Clone)]
 pub struct Redemption<'a> {
-    /// The app.
+    /// Id of the app that sent the token request.
     pub app_id: i64,
     /// The redirect URI of the token request.
     pub redirect_uri: &'a str,
@@ -69,9 +69,9 @@ pub struct Redemption<'a> {
 
 /// Why a code cannot be redeemed. The reason is logged; the response is the same for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum GrantError {
-    #[error("the code was issued to another app")]
+    #[error("the code was issued to a different app")]
     OtherApp,
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,
@@ -196,14 +196,14 @@ mod tests {
 
     // RFC 6749, section 4.1.3.
     #[test]
-    fn the_code_of_another_app_is_rejected() {
+    fn the_code_of_a_different_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
         assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
     #[test]
-    fn another_redirect_uri_is_rejected() {
+    fn a_different_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
             let other = Redemption { redirect_uri, ..redemption(None) };
             assert_eq!(redeem(&other, 1000), Err(GrantError::OtherRedirectUri), "{redirect_uri}");

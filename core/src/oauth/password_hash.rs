@@ -11,18 +11,18 @@ use thiserror::Error;
 
 /// The maximum cost of bcrypt: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
-/// The maximum number of iterations of PBKDF2, about a second.
+/// Maximum number of PBKDF2 iterations, about a second.
 pub const MAX_ITERATIONS: u32 = 2_000_000;
 /// The maximum memory of Argon2, in KiB.
 pub const MAX_MEMORY: u32 = 128 * 1024;
-/// The maximum of memory times passes of Argon2, in KiB, about a second.
+/// Maximum product of Argon2's memory in KiB and its passes, about a second.
 pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
-/// The maximum number of lanes of Argon2.
+/// Maximum number of Argon2 lanes.
 pub const MAX_LANES: u32 = 16;
 
 /// The maximum length of a hash with its parameters.
 const MAX_BYTES: usize = 512;
-/// The number of bytes of a password that bcrypt uses.
+/// Number of password bytes that bcrypt uses.
 const BCRYPT_BYTES: usize = 72;
 
 /// The last character of a bcrypt salt has bits without meaning, which some programs set.
@@ -49,7 +49,7 @@ pub enum PasswordHash {
 pub struct Bcrypt {
     /// Binary logarithm of the number of rounds.
     pub cost: u32,
-    /// The salt.
+    /// The random salt, decoded.
     pub salt: [u8; 16],
     digest: [u8; 23],
 }
@@ -72,17 +72,17 @@ pub enum HashFunction {
     Sha512,
 }
 
-/// Why a hash is not accepted. In messages the text comes after the name of the field. It does not
-/// repeat the hash, which is a secret.
+/// Why a hash is not accepted. In messages the text comes after the field name. It does not repeat
+/// the hash, which is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PasswordHashError {
     #[error(
         "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
          $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
     )]
     Unknown,
-    #[error("is damaged or has another form; write {0}")]
+    #[error("is damaged or has a different form; write {0}")]
     Malformed(&'static str),
     #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
     TooExpensive { parameter: &'static str, max: u32 },
@@ -121,15 +121,16 @@ impl PasswordHash {
         pbkdf2.map(Self::Pbkdf2)
     }
 
-    /// Whether the hash distinguishes this password from all others. If not, a successful
+    /// Returns whether the hash distinguishes this password from all others. If not, a successful
     /// verification does not prove that the user entered their password exactly, and the hash must
-    /// not be replaced by one of what they entered: bcrypt ignores everything after 72 bytes.
+    /// not be replaced by one of the entered password: bcrypt ignores everything after 72 bytes.
     pub fn is_exact_for(&self, password: &str) -> bool {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
     }
 
-    /// Whether the password can be the one that was hashed. HMAC and bcrypt do not distinguish some
-    /// passwords with NUL characters from others without, and no other system accepts them.
+    /// Returns whether the password can be the one that was hashed. HMAC and bcrypt do not
+    /// distinguish some passwords with NUL characters from others without, and no other system
+    /// accepts them.
     pub fn allows(&self, password: &str) -> bool {
         *self == Self::Argon2 || !password.contains('\0')
     }

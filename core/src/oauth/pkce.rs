@@ -5,12 +5,23 @@ use crate::secret::Sha256Digest;
 /// The only supported method. `plain` would reveal the verifier to anyone who sees the request.
 pub const METHOD: &str = "S256";
 
-/// Whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant time.
+/// Returns whether a `code_challenge` is the SHA-256 digest of this verifier, compared in constant
+/// time.
+///
+/// ```
+/// use belfry_core::oauth::pkce;
+/// use belfry_core::secret::Sha256Digest;
+///
+/// // The example of RFC 7636, appendix B.
+/// let challenge = Sha256Digest::from_text("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").unwrap();
+/// assert!(pkce::matches(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+/// assert!(!pkce::matches(challenge, "a different verifier"));
+/// ```
 pub fn matches(challenge: Sha256Digest, verifier: &str) -> bool {
-    challenge == Sha256Digest::of(verifier)
+    challenge == Sha256Digest::compute(verifier)
 }
 
-/// Whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
+/// Returns whether the `code_verifier` of a token request has 43 to 128 unreserved characters.
 pub fn is_well_formed(verifier: &str) -> bool {
     let is_unreserved = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     (43..=128).contains(&verifier.len()) && verifier.bytes().all(is_unreserved)
@@ -35,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn another_verifier_does_not_match() {
+    fn a_different_verifier_does_not_match() {
         let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
         for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
             assert!(!matches(challenge, wrong), "{wrong}");
@@ -88,7 +99,7 @@ mod tests {
         assert_eq!(Sha256Digest::from_text("short"), None);
     }
 
-    // Also for a verifier of 64 characters, the length of a split token.
+    // Including 64 characters, the length of a split token.
     #[test]
     fn a_verifier_of_any_length_is_hashed_with_sha_256() {
         for length in 43..=128 {
@@ -107,7 +118,7 @@ mod tests {
 
         #[test]
         fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Sha256Digest::of(&text);
+            let challenge = Sha256Digest::compute(&text);
             prop_assert!(is_well_formed(&text) && matches(challenge, &text));
         }
     }

@@ -21,7 +21,7 @@ pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectUri(String);
 
-/// Why a text cannot be registered as a redirect URI.
+/// The reason why a string cannot be registered as a redirect URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
@@ -121,12 +121,12 @@ impl RedirectUri {
         &self.0
     }
 
-    /// Whether the response is encrypted on its way to the app.
+    /// Returns whether the response is encrypted on its way to the app.
     pub fn is_https(&self) -> bool {
         self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
-    /// Whether the code is shown to the user instead of sent to the app.
+    /// Returns whether the code is shown to the user instead of sent to the app.
     pub fn is_oob(&self) -> bool {
         self.0 == OOB
     }
@@ -134,6 +134,18 @@ impl RedirectUri {
     /// The requested URI, if it matches this registered one: equal in every character, except for
     /// the port of a loopback IP address, which a native app learns only when it starts (RFC 8252,
     /// section 7.3). The name `localhost` is not such an address.
+    ///
+    /// ```
+    /// use belfry_core::oauth::redirect::RedirectUri;
+    ///
+    /// let registered = RedirectUri::new("https://app.example/callback")?;
+    /// assert!(registered.match_requested("https://app.example/callback").is_some());
+    /// assert!(registered.match_requested("https://app.example/callback/").is_none());
+    ///
+    /// let native = RedirectUri::new("http://127.0.0.1/callback")?;
+    /// assert!(native.match_requested("http://127.0.0.1:51004/callback").is_some());
+    /// # Ok::<(), belfry_core::oauth::redirect::RedirectUriError>(())
+    /// ```
     pub fn match_requested(&self, requested: &str) -> Option<Self> {
         let loopback = split_loopback(&self.0);
         let is_same_loopback = loopback.is_some() && loopback == split_loopback(requested);
@@ -166,8 +178,8 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     is_port.then_some((host, rest))
 }
 
-/// Whether the scheme is forbidden. White space and control characters are removed before the
-/// comparison, as browsers do.
+/// Returns whether the scheme is forbidden. White space and control characters are removed before
+/// the comparison, as browsers do.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();

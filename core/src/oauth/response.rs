@@ -7,7 +7,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// How the parameters of a response are sent. The variants have the order of the metadata.
+    /// The encoding of response parameters. The variants have the order of the metadata.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
         /// In the query of the redirect URI.
@@ -20,18 +20,19 @@ wire_enum! {
     }
 }
 
-/// Where and how the response to an authorization request is sent.
+/// Destination and encoding of the response to an authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTarget {
     /// The redirect URI of the request.
     pub redirect_uri: RedirectUri,
-    /// How the parameters are sent.
+    /// The encoding of the parameters.
     pub mode: ResponseMode,
     /// The opaque value that the app gets back.
     pub state: Option<String>,
 }
 
-/// How the browser delivers the response to the app. Not `Debug`, because it can contain a code.
+/// The way in which the browser delivers the response to the app. Not `Debug`, because it can
+/// contain a code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// Redirect to this URL.

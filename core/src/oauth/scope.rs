@@ -63,25 +63,26 @@ wire_enum! {
 }
 
 impl Scope {
-    /// Whether this scope includes the other: itself, or a child like `read:accounts` of `read`.
+    /// Returns whether this scope includes the other: itself, or a child like `read:accounts` of
+    /// `read`.
     pub fn covers(self, other: Self) -> bool {
         let rest = other.as_str().strip_prefix(self.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
 
-    /// Whether the scope is reserved for admins.
+    /// Returns whether the scope is reserved for admins.
     pub fn is_admin(self) -> bool {
         self.as_str().starts_with("admin:")
     }
 
-    /// Whether the deprecated scope `follow` includes this one.
+    /// Returns whether the deprecated scope `follow` includes this one.
     fn is_covered_by_follow(self) -> bool {
         let resource = self.as_str().strip_prefix("read:").or(self.as_str().strip_prefix("write:"));
         matches!(resource, Some("blocks" | "follows" | "mutes"))
     }
 }
 
-/// Why a text is not a scope or a list of scopes.
+/// The reason why a string is not a scope or a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScopeError {
     /// The text breaks the grammar of RFC 6749, section 3.3.
@@ -142,13 +143,13 @@ pub struct Scopes {
 }
 
 impl Scopes {
-    /// Parses several texts, each with any number of scopes.
-    pub fn from_texts<T: AsRef<str>>(
-        texts: impl IntoIterator<Item = T>,
+    /// Parses several strings, each with any number of scopes.
+    pub fn parse_all<T: AsRef<str>>(
+        lists: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
         let mut all = Self::default();
-        for text in texts {
-            all.add_all(text.as_ref().parse()?);
+        for list in lists {
+            all.add_all(list.as_ref().parse()?);
         }
         Ok(all)
     }
@@ -166,7 +167,7 @@ impl Scopes {
         scopes
     }
 
-    /// The text to store: all scopes, separated by spaces, also unknown ones.
+    /// The text to store: all scopes, separated by spaces, including unknown ones.
     pub fn to_stored(&self) -> String {
         let listed = self.iter().map(|scope| scope.as_str().into());
         listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
@@ -218,25 +219,25 @@ impl Scopes {
         self.iter().map(|scope| scope.as_str().into()).chain(others)
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.others.is_empty()
     }
 
-    /// Whether the set contains exactly this scope.
+    /// Returns whether the set contains exactly this scope.
     pub fn contains(&self, scope: Scope) -> bool {
         self.listed.contains(&scope)
     }
 
-    /// Whether an app that declared these scopes may request the scopes in `requested`.
+    /// Returns whether an app that declared these scopes may request the scopes in `requested`.
     pub fn covers_all(&self, requested: &Self) -> bool {
         let covers = |scope| self.iter().any(|declared| declared.covers(scope));
         requested.iter().all(covers)
             && requested.others.iter().all(|scope| self.others.contains(scope))
     }
 
-    /// Whether all of them may be granted for an account with this role; `None` for an app itself,
-    /// which has no role.
+    /// Returns whether all of them may be granted for an account with this role; `None` for an app
+    /// itself, which has no role.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
         role == Some(Role::Admin) || !self.iter().any(Scope::is_admin)
     }
@@ -250,7 +251,7 @@ impl Scopes {
         self
     }
 
-    /// Whether a token with these scopes may be used where `needed` is required.
+    /// Returns whether a token with these scopes may be used where `needed` is required.
     pub fn allows(&self, needed: Scope) -> bool {
         self.iter().any(|granted| {
             granted.covers(needed) || (granted == Scope::Follow && needed.is_covered_by_follow())

@@ -22,7 +22,7 @@ wire_enum! {
 }
 
 impl Field {
-    /// The name of the field in error messages.
+    /// The field name in error messages.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",
@@ -49,7 +49,7 @@ pub struct SignUp {
     pub username: String,
     pub email: String,
     pub password: Secret,
-    /// Whether the server's rules are accepted: `true` or `1`.
+    /// `true` or `1` if the server's rules are accepted.
     pub agreement: String,
 }
 
@@ -65,7 +65,7 @@ impl SignUp {
         }
     }
 
-    /// The same sign-up on a page without rules to accept.
+    /// Returns the sign-up with the agreement set, for a page without rules to accept.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }
@@ -108,13 +108,15 @@ impl NewAccount {
     ) -> Result<Self, ValidationErrors<AccountError>> {
         let mut errors = Vec::new();
         let mut check = |field, result: Result<(), FieldError>| {
-            errors.extend(result.err().map(|error| AccountError { field, error }));
+            if let Err(error) = result {
+                errors.push(AccountError { field, error });
+            }
         };
         check(Field::Username, check_free_name(&self.name));
         check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
         let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
         check(Field::Password, check_password(&self.password, identifiers));
-        check(Field::Agreement, is_accepted.then_some(()).ok_or(FieldError::NotAccepted));
+        check(Field::Agreement, if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) });
         if errors.is_empty() && is_exclusive(&self.name) {
             errors.push(AccountError { field: Field::Username, error: FieldError::Reserved });
         }

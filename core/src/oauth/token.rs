@@ -37,11 +37,11 @@ pub struct TokenAccount {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Why an issued token is not valid. The texts are Mastodon's, because clients compare them.
+/// Why an issued token is not valid. The messages are Mastodon's, because clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum TokenError {
-    /// Also if the app was disabled.
+    /// Revoked, or its app was disabled.
     #[error("The access token was revoked")]
     Revoked,
     #[error("The access token expired")]

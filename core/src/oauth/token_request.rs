@@ -10,7 +10,7 @@ use crate::secret::Secret;
 /// A token request with all required parameters.
 #[derive(Debug, Clone)]
 pub struct TokenRequest {
-    /// The credentials of the client, not yet verified.
+    /// The client's credentials, not yet verified.
     pub credentials: Credentials,
     /// The grant that is exchanged for a token.
     pub grant: GrantRequest,
@@ -46,8 +46,8 @@ impl GrantRequest {
 }
 
 impl TokenRequest {
-    /// Parses a request from its `Authorization` header and its body. Errors of the request precede
-    /// those of client authentication.
+    /// Parses a request from its `Authorization` header and its body. Request errors precede errors
+    /// of client authentication.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,

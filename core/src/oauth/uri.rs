@@ -3,7 +3,7 @@
 use fluent_uri::Uri;
 use fluent_uri::component::{Authority, Host, Scheme};
 
-/// Whether the text is the URL of a web page: `http` or `https`, a host, and no user name.
+/// Returns whether the text is the URL of a web page: `http` or `https`, a host, and no user name.
 pub(super) fn is_web_address(text: &str) -> bool {
     Uri::parse(text).is_ok_and(|uri| {
         let has_host =
@@ -22,13 +22,13 @@ pub fn web_host(text: &str) -> Option<String> {
     })
 }
 
-/// Whether the scheme is `http` or `https`.
+/// Returns whether the scheme is `http` or `https`.
 pub(super) fn is_web(scheme: &Scheme) -> bool {
     ["http", "https"].iter().any(|web| scheme.as_str().eq_ignore_ascii_case(web))
 }
 
-/// Whether browsers parse the host of this authority as RFC 3986 does: an IP address in its usual
-/// form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
+/// Returns whether browsers parse the host of this authority as RFC 3986 does: an IP address in its
+/// usual form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
 pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
@@ -41,7 +41,7 @@ pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     is_plain && has_port_number && authority.port_to_u16().is_ok()
 }
 
-/// Whether browsers parse the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
+/// Returns whether browsers parse the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
 fn is_numeric(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));

@@ -17,7 +17,7 @@ pub enum Action {
     DontNotify,
     /// Notify later, together with other events. Deprecated; stored without effect.
     Coalesce,
-    /// The string `set_tweak` of early versions of the specification. Stored without effect.
+    /// The string `set_tweak`, as in early versions of the specification. Stored without effect.
     #[serde(rename = "set_tweak")]
     BareSetTweak,
     /// Sets a property of the notification, such as `sound` or `highlight`.
@@ -41,7 +41,7 @@ pub enum Action {
 pub enum TweakValue {
     /// A string, such as the name of a sound.
     String(String),
-    /// A boolean.
+    /// A boolean, such as whether to highlight.
     Boolean(bool),
 }
 
@@ -69,7 +69,7 @@ impl Action {
             }),
             Value::Object(_) => {
                 let mut fields = Fields::new(value, location)?;
-                let name = fields.need_string("set_tweak")?;
+                let name = fields.require_string("set_tweak")?;
                 let value = match fields.take("value") {
                     None => None,
                     Some(Value::String(text)) => Some(TweakValue::String(text)),

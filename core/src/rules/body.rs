@@ -8,24 +8,36 @@ use super::{
 };
 use crate::json::{self, Fields, Location, read_array};
 
-/// A valid rule without its id: the body of `PUT` of a rule.
+/// A valid rule without its id: the body of a `PUT` request for a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRule(Rule);
 
-/// Body of `PUT` of `enabled`.
+/// Body of a `PUT` request for `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
-    /// Whether the rule is evaluated.
+    /// True if the rule is evaluated.
     pub(super) enabled: bool,
     /// When the change of a built-in rule ends.
     pub(super) until: Option<RuleExpiry>,
 }
 
 impl NewRule {
-    /// Parses the body of `PUT` of a rule.
+    /// Parses the body of a `PUT` request for a rule.
     ///
     /// `rule_id`, `default` and `enabled` are accepted and ignored, so that a client can send back
     /// a rule as it received it. A rule that ends before `now` is rejected.
+    ///
+    /// ```
+    /// use belfry_core::rules::{NewRule, NewRuleLimits, RuleKind};
+    /// use jiff::Timestamp;
+    ///
+    /// let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+    /// let body = br#"{"pattern": "cake", "actions": ["notify"]}"#;
+    /// assert!(NewRule::read(RuleKind::Content, body, limits, now).is_ok());
+    ///
+    /// let error = NewRule::read(RuleKind::Content, br#"{"pattern": "cake"}"#, limits, now);
+    /// assert_eq!(error.unwrap_err().to_string(), "actions is missing");
+    /// ```
     pub fn read(
         kind: RuleKind,
         body: &[u8],
@@ -54,13 +66,13 @@ impl NewRule {
         mut fields: Fields,
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let actions = need_actions(&mut fields)?;
+        let actions = require_actions(&mut fields)?;
         let conditions = match fields.take("conditions") {
             Some(value) => Some(read_array("conditions", value, Condition::from_json)?),
             None => matches!(kind, RuleKind::Override | RuleKind::Underride).then(Vec::new),
         };
         let pattern = match kind {
-            RuleKind::Content => Some(fields.need_string("pattern")?),
+            RuleKind::Content => Some(fields.require_string("pattern")?),
             _ => fields.take_string("pattern")?,
         };
         let until = read_until(&mut fields)?;
@@ -84,8 +96,8 @@ impl NewRule {
 }
 
 impl EnabledChange {
-    /// Parses the body of `PUT` of `enabled`: a boolean, or `{"enabled":true}`, for a built-in rule
-    /// also with `until`.
+    /// Parses the body of a `PUT` request for `enabled`: a boolean, or `{"enabled":true}`, for a
+    /// built-in rule also with `until`.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
@@ -98,7 +110,7 @@ impl EnabledChange {
 
     /// Reads the fields `enabled` and `until`.
     pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
-        let change = Self { enabled: fields.need_bool("enabled")?, until: read_until(fields)? };
+        let change = Self { enabled: fields.require_bool("enabled")?, until: read_until(fields)? };
         change.until.map_or(Ok(()), |until| until.check(now))?;
         Ok(change)
     }
@@ -123,8 +135,8 @@ pub(super) fn take_actions(fields: &mut Fields) -> Result<Option<Vec<Action>>, R
 }
 
 /// Reads the required field `actions`.
-pub(super) fn need_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
-    read_array("actions", fields.need("actions")?, Action::from_json)
+pub(super) fn require_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleError> {
+    read_array("actions", fields.require("actions")?, Action::from_json)
 }
 
 /// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a

@@ -48,7 +48,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// The rules in the format of the API, in the order of evaluation, with placeholders.
+/// The rules in the format of the API, in evaluation order, with placeholders.
 const RULES: &str = r#"{
 "override": [
   {"rule_id": ".m.rule.master", "enabled": false, "conditions": [], "actions": []},
@@ -111,7 +111,7 @@ const RULES: &str = r#"{
     {"kind": "event_match", "key": "type", "pattern": "m.room.encrypted"}]}
 ]}"#;
 
-/// The built-in rules in the order of evaluation, with placeholders that [`for_user`] replaces.
+/// The built-in rules in evaluation order, with placeholders that [`for_user`] replaces.
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> =
         LazyLock::new(|| serde_json::from_str(RULES).expect("the definitions are valid"));

@@ -28,7 +28,7 @@ impl RuleChanges {
             Ok(())
         })?;
         let mut fields = Fields::new(body, Location::Body)?;
-        if !fields.need("changes")?.is_array() {
+        if !fields.require("changes")?.is_array() {
             return Err(fields.wrong_type("changes", "an array").into());
         }
         reject_unknown(fields, "changes")?;

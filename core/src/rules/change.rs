@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::body::{need_actions, reject_unknown};
+use super::body::{reject_unknown, require_actions};
 use super::{
     Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
     RuleScope,
 };
 use crate::json::{Fields, Location};
 
-/// A valid change. Whether it can be made depends on the rules of the user.
+/// A valid change. Whether it can be made depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     rule: RuleRef,
@@ -36,7 +36,7 @@ pub struct PutTarget {
 }
 
 impl PutTarget {
-    /// Checks the path and the pairs of the query string of `PUT` of a rule.
+    /// Checks the path and the query string of a `PUT` request for a rule.
     pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
         let mut target = Self::without_position(rule)?;
         for (name, id) in query {
@@ -85,7 +85,7 @@ impl RuleChange {
         body: &[u8],
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let actions = need_actions(&mut Fields::read(body)?)?;
+        let actions = require_actions(&mut Fields::read(body)?)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
     }
 
@@ -96,22 +96,22 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
-        let operation = fields.need_string("op")?;
+        let operation = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
             None => RuleScope::Global,
         };
-        let kind = fields.need_string("kind")?.parse()?;
-        let rule = RuleRef::new(scope, kind, fields.need_string("rule_id")?)?;
+        let kind = fields.require_string("kind")?.parse()?;
+        let rule = RuleRef::new(scope, kind, fields.require_string("rule_id")?)?;
         let (operation, names) = match operation.as_str() {
             "put" => {
                 let mut target = PutTarget::without_position(rule)?;
-                let new = fields.need("rule")?;
+                let new = fields.require("rule")?;
                 if !new.is_object() {
                     return Err(fields.wrong_type("rule", "a JSON object").into());
                 }
-                let new = NewRule::from_json(kind, new, limits, now);
-                let new = new.map_err(|error| error.at("rule"))?;
+                let new =
+                    NewRule::from_json(kind, new, limits, now).map_err(|error| error.at("rule"))?;
                 target.before = fields.take_string("before")?;
                 target.after = fields.take_string("after")?;
                 reject_unknown(fields, "op, scope, kind, rule_id, rule, before and after")?;
@@ -124,7 +124,7 @@ impl RuleChange {
                 (Operation::SetEnabled(change), names)
             }
             "set_actions" => {
-                let actions = need_actions(&mut fields)?;
+                let actions = require_actions(&mut fields)?;
                 let names = "op, scope, kind, rule_id and actions";
                 (Operation::SetActions(actions, limits), names)
             }

@@ -26,7 +26,7 @@ pub enum ConditionKind {
     EventMatch {
         /// Dotted path of the property.
         key: String,
-        /// The glob.
+        /// The glob, which is compared without case.
         pattern: String,
     },
     /// The message text contains the user's display name.
@@ -38,21 +38,21 @@ pub enum ConditionKind {
     },
     /// The sender has the power level to notify the whole room.
     SenderNotificationPermission {
-        /// Key of the required level in `notifications` of the power levels.
+        /// Key of the required power level in `notifications`.
         key: String,
     },
     /// A property of the event equals a value.
     EventPropertyIs {
         /// Dotted path of the property.
         key: String,
-        /// The value.
+        /// The value that the property must have.
         value: Scalar,
     },
     /// An array of the event contains a value.
     EventPropertyContains {
         /// Dotted path of the array.
         key: String,
-        /// The value.
+        /// The value that one of the items must have.
         value: Scalar,
     },
     /// A kind that this version does not support. It never matches.
@@ -71,7 +71,7 @@ pub enum Scalar {
     String(String),
     /// An integer between -(2^53 - 1) and 2^53 - 1.
     Integer(i64),
-    /// A boolean.
+    /// `true` or `false`.
     Boolean(bool),
     /// An explicit `null`, which differs from an absent property.
     Null,
@@ -86,7 +86,7 @@ impl Scalar {
     }
 
     fn take_from(fields: &mut Fields) -> Result<Self, RuleError> {
-        match fields.need("value")? {
+        match fields.require("value")? {
             Value::String(text) => Ok(Self::String(text)),
             Value::Bool(value) => Ok(Self::Boolean(value)),
             Value::Null => Ok(Self::Null),
@@ -121,15 +121,15 @@ impl From<ConditionKind> for Condition {
 impl Condition {
     pub(super) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
-        let name = fields.need_string("kind")?;
+        let name = fields.require_string("kind")?;
         let kind = match name.as_str() {
             "event_match" => ConditionKind::EventMatch {
-                key: fields.need_string("key")?,
-                pattern: fields.need_string("pattern")?,
+                key: fields.require_string("key")?,
+                pattern: fields.require_string("pattern")?,
             },
             "contains_display_name" => ConditionKind::ContainsDisplayName,
             "room_member_count" => {
-                let is = fields.need_string("is")?;
+                let is = fields.require_string("is")?;
                 // Stored as text, so that it is returned as it was sent.
                 if MemberCount::parse(&is).is_none() {
                     return Err(RuleError::MemberCount(fields.path("is")));
@@ -137,14 +137,14 @@ impl Condition {
                 ConditionKind::RoomMemberCount { is }
             }
             "sender_notification_permission" => {
-                ConditionKind::SenderNotificationPermission { key: fields.need_string("key")? }
+                ConditionKind::SenderNotificationPermission { key: fields.require_string("key")? }
             }
             "event_property_is" => ConditionKind::EventPropertyIs {
-                key: fields.need_string("key")?,
+                key: fields.require_string("key")?,
                 value: Scalar::take_from(&mut fields)?,
             },
             "event_property_contains" => ConditionKind::EventPropertyContains {
-                key: fields.need_string("key")?,
+                key: fields.require_string("key")?,
                 value: Scalar::take_from(&mut fields)?,
             },
             _ => ConditionKind::Unknown { kind: name },
@@ -158,7 +158,7 @@ impl Condition {
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;
-            let kind = fields.need_string("kind")?;
+            let kind = fields.require_string("kind")?;
             Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.rest() })
         })
     }

@@ -1,6 +1,6 @@
 //! The stored rules of one user and scope.
 //!
-//! Built-in rules are not part of the document. They are merged when rules are read, so that a new
+//! Built-in rules are not part of the document. They are merged when rules are read, so a new
 //! built-in rule applies to existing users and no copies are stored.
 
 use std::collections::BTreeMap;
@@ -31,8 +31,8 @@ pub struct Document {
 ///  "changes":{".m.rule.master":{"enabled":true,"actions":[],"until":1800000000000}}}
 /// ```
 ///
-/// Changes are keyed by rule id alone, so that they still apply if a built-in rule moves to
-/// another kind. Unknown members are rejected, because the next write would lose them.
+/// Changes are keyed by rule id alone, so that they still apply if a built-in rule moves to a
+/// different kind. Unknown members are rejected, because the next write would lose them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -53,10 +53,10 @@ enum FormatVersion {
 }
 
 /// The attributes of a built-in rule that a user has changed. The others follow the definition of
-/// the rule, also when a later version changes it.
+/// the rule, even when a later version changes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RulePatch {
-    /// Whether the rule is evaluated.
+    /// True if the rule is evaluated; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Actions of the rule.
@@ -67,7 +67,7 @@ pub struct RulePatch {
     pub until: Option<RuleExpiry>,
 }
 
-/// The `before` and `after` parameters of `PUT` of a rule.
+/// The `before` and `after` parameters of a `PUT` request for a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position<'a> {
     /// The id of the rule directly above which the rule is placed.

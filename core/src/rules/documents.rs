@@ -1,10 +1,10 @@
-//! The documents of one user in all scopes, which are changed and saved together.
+//! One user's documents in all scopes, which are changed and saved together.
 
 use std::borrow::Cow;
 
 use super::{Document, RuleError, RuleLimits, RuleScope};
 
-/// The documents of one user. A stored document is copied when it is changed first.
+/// One user's documents. A stored document is copied when it is changed first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Documents<'a>(Vec<Cow<'a, Document>>);
 
@@ -16,11 +16,11 @@ impl<'a> Documents<'a> {
 
     /// The document of a scope, to be changed. It is empty if the user has no rules there.
     pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
-        let index = self.0.iter().position(|document| document.scope() == scope);
-        let index = index.unwrap_or_else(|| {
-            self.0.push(Cow::Owned(Document::new(scope.clone())));
-            self.0.len() - 1
-        });
+        let index =
+            self.0.iter().position(|document| document.scope() == scope).unwrap_or_else(|| {
+                self.0.push(Cow::Owned(Document::new(scope.clone())));
+                self.0.len() - 1
+            });
         self.0[index].to_mut()
     }
 

@@ -1,25 +1,25 @@
-//! The effect of a rule on its user, for the account pages, and actions with another effect.
+//! The effect of a rule on its user, for the account pages, and actions with a different effect.
 
 use super::evaluate::tweaks;
 use super::{Action, Extra, TweakValue};
 
-/// How the user is notified when a rule matches.
+/// The notification of the user when a rule matches, or silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// The user is not notified.
     Silent,
     /// The user gets a notification.
     Notify {
-        /// Whether it plays a sound.
+        /// True if it plays a sound.
         sound: bool,
-        /// Whether it is highlighted.
+        /// True if it is highlighted.
         highlight: bool,
     },
 }
 
 impl Effect {
     /// The effect of these actions. Tweaks without `notify` have none.
-    pub fn of(actions: &[Action]) -> Self {
+    pub fn from_actions(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;
         }
@@ -33,11 +33,11 @@ impl Effect {
     }
 }
 
-/// Returns these actions with another effect: none for silence; otherwise other tweaks and the name
-/// of the sound are preserved.
+/// Returns a copy of these actions with a different effect: none for silence; otherwise other
+/// tweaks and the name of the sound are preserved.
 pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
-    let (has_sound, has_highlight) = match Effect::of(actions) {
+    let (has_sound, has_highlight) = match Effect::from_actions(actions) {
         Effect::Notify { sound, highlight } => (sound, highlight),
         Effect::Silent => (false, false),
     };
@@ -91,14 +91,16 @@ mod tests {
                 notify(false, false),
             ),
         ] {
-            let rule = json!({"rule_id": "a", "enabled": true, "actions": actions});
-            let rule: Rule = serde_json::from_value(rule).unwrap();
-            assert_eq!(Effect::of(&rule.actions), effect, "{actions}");
+            let rule: Rule = serde_json::from_value(
+                json!({"rule_id": "a", "enabled": true, "actions": actions}),
+            )
+            .unwrap();
+            assert_eq!(Effect::from_actions(&rule.actions), effect, "{actions}");
         }
     }
 
     #[test]
-    fn only_what_differs_is_changed() {
+    fn only_differences_are_changed() {
         let sound = json!({"set_tweak": "sound", "value": "default"});
         let bell = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
         let highlight = json!({"set_tweak": "highlight"});
@@ -130,7 +132,7 @@ mod tests {
             let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
             let changed = with_effect(&read, effect);
             assert_eq!(json!(changed), expected, "{actions}");
-            assert_eq!(Effect::of(&changed), effect, "{actions}");
+            assert_eq!(Effect::from_actions(&changed), effect, "{actions}");
             assert_eq!(with_effect(&read, Effect::Silent), [], "{actions}");
         }
     }

@@ -8,7 +8,7 @@ use crate::matrix::MatrixErrorCode;
 
 /// Reason why a rule, a body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -85,7 +85,8 @@ impl RuleError {
         Self::UnknownField { path: shorten(path).to_owned(), expected }
     }
 
-    /// This error of the part of a body at a path, or of the whole body if the path is empty.
+    /// Returns the error with the path of the part of the body that caused it; empty for the whole
+    /// body.
     pub(crate) fn at(self, path: &str) -> Self {
         if path.is_empty() {
             return self;

@@ -52,8 +52,7 @@ impl CompiledRule {
     /// The allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let actions = self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
-        let conditions = self.conditions.iter();
-        let conditions = conditions.map(|one| size_of_val(one) + one.heap_bytes());
+        let conditions = self.conditions.iter().map(|one| size_of_val(one) + one.heap_bytes());
         self.rule_id.len() + actions.chain(conditions).sum::<usize>()
     }
 
@@ -61,7 +60,7 @@ impl CompiledRule {
         self.conditions.iter().all(|condition| condition.is_met(context))
     }
 
-    /// Whether all conditions that do not depend on the user are met.
+    /// Returns whether all conditions that do not depend on the user are met.
     pub(super) fn can_match(&self, context: &Context<'_>) -> bool {
         self.conditions
             .iter()
@@ -73,7 +72,7 @@ impl CompiledRule {
     }
 }
 
-/// Splits the documents of a user into the global one and those of devices.
+/// Splits a user's documents into the global one and those of devices.
 pub(super) fn split_scopes<'d>(
     documents: impl IntoIterator<Item = &'d Document>,
 ) -> (Option<&'d Document>, Vec<&'d Document>) {

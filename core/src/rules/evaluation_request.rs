@@ -7,10 +7,10 @@ use super::event::Event;
 use super::{ProfileTag, RuleError};
 use crate::json::{self, Fields, Location};
 
-/// The `room` of an explain request: the state of the room, and the user's display name in it.
+/// The `room` of an explain request: the room's state, and the user's display name in it.
 #[derive(Debug, Default)]
 pub struct ExplainRoom {
-    /// The room.
+    /// Member count, power levels and creators.
     pub room: Room,
     /// The user's display name in the room.
     pub display_name: Option<String>,
@@ -19,9 +19,9 @@ pub struct ExplainRoom {
 /// A request to explain the evaluation of an event for one user.
 #[derive(Debug)]
 pub struct ExplainRequest {
-    /// The event.
+    /// The event to evaluate.
     pub event: Event,
-    /// Its room.
+    /// The room that it was sent to.
     pub room: Room,
     display_name: Option<String>,
     profile_tag: Option<ProfileTag>,
@@ -30,13 +30,13 @@ pub struct ExplainRequest {
 /// A request to evaluate an event for many users.
 #[derive(Debug)]
 pub struct EvaluateRequest {
-    /// The event.
+    /// The event to evaluate.
     pub event: Event,
-    /// Its room.
+    /// The room that it was sent to.
     pub room: Room,
     /// The users, in the order of the body.
     pub members: Vec<RequestedMember>,
-    /// Whether the response lists users that are not notified.
+    /// True if the response lists users that are not notified.
     pub all: bool,
 }
 
@@ -89,7 +89,7 @@ impl EvaluateRequest {
             Ok::<_, RuleError>(())
         })?;
         let mut fields = Fields::new(rest, Location::Body)?;
-        if !fields.need("members")?.is_array() {
+        if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
@@ -103,7 +103,7 @@ impl RequestedMember {
     fn read(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
         Ok(Self {
-            user_id: fields.need_string("user_id")?.into(),
+            user_id: fields.require_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
             profile_tag: take_profile_tag(&mut fields)?,
         })
@@ -119,7 +119,7 @@ impl RequestedMember {
 }
 
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
-    let event = Event::from_value(fields.need("event")?);
+    let event = Event::from_value(fields.require("event")?);
     event.ok_or_else(|| fields.wrong_type("event", "a JSON object").into())
 }
 
@@ -134,12 +134,14 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
     let member_count = fields.take_as("member_count", "a whole number")?;
-    let power_levels = fields.take("power_levels").map(|levels| {
-        // serde would accept an array with the fields in order.
-        let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
-        levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
-    });
-    let power_levels = power_levels.transpose()?;
+    let power_levels = fields
+        .take("power_levels")
+        .map(|levels| {
+            // serde would accept an array with the fields in order.
+            let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
+            levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
+        })
+        .transpose()?;
     let creators = fields.take_as("creators", "an array of user ids")?.unwrap_or_default();
     Ok(Room { member_count, power_levels, creators })
 }

@@ -97,10 +97,10 @@ mod tests {
 
     /// The group of a user that has a rule with these actions.
     fn evaluate_actions(actions: &Value) -> Value {
-        let rule = json!({"actions": actions}).to_string();
+        let body = json!({"actions": actions}).to_string();
         let rule = NewRule::read(
             RuleKind::Override,
-            rule.as_bytes(),
+            body.as_bytes(),
             NewRuleLimits::default(),
             Timestamp::UNIX_EPOCH,
         )
@@ -154,10 +154,10 @@ mod tests {
         let id = "cake".parse().unwrap();
         document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
         let rules = IndexedRules::new([&document]);
-        let event = json!({
+        let event = Event::from_value(json!({
             "type": "m.room.message", "sender": "@ben:x", "content": {"body": "cake"},
-        });
-        let event = Event::from_value(event).unwrap();
+        }))
+        .unwrap();
         let mut response = EvaluationResponse::new(all);
         for batch in [&[0, 1][..], &[2, 3, 4]] {
             let has_rules = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);

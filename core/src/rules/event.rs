@@ -11,7 +11,7 @@ use super::Scalar;
 use super::pattern::Text;
 use super::property_path::PropertyPath;
 
-/// An event.
+/// A Matrix event, whose properties are compared with the conditions of rules.
 #[derive(Debug)]
 pub struct Event {
     members: Map<String, Value>,
@@ -77,13 +77,13 @@ impl Event {
         self.members.get("sender")?.as_str()
     }
 
-    /// Whether the event has `m.mentions` in its content, even an empty one.
+    /// Returns whether the event has `m.mentions` in its content, even an empty one.
     pub fn has_mentions(&self) -> bool {
         self.members.get("content").is_some_and(|content| content.get("m.mentions").is_some())
     }
 }
 
-/// The maximum number of characters of a string, and of items of an array, in an excerpt.
+/// Maximum number of characters of a string, or items of an array, in an excerpt.
 const EXCERPT_LENGTH: usize = 100;
 
 /// A copy of a value that is not an array, truncated.
@@ -95,7 +95,7 @@ pub(super) fn excerpt(value: &Value) -> Value {
     }
 }
 
-/// Whether a value can be compared with a [`Scalar`].
+/// Returns whether a value can be compared with a [`Scalar`].
 fn is_scalar(value: &Value) -> bool {
     match value {
         Value::String(_) | Value::Bool(_) | Value::Null => true,

@@ -33,7 +33,7 @@ impl RuleExpiry {
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether the rule is absent at this time.
+    /// Returns whether the rule is absent at this time.
     pub fn is_reached(self, now: Timestamp) -> bool {
         now.as_millisecond() >= self.0
     }
@@ -58,8 +58,8 @@ impl RuleExpiry {
         }
     }
 
-    /// Reads `until` of a stored rule. Another value is one of the other members of the rule, as it
-    /// was before rules could expire.
+    /// Reads `until` of a stored rule. A value that is not a time is an ordinary member of the
+    /// rule, as before rules could expire.
     pub(super) fn from_stored(value: &Value) -> Option<Self> {
         Self::try_from(value.as_i64()?).ok()
     }

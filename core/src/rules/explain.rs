@@ -1,4 +1,4 @@
-//! Evaluation of one user's rules with the result of every rule.
+//! Evaluation of one user's rules that reports the result of every rule.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ pub struct UserRules<'a> {
 /// An evaluation with the rules that were evaluated for it, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation<'a> {
-    /// The result.
+    /// The rule that matched, and its actions.
     #[serde(flatten)]
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
@@ -39,7 +39,7 @@ pub struct Step<R> {
     /// The rule: a [`MatchedRule`], or an owned [`RuleRef`](super::RuleRef).
     #[serde(flatten)]
     pub rule: R,
-    /// Its result.
+    /// The result of the rule: disabled, failed or won.
     pub outcome: Outcome,
     /// The first condition that is not met. Absent for a failed legacy mention rule, which is
     /// skipped because the event has `m.mentions`.
@@ -74,15 +74,15 @@ pub enum FailureReason {
 }
 
 impl Explanation<'_> {
-    /// Whether rules failed because they take too much work.
+    /// Returns whether rules failed because they take too much work.
     pub fn exceeds_work_limit(&self) -> bool {
         self.walk.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
     }
 }
 
 impl<'a> UserRules<'a> {
-    /// The rules of these documents of a user: the global one and those of devices. Without a
-    /// global document the built-in rules are unchanged.
+    /// The rules in a user's documents: the global one and those of devices. Without a global
+    /// document the built-in rules are unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
@@ -92,6 +92,21 @@ impl<'a> UserRules<'a> {
     }
 
     /// Evaluates the rules against an event and explains the result.
+    ///
+    /// ```
+    /// use belfry_core::rules::evaluate::{Member, Room};
+    /// use belfry_core::rules::event::Event;
+    /// use belfry_core::rules::explain::UserRules;
+    /// use serde_json::json;
+    ///
+    /// // A user without rules of their own has the built-in rules.
+    /// let rules = UserRules::new("@alice:example.org", []);
+    /// let json = json!({"type": "m.room.message", "content": {"body": "Lunch?"}});
+    /// let event = Event::from_value(json).expect("an object");
+    /// let explanation = rules.explain(&event, &Room::default(), Member::default());
+    /// assert!(explanation.evaluation.notify());
+    /// assert_eq!(explanation.evaluation.rule.unwrap().rule_id, ".m.rule.message");
+    /// ```
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
         let mut explanation = Explanation { evaluation: PushEvaluation::NO_RULE, walk: Vec::new() };
         if event.sender() == Some(self.user.id) {
@@ -132,7 +147,7 @@ impl<'a> UserRules<'a> {
         rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
     }
 
-    /// All rules in evaluation order: the master rule, the rules of the device, the global rules.
+    /// All rules in evaluation order: the master rule, the device's rules, the global rules.
     fn ranked_rules(
         &self,
         profile_tag: Option<&str>,
@@ -145,9 +160,11 @@ impl<'a> UserRules<'a> {
         }
         let mut global = self.global.iter().map(|rule| name(&RuleScope::Global, rule));
         let master = global.next();
-        let devices = self.devices.iter().filter(move |(scope, _)| scope.applies_to(profile_tag));
-        let devices =
-            devices.flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
+        let devices = self
+            .devices
+            .iter()
+            .filter(move |(scope, _)| scope.applies_to(profile_tag))
+            .flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
         master.into_iter().chain(devices).chain(global)
     }
 }

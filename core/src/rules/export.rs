@@ -34,7 +34,7 @@ impl<'a> RulesetsExport<'a> {
             device: BTreeMap::new(),
         };
         for document in documents {
-            let rules = Ruleset::of(|kind| document.user_rules()[kind].iter().collect());
+            let rules = Ruleset::from_fn(|kind| document.user_rules()[kind].iter().collect());
             match document.scope() {
                 RuleScope::Global => {
                     export.global = rules;

@@ -9,7 +9,7 @@ pub const MAX_ID_BYTES: usize = 255;
 
 /// Reason why a rule id or a profile tag is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum IdError {
     #[error("a rule id or profile tag must not be empty")]
     Empty,

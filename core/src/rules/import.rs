@@ -1,5 +1,5 @@
-//! Whole rulesets of a user: an export, or the response of `GET /pushrules/` of any server. Each
-//! rule is validated like the body of `PUT`.
+//! Import of a user's whole rulesets: an export, or any server's response to `GET /pushrules/`.
+//! Each rule is validated like the body of a `PUT` request.
 
 use std::collections::HashSet;
 
@@ -128,7 +128,7 @@ enum Item {
 
 fn read_item(kind: RuleKind, rule: Value, limits: NewRuleLimits) -> Result<Item, RuleError> {
     let mut fields = Fields::new(rule, Location::Part("the rule"))?;
-    let id = fields.need_string("rule_id")?;
+    let id = fields.require_string("rule_id")?;
     if RuleId::is_reserved(&id) {
         return Ok(Item::Builtin(id, take_patch(&mut fields)?));
     }
@@ -143,8 +143,8 @@ fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
     Ok(RulePatch { enabled, actions, until: read_until(fields)? })
 }
 
-/// Stores what differs from the definition of a built-in rule. A built-in rule that only the other
-/// server has is ignored, because it has no effect here.
+/// Stores the differences from the definition of a built-in rule. A built-in rule that only the
+/// other server has is ignored, because it has no effect here.
 fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
     let Some(builtin) = builtin_rules.find(|builtin| builtin.rule_id == id) else { return };
@@ -153,7 +153,7 @@ fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: Rule
     document.merge_patch(id, RulePatch { enabled, actions, until: rule.until });
 }
 
-/// Reads an explicit change to a built-in rule. It is stored as it is, also if this version does
+/// Reads an explicit change to a built-in rule. It is stored as it is, even if this version does
 /// not have the rule or has the same definition, so that an export is imported without a loss.
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {
@@ -191,7 +191,7 @@ fn check_unknown(
     unknown.map_or(Ok(()), |name| Err(RuleError::unknown_field(&join(path, name), expected)))
 }
 
-/// The path of a member of the object at a path, for an error.
+/// Appends a member to the path of its object, for an error.
 fn join(path: &str, name: &str) -> String {
     let name = shorten(name);
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }

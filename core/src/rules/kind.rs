@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Kind of a rule, in the order of evaluation.
+/// Kind of a rule, in evaluation order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
@@ -28,7 +28,7 @@ pub enum RuleKind {
 pub struct UnknownKind;
 
 impl RuleKind {
-    /// All kinds, in the order of evaluation.
+    /// All kinds, in evaluation order.
     pub const ALL: [Self; 5] =
         [Self::Override, Self::Content, Self::Room, Self::Sender, Self::Underride];
 

@@ -1,11 +1,11 @@
-//! Limits on the stored rules of an account.
+//! Limits on an account's stored rules.
 
 use super::{Rule, RuleError};
 
-/// Maximum number of conditions of a new rule.
+/// Maximum number of conditions in a new rule.
 pub const MAX_CONDITIONS: usize = 64;
 
-/// Maximum number and size of the rules of an account.
+/// Maximum number and size of an account's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleLimits {
     /// Number of user rules in all scopes.

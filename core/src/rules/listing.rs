@@ -1,11 +1,11 @@
-//! All rules of a user in the order of evaluation, for the account pages.
+//! All rules of a user in evaluation order, for the account pages.
 
 use std::borrow::Cow;
 
 use super::evaluate::split_scopes;
 use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
 
-/// The rules of a user in the order of evaluation.
+/// A user's rules in evaluation order.
 #[derive(Debug)]
 pub struct RuleListing<'a> {
     /// The rule that disables all notifications, which precedes all others.
@@ -17,14 +17,14 @@ pub struct RuleListing<'a> {
 /// The rules of one scope.
 #[derive(Debug)]
 pub struct ScopeListing<'a> {
-    /// The scope.
+    /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// Its rules.
+    /// Built-in and user rules in evaluation order, by kind.
     pub rules: Ruleset<Cow<'a, Rule>>,
 }
 
 impl<'a> RuleListing<'a> {
-    /// The rules of these documents of a user.
+    /// Lists the rules in a user's documents.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());
@@ -45,10 +45,9 @@ impl<'a> RuleListing<'a> {
 
     /// The index of a rule among those after the first one.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
-        let rules = self.scopes.iter().flat_map(|scope| {
+        let mut rules = self.scopes.iter().flat_map(|scope| {
             scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
         });
-        let mut rules = rules.into_iter();
         rules.position(|listed| listed == (&rule.scope, rule.kind, &rule.id))
     }
 }

@@ -1,4 +1,4 @@
-//! Paths of the push rules API. The encoded path is split into segments before decoding, so that an
+//! Paths of the push rules API. The encoded path is split into segments before decoding, so an
 //! escaped slash is not a separator.
 
 use serde::Serialize;
@@ -30,9 +30,9 @@ pub enum RulePath {
 /// Scope, kind and id of a user's or built-in rule. The rule need not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
-    /// The scope.
+    /// `global`, or a device.
     pub scope: RuleScope,
-    /// The kind.
+    /// The list of the ruleset that the rule is in.
     pub kind: RuleKind,
     /// The id, possibly one that is reserved for built-in rules.
     #[serde(rename = "rule_id")]
@@ -41,7 +41,7 @@ pub struct RuleRef {
 
 /// Reason why a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PathError {
     #[error(transparent)]
     Scope(UnknownScope),

@@ -33,7 +33,7 @@ impl GlobPattern {
         Self { has_wildcards: lowered.contains(['*', '?']), lowered }
     }
 
-    /// Whether the whole of a text in lower case matches.
+    /// Returns whether the whole text, which is in lower case, matches.
     pub fn matches_whole(&self, lowered: &str, work: &Work) -> bool {
         if !self.has_wildcards {
             return *self.lowered == *lowered;
@@ -41,7 +41,7 @@ impl GlobPattern {
         glob::match_whole(&self.lowered, lowered, &mut self.budget(lowered, work)).is_some()
     }
 
-    /// Whether the glob matches a part of the text that starts and ends at word boundaries.
+    /// Returns whether the glob matches a part of the text that starts and ends at word boundaries.
     pub fn matches_word(&self, text: &Text, work: &Work) -> bool {
         if !self.has_wildcards {
             return text.contains_word(&self.lowered, work);
@@ -73,7 +73,7 @@ pub fn lower(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// Whether a byte belongs to a word: ASCII letters, digits and `_`.
+/// Returns whether a byte belongs to a word: ASCII letters, digits and `_`.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

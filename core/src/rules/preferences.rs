@@ -1,4 +1,4 @@
-//! Preferences: the rules of one scope in the terms of the notifications page.
+//! Preferences: the rules of one scope as the notifications page presents them.
 //!
 //! | preference | rules |
 //! |---|---|
@@ -37,7 +37,7 @@ pub const MAX_WORD_BYTES: usize = 240;
 /// Why a form is rejected. The names are keys of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum PreferenceError {
     #[error("The form is not one of this page")]
     UnknownChange,
@@ -70,7 +70,7 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// Number of the user's rules that are none of these.
+    /// Number of the user's rules that the page does not present.
     pub other_rules: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct Keyword<'d> {
     pub id: &'d str,
     /// The word, which may contain the wildcards `*` and `?`.
     pub pattern: &'d str,
-    /// Its setting.
+    /// The effect on messages with the word.
     pub setting: Setting,
 }
 
@@ -97,28 +97,28 @@ pub struct Keyword<'d> {
 pub struct SubjectPreference<'d> {
     /// The user id or room id.
     pub id: &'d str,
-    /// Its setting.
+    /// The effect on messages of the person or in the room.
     pub setting: Setting,
 }
 
-/// What happens when a message has a keyword, or is of a person or in a room.
+/// The setting of a keyword, a person or a room: the effect on its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// The effect.
+    /// The notification for such a message, or silence.
     pub effect: Effect,
-    /// Whether the effect is the same for messages that mention the user: the rule is an override
+    /// True if the effect is the same for messages that mention the user: the rule is an override
     /// rule.
     pub includes_mentions: bool,
-    /// Whether the rule is enabled.
+    /// True if the rule is enabled.
     pub enabled: bool,
     /// When the rule ends.
     pub until: Option<Timestamp>,
 }
 
 impl Setting {
-    fn of(rule: &Rule, kind: RuleKind) -> Self {
+    fn from_rule(rule: &Rule, kind: RuleKind) -> Self {
         Self {
-            effect: Effect::of(&rule.actions),
+            effect: Effect::from_actions(&rule.actions),
             includes_mentions: kind == RuleKind::Override,
             enabled: rule.enabled,
             until: rule.until.map(RuleExpiry::to_second),
@@ -126,7 +126,7 @@ impl Setting {
     }
 }
 
-/// A text that a form repeats, to detect that the setting was changed since it was shown.
+/// A value that a form repeats, to detect that the setting was changed since it was shown.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.effect {
@@ -178,7 +178,7 @@ fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
     }
-    let setting = Setting::of(rule, RuleKind::Content);
+    let setting = Setting::from_rule(rule, RuleKind::Content);
     Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
 }
 
@@ -195,9 +195,9 @@ fn subjects<'d>(
             let Some(id) = subject::of_rule(kind, rule).filter(|id| is_listed(id)) else {
                 continue;
             };
-            let setting = Setting::of(rule, kind);
+            let setting = Setting::from_rule(rule, kind);
             let entry = found.entry(id).or_insert((setting, 0));
-            // A disabled rule has no effect, so it does not hide another one.
+            // A disabled rule has no effect, so it does not hide an enabled one.
             if setting.enabled || !entry.0.enabled {
                 entry.0 = setting;
             }

@@ -40,7 +40,7 @@ impl<'a> RulesetsResponse<'a> {
 ///
 /// Most users have none. Serialising the built-in rules takes longer than all other work of such a
 /// request, and caching the response would take 3 KB per user. So it is serialised once, with
-/// placeholders that are replaced by the id and the localpart of each user.
+/// placeholders that are replaced by the id and each user's localpart.
 pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> =
         LazyLock::new(|| serialize(User { id: USER_ID, localpart: LOCALPART }));

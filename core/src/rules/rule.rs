@@ -9,13 +9,13 @@ use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{self, Fields, Location, read_array};
 use crate::text::escape_invisible_in_json;
 
-/// A rule of any kind. Which of the optional fields it has is decided when it is created, so that
+/// A rule of any kind. Which of the optional fields it has is decided when it is created, so
 /// serialisation does not depend on the kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
     /// Id, unique in its scope and kind.
     pub rule_id: String,
-    /// Whether the rule is evaluated.
+    /// True if the rule is evaluated.
     pub enabled: bool,
     /// Actions to perform when the rule matches.
     pub actions: Vec<Action>,
@@ -42,8 +42,8 @@ impl Rule {
         escape_invisible_in_json(&json).into_owned()
     }
 
-    /// Size of the JSON of everything but `rule_id`, `default` and `enabled`: the minimum size of a
-    /// body that creates the rule.
+    /// JSON size of everything but `rule_id`, `default` and `enabled`: the minimum size of a body
+    /// that creates the rule.
     pub fn own_bytes(&self) -> usize {
         json::to_bytes(&OwnMembers(self)).len()
     }
@@ -67,9 +67,9 @@ impl Rule {
         fields.take("default");
         let until = fields.take_if("until", RuleExpiry::from_stored);
         Ok(Self {
-            rule_id: fields.need_string("rule_id")?,
-            enabled: fields.need_bool("enabled")?,
-            actions: read_array("actions", fields.need("actions")?, Action::from_json)?,
+            rule_id: fields.require_string("rule_id")?,
+            enabled: fields.require_bool("enabled")?,
+            actions: read_array("actions", fields.require("actions")?, Action::from_json)?,
             conditions: fields
                 .take("conditions")
                 .map(|value| read_array("conditions", value, Condition::from_stored))
@@ -92,7 +92,7 @@ impl Serialize for Rule {
     }
 }
 
-/// The members of a rule that the body of `PUT` has.
+/// The members of a rule that the body of a `PUT` request has.
 struct OwnMembers<'a>(&'a Rule);
 
 impl Serialize for OwnMembers<'_> {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_until_of_another_type_is_an_ordinary_member() {
+    fn a_stored_until_of_a_different_type_is_an_ordinary_member() {
         for until in [json!("tomorrow"), json!(-1), json!(1.5), json!(null), json!({"a": 1})] {
             let mut wire = json!({"rule_id": "a", "enabled": true, "actions": []});
             wire["until"] = until.clone();
@@ -148,8 +148,9 @@ mod tests {
 
     #[test]
     fn default_and_enabled_are_always_serialised() {
-        let rule = json!({"rule_id": "a", "enabled": true, "actions": []});
-        let rule: Rule = serde_json::from_value(rule).unwrap();
+        let rule: Rule =
+            serde_json::from_value(json!({"rule_id": "a", "enabled": true, "actions": []}))
+                .unwrap();
         assert_eq!(
             serde_json::to_string(&rule).unwrap(),
             r#"{"rule_id":"a","default":false,"enabled":true,"actions":[]}"#

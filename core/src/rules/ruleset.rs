@@ -7,17 +7,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Rule, RuleKind};
 
-/// The rules of one scope: an array for each kind, in the order of evaluation.
+/// The rules of one scope: an array for each kind, in evaluation order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruleset<R = Rule>([Vec<R>; 5]);
 
 impl<R> Ruleset<R> {
     /// Builds a ruleset from a function that returns the rules of a kind.
-    pub fn of(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
+    pub fn from_fn(rules: impl FnMut(RuleKind) -> Vec<R>) -> Self {
         Self(RuleKind::ALL.map(rules))
     }
 
-    /// Iterates over all rules in the order of evaluation.
+    /// Iterates over all rules in evaluation order.
     pub fn iter(&self) -> impl Iterator<Item = (RuleKind, &R)> {
         RuleKind::ALL.into_iter().flat_map(|kind| self[kind].iter().map(move |rule| (kind, rule)))
     }
@@ -25,7 +25,7 @@ impl<R> Ruleset<R> {
 
 impl<R> Default for Ruleset<R> {
     fn default() -> Self {
-        Self::of(|_| Vec::new())
+        Self::from_fn(|_| Vec::new())
     }
 }
 
@@ -43,7 +43,7 @@ impl<R> IndexMut<RuleKind> for Ruleset<R> {
     }
 }
 
-/// Serialises all five arrays, also those that are empty.
+/// Serialises all five arrays, including empty ones.
 impl<R: Serialize> Serialize for Ruleset<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(RuleKind::ALL.map(|kind| (kind, &self[kind])))
@@ -53,6 +53,6 @@ impl<R: Serialize> Serialize for Ruleset<R> {
 impl<'de, R: Deserialize<'de>> Deserialize<'de> for Ruleset<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut arrays = BTreeMap::<RuleKind, Vec<R>>::deserialize(deserializer)?;
-        Ok(Self::of(|kind| arrays.remove(&kind).unwrap_or_default()))
+        Ok(Self::from_fn(|kind| arrays.remove(&kind).unwrap_or_default()))
     }
 }

@@ -49,7 +49,7 @@ pub enum UnknownScope {
 }
 
 impl RuleScope {
-    /// Whether rules of this scope are evaluated for a device with this profile tag.
+    /// Returns whether rules of this scope are evaluated for a device with this profile tag.
     pub(super) fn applies_to(&self, profile_tag: Option<&str>) -> bool {
         match self {
             Self::Global => true,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_rejected() {
+    fn other_strings_are_rejected() {
         for (text, error) in [
             ("", UnknownScope::Word),
             ("Global", UnknownScope::Word),

@@ -1,4 +1,4 @@
-//! Trial of the rules of one user with a message that nobody sent, for the account pages.
+//! Trial of one user's rules with an invented message, for the account pages.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::event::Event;
 use super::explain::{Explanation, FailureReason, Step, UserRules};
 use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
-/// A message to try the rules with. Empty texts are unknown.
+/// A message to try the rules with. Empty fields are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrialMessage {
     /// The text of the message.
@@ -16,20 +16,20 @@ pub struct TrialMessage {
     pub sender: String,
     /// The id of its room.
     pub room: String,
-    /// The number of members of the room.
+    /// The member count of the room.
     pub member_count: Option<u64>,
     /// The user's display name in the room.
     pub display_name: String,
-    /// The profile of the device to notify.
+    /// The device's profile to notify.
     pub profile_tag: Option<ProfileTag>,
 }
 
-/// Whether and why the user would be notified of a message.
+/// The result of a trial: the effect on the user, and its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// How the user would be notified.
+    /// The effect of the rule that decides; silence if there is none.
     pub effect: Effect,
-    /// The reason.
+    /// The setting or rule that decides.
     pub reason: TrialReason,
     /// When the rule that decides ends.
     pub until: Option<RuleExpiry>,
@@ -56,7 +56,7 @@ pub enum TrialReason {
     MutedSender(String),
     /// A rule of the user for the sender that notifies. Contains the sender.
     Sender(String),
-    /// Another rule of the user. Contains its id.
+    /// Any other rule of the user. Contains its id.
     Rule(String),
     /// The text contains the user's display name.
     DisplayName,
@@ -66,7 +66,7 @@ pub enum TrialReason {
     OneToOne,
     /// The built-in rule for all other messages.
     AnyMessage,
-    /// Another built-in rule. Contains its id.
+    /// Any other built-in rule. Contains its id.
     Builtin(String),
 }
 
@@ -95,7 +95,8 @@ impl UserRules<'_> {
         };
         let explanation = self.explain(&message.event(), &room, member);
         let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
-        let effect = matched.map_or(Effect::Silent, |(_, rule)| Effect::of(&rule.actions));
+        let effect =
+            matched.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
         let reason = TrialReason::new(&explanation, matched, effect);
         TrialResult {
             effect,
@@ -107,7 +108,7 @@ impl UserRules<'_> {
 }
 
 impl TrialResult {
-    /// Whether rules failed because they take too much work.
+    /// Returns whether rules failed because they take too much work.
     pub fn exceeds_work_limit(&self) -> bool {
         self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
     }
@@ -152,7 +153,7 @@ impl TrialReason {
     }
 }
 
-/// Whether the only condition of a rule is the room.
+/// Returns whether the only condition of a rule is the room.
 fn is_about_room(rule: &Rule) -> bool {
     match rule.conditions.as_deref() {
         Some([condition]) => {

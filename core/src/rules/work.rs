@@ -1,22 +1,22 @@
-//! The budget of work of an evaluation.
+//! The work budget of an evaluation.
 //!
 //! Work is counted in steps of a few nanoseconds: one for each condition that is tested, and some
-//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match, so
-//! that the cost of an evaluation is bounded for any rules and any event.
+//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match,
+//! which bounds the cost of an evaluation for any rules and any event.
 
 use std::cell::Cell;
 
-/// The maximum number of steps of one user's rules: about 10 ms.
+/// Maximum number of steps for one user's rules: about 10 ms.
 const USER_STEPS: usize = 2_000_000;
 
-/// The maximum number of steps of all rules of a request, besides [`GUARANTEED_STEPS`] per user.
+/// Maximum number of steps for all rules in a request, besides [`GUARANTEED_STEPS`] per user.
 const REQUEST_STEPS: usize = 16_000_000;
 
 /// The steps that every user has, so that the rules of some users cannot exhaust the budget of
 /// others: enough for a hundred patterns with wildcards and a message of 600 bytes.
 const GUARANTEED_STEPS: usize = 64_000;
 
-/// The steps that remain for the rules of one user.
+/// The steps that remain for one user's rules.
 #[derive(Debug)]
 pub struct Work {
     remaining: Cell<usize>,
@@ -47,7 +47,7 @@ impl Work {
         remaining.map(|_| ())
     }
 
-    /// Whether more steps were needed than the budget had.
+    /// Returns whether more steps were needed than the budget had.
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
@@ -73,7 +73,7 @@ impl Default for WorkBudget {
 }
 
 impl WorkBudget {
-    /// Calls a function with the budget of one user.
+    /// Calls a function with one user's budget.
     pub(super) fn for_user<T>(&mut self, evaluate: impl FnOnce(&Work) -> T) -> T {
         let steps = self.remaining.clamp(GUARANTEED_STEPS, USER_STEPS);
         let work = Work::new(steps);

@@ -62,8 +62,8 @@ impl Shard {
             }
             return;
         }
-        let share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
-        let share = u8::try_from(share).unwrap_or(u8::MAX);
+        let used = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
+        let share = u8::try_from(used).unwrap_or(u8::MAX);
         let entry = Entry { hash, end: window.end, count: window.count, share };
         if let Some(stored) = self.entries.find_mut(hash, |stored| stored.hash == hash) {
             *stored = entry;

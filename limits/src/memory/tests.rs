@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-// A client that rotates through addresses must not reset the limit of another key.
+// A client that rotates through addresses must not reset the limit of a different key.
 #[test]
 fn a_flood_of_new_keys_does_not_evict_a_key_at_its_limit() {
     let memory = MemoryCounters::new(1000);
@@ -134,7 +134,7 @@ fn counting_continues_from_reported_counts() {
         (0, 300, 0, "nothing was counted"),
         (4, 300, 4, "the first report"),
         (3, 299, 4, "a late response"),
-        (1, 120, 1, "another window"),
+        (1, 120, 1, "a different window"),
         (10, 120, 10, "exhausted"),
     ] {
         memory.record(&buckets, &reported(count, end), at(0).into());

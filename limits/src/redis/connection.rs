@@ -84,7 +84,7 @@ impl Connection {
     }
 }
 
-/// The same server with another address. `None` for one that has no host.
+/// Returns a copy with a different address; `None` for a server without a host.
 pub(super) fn with_address(
     info: &ConnectionInfo,
     (host, port): &Address,
@@ -100,7 +100,7 @@ pub(super) fn with_address(
     Some(info.clone().set_addr(address))
 }
 
-/// The host of a server.
+/// A server's host.
 pub(super) fn host(info: &ConnectionInfo) -> &str {
     match info.addr() {
         ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,

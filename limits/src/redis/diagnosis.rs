@@ -1,4 +1,4 @@
-//! What `belfry doctor` finds out about Redis.
+//! Findings of `belfry doctor` about Redis.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ pub struct RedisMeasurement {
     pub response_time: Duration,
     /// By how much its clock is ahead of ours; `None` if its user may not read it.
     pub ahead: Option<SignedDuration>,
-    /// Whether it rejects commands while another shard of its cluster has no primary; `false` if its
-    /// user may not read the setting.
+    /// True if it rejects commands while a different shard of its cluster has no primary; false if
+    /// its user may not read the setting.
     pub requires_full_coverage: bool,
 }
 

@@ -23,7 +23,7 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// The shortest and the longest delay between two attempts to connect.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// What all nodes have in common.
+/// Settings that all nodes have in common.
 #[derive(Debug, Clone)]
 pub(super) struct NodeSettings {
     /// The prefix of all keys.
@@ -125,7 +125,7 @@ impl ManagedConnection {
         }
     }
 
-    /// Whether the last attempt to connect failed, or the connection was lost.
+    /// Returns whether the last attempt to connect failed, or the connection was lost.
     pub(super) fn is_unavailable(&self) -> bool {
         matches!(*self.state.borrow(), State::Unavailable)
     }
@@ -180,8 +180,9 @@ impl ManagedConnection {
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
             .map_err(text)?;
-        let probe = timeout(*response_time, connection.probe(prefix, tag.as_deref())).await;
-        let probe = probe.map_err(|_| format!("no response within {response_time:?}"))?;
+        let probe = timeout(*response_time, connection.probe(prefix, tag.as_deref()))
+            .await
+            .map_err(|_| format!("no response within {response_time:?}"))?;
         accept_redirect(probe, slots.as_ref()).map_err(text)?;
         let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         self.state.send_replace(State::Connected(Arc::new(live)));

@@ -2,7 +2,7 @@
 //! its slots.
 //!
 //! The slots are read again when a node fails, when a node redirects a request, and every minute.
-//! While a node is unavailable they are read repeatedly, until another node has replaced it.
+//! While a node is unavailable they are read repeatedly, until a replica has replaced it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration
 /// The shortest delay between two reads.
 const MIN_DELAY: Duration = Duration::from_millis(10);
 
-/// What a server reports about the servers that count.
+/// The servers that count, as one of them reports them.
 #[derive(Debug)]
 pub(super) enum View {
     /// It is not in a cluster.
@@ -33,7 +33,7 @@ pub(super) enum View {
     Cluster(ConnectionInfo, Vec<SlotRange>),
 }
 
-/// What discovery remembers between two reads.
+/// The state of discovery between two reads.
 #[derive(Debug, Default)]
 struct Discovery {
     /// All nodes of the cluster, which are asked if no connected node responds.
@@ -83,12 +83,14 @@ impl Servers {
                     .flat_map(|range| range.replicas.iter().chain([&range.primary]))
                     .filter_map(to_info)
                     .collect();
-                let shards = ranges.into_iter().filter_map(|range| {
-                    let primary = to_info(&range.primary)?;
-                    let primary = self.node_at(primary, Some(range.slots.clone()));
-                    Some(Shard { slots: range.slots, primary })
-                });
-                let mut shards: Vec<Shard> = shards.collect();
+                let mut shards: Vec<Shard> = ranges
+                    .into_iter()
+                    .filter_map(|range| {
+                        let primary =
+                            self.node_at(to_info(&range.primary)?, Some(range.slots.clone()));
+                        Some(Shard { slots: range.slots, primary })
+                    })
+                    .collect();
                 shards.sort_by_key(|shard| *shard.slots.start());
                 Topology::Cluster(shards)
             }
@@ -160,7 +162,7 @@ pub(super) fn interpret(
             }
             Ok(View::Cluster(info.clone(), ranges))
         }
-        // Also if the user may not read the slots: outside of a cluster this is not needed.
+        // Even if the user may not read the slots: outside of a cluster this is not needed.
         Err(error) if is_response(&error) && addresses == 1 => Ok(View::Single(info.clone())),
         Err(error) if is_response(&error) => {
             let detail = format!(
@@ -174,7 +176,7 @@ pub(super) fn interpret(
     }
 }
 
-/// Whether the server responded with an error, as opposed to a failed connection.
+/// Returns whether the server responded with an error, as opposed to a failed connection.
 fn is_response(error: &RedisError) -> bool {
     matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension)
 }

@@ -59,7 +59,7 @@ impl Run {
         }
     }
 
-    /// Takes back what the run has reserved or will reserve.
+    /// Releases the requests that the run has reserved or will reserve.
     async fn release(mut self, servers: Arc<Servers>) {
         let late = Instant::now() + LATE_RESPONSE * 2;
         let script = self.script.clone();

@@ -16,9 +16,10 @@ use super::script::{RunResult, ScriptMode, ScriptRun};
 use super::slots::parse_redirect;
 use super::topology::Servers;
 
-/// How long a late response to a reservation is waited for, to release what it reserved.
+/// Maximum wait for a late response to a reservation, to release the requests that it reserved.
 pub(super) const LATE_RESPONSE: Duration = Duration::from_secs(5);
-/// The number of redirects that are followed at once. The cluster is changing if there are more.
+/// The number of redirects that are followed without a delay. The cluster is changing if there are
+/// more.
 const QUICK_REDIRECTS: u32 = 3;
 /// The delay of each further redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
@@ -27,7 +28,7 @@ const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 enum Failure {
     /// The node did not respond in time, or with an error.
     Unavailable,
-    /// Some keys of the slot have been moved to another node, and others have not.
+    /// Some keys of the slot have been moved to a different node, and others have not.
     Divided,
 }
 
@@ -144,7 +145,7 @@ impl Servers {
         result.map_err(Some)
     }
 
-    /// Runs the script for one counter after the other, while a slot is being moved to another
+    /// Runs the script for one counter after the other, while a slot is being moved to a different
     /// node: a run for several keys needs all of them on one node.
     async fn run_apart(
         self: &Arc<Self>,

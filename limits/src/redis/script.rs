@@ -1,8 +1,8 @@
-//! The script that counts, and the keys of its counters.
+//! The script that counts requests, and its counter keys.
 //!
 //! A key is `PREFIX:{SUBJECT}:LIMIT`, followed by the key of the bucket if that is not its subject.
-//! The subject in braces is the hash tag, so all counters of a subject are in one slot of a cluster
-//! and one run of the script decides about them. Subjects are spread over all slots.
+//! The subject in braces is the hash tag, so all counters of a subject are in one cluster slot and
+//! one run of the script decides about them. Subjects are spread over all slots.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use redis::{Cmd, ErrorKind, RedisResult, Script};
 
 use super::slots::slot_of;
 
-/// The script.
+/// The Lua script that counts requests.
 pub(super) static SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("count.lua")));
 
 /// The count before a request, and the time left in the window.
 pub(crate) type WindowState = (u32, Duration);
 
-/// What the script does with counters.
+/// The operation of the script on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptMode {
     Count(CountMode),
@@ -37,13 +37,13 @@ pub(super) struct Counter {
     pub(super) requests: u32,
     /// The length of the window in milliseconds.
     window: u64,
-    /// The end of the window in which a request is released, by the clock of the server.
+    /// The end of the window in which a request is released, by the server's clock.
     end: u64,
 }
 
 impl Counter {
     /// The counter of a bucket.
-    pub(super) fn of(bucket: &Bucket<'_>, prefix: &str) -> Self {
+    pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let (name, subject) = (bucket.limit.name(), bucket.key.subject());
         let key = if bucket.key == subject {
             format!("{prefix}:{{{subject}}}:{name}")
@@ -121,7 +121,7 @@ impl ScriptRun {
         Ok(RunResult { states: pairs.iter().map(state).collect(), time })
     }
 
-    /// Whether all counters had a request left.
+    /// Returns whether all counters had a request left.
     pub(super) fn is_admitted(&self, result: &RunResult) -> bool {
         let mut pairs = self.counters.iter().zip(&result.states);
         pairs.all(|(counter, (count, _))| *count < counter.requests)
@@ -163,17 +163,17 @@ mod tests {
             (LimitKey::Network(v6.site().unwrap()), "p:{ip:2001:db8:1::/48}:l"),
             (LimitKey::Network(v6), "p:{ip:2001:db8:1::/48}:l:ip:2001:db8:1:2::/64"),
         ] {
-            let counter = Counter::of(&Bucket { limit: &limit, key }, "p");
+            let counter = Counter::new(&Bucket { limit: &limit, key }, "p");
             assert_eq!(counter.key, expected);
             assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
         }
         let name = LimitKey::name_from(v6, "{bob}");
-        let counter = Counter::of(&Bucket { limit: &limit, key: name }, "p");
+        let counter = Counter::new(&Bucket { limit: &limit, key: name }, "p");
         assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
     }
 
     #[test]
-    fn a_response_of_another_length_is_an_error() {
+    fn a_response_of_a_different_length_is_an_error() {
         let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();

@@ -69,8 +69,8 @@ fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
 /// Parses the address of a MOVED or ASK error. Without a host it is that of the node that responded.
 pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<Address> {
     let (host, port) = address.rsplit_once(':')?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let host = if matches!(host, "" | "?") { responding_host } else { host };
+    let named = host.trim_start_matches('[').trim_end_matches(']');
+    let host = if matches!(named, "" | "?") { responding_host } else { named };
     Some((host.to_owned(), port.parse().ok()?))
 }
 

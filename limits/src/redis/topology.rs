@@ -16,7 +16,7 @@ use super::node::{Node, NodeSettings};
 use super::script::Counter;
 use crate::metrics::RedisMetrics;
 
-/// How long a node remains connected that owns no slot yet, but was the target of a redirect.
+/// Time for which a node stays connected that owns no slot yet, but was the target of a redirect.
 const REDIRECT_LIFETIME: Duration = Duration::from_mins(1);
 
 /// The servers that count.
@@ -81,7 +81,7 @@ pub(super) fn group(
 ) -> SmallVec<[Group; 2]> {
     let mut groups: SmallVec<[Group; 2]> = SmallVec::new();
     for (index, bucket) in buckets.iter().enumerate() {
-        let counter = Counter::of(bucket, prefix);
+        let counter = Counter::new(bucket, prefix);
         let slot = if is_cluster { counter.slot() } else { 0 };
         if let Some(group) = groups.iter_mut().find(|group| group.slot == slot) {
             group.indices.push(index);
@@ -95,7 +95,7 @@ pub(super) fn group(
     groups
 }
 
-/// The servers, and what is needed to connect to them.
+/// The servers, and the settings to connect to them.
 #[derive(Debug)]
 pub(super) struct Servers {
     /// The configured addresses.
@@ -204,7 +204,7 @@ mod tests {
             let mut group_of = vec![None; buckets.len()];
             for (number, group) in groups.iter().enumerate() {
                 for (&index, counter) in group.indices.iter().zip(&group.counters) {
-                    prop_assert_eq!(counter, &Counter::of(&buckets[index], "p"));
+                    prop_assert_eq!(counter, &Counter::new(&buckets[index], "p"));
                     prop_assert_eq!(counter.slot(), group.slot);
                     prop_assert_eq!(group_of[index].replace(number), None);
                 }

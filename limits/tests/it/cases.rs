@@ -35,11 +35,11 @@ pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
         assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![299, 0]));
         assert_eq!(decision.closest().unwrap().limit.name(), "media");
     }
-    let fresh = engine.another_node().await;
+    let fresh = engine.second_node().await;
     assert_eq!(remaining(&fresh.check(CountMode::Peek, &both[..1], engine.now()).await), [299]);
 }
 
-pub(super) async fn a_window_ends_and_the_next_request_starts_another(engine: TestEngine) {
+pub(super) async fn a_window_ends_and_the_next_request_starts_a_new_one(engine: TestEngine) {
     let limit = limit("account", 2, 60);
     let buckets = [account(&limit, 1)];
     for _ in 0..2 {
@@ -94,7 +94,7 @@ pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::from_address([192, 0, 2, 1].into());
     let buckets = [Bucket { limit: &limit, key: LimitKey::name_from(from, "client") }];
-    let other = engine.another_node().await;
+    let other = engine.second_node().await;
     for _ in 0..3 {
         assert!(engine.peek(&buckets).await.is_admitted());
         assert!(engine.charge(&buckets).await.is_admitted());
@@ -131,7 +131,7 @@ pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestE
     let long = "x".repeat(100_000);
     for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
         let buckets =
-            [Bucket { limit: &limit, key: LimitKey::NameFrom(from, Sha256Digest::of(name)) }];
+            [Bucket { limit: &limit, key: LimitKey::NameFrom(from, Sha256Digest::compute(name)) }];
         assert!(engine.check(&buckets).await.is_admitted(), "{}", name.len());
         assert!(!engine.check(&buckets).await.is_admitted(), "{}", name.len());
     }
@@ -174,7 +174,7 @@ pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEng
     assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [1]);
 }
 
-pub(super) async fn a_shorter_window_applies_at_once(engine: TestEngine) {
+pub(super) async fn a_shorter_window_applies_immediately(engine: TestEngine) {
     let (before, after) = (limit("l", 1, 1800), limit("l", 1, 60));
     assert!(engine.check(&[account(&before, 1)]).await.is_admitted());
     assert!(!engine.check(&[account(&after, 1)]).await.is_admitted());
@@ -213,7 +213,7 @@ pub(super) async fn of_64_concurrent_clients_of_one_key_exactly_the_limit_is_adm
 
 pub(super) async fn three_nodes_admit_exactly_the_limit_of_one_key(engine: TestEngine) {
     let three =
-        [Arc::clone(&engine.engine), engine.another_node().await, engine.another_node().await];
+        [Arc::clone(&engine.engine), engine.second_node().await, engine.second_node().await];
     assert_eq!(send_concurrently(&three, 10, engine.now()).await, 300);
 }
 
@@ -245,7 +245,7 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
             .entry(LimitKey::Network(Network::from_address([192, 0, 2, last].into())))
             .or_default() += 1;
     }
-    let fresh = engine.another_node().await;
+    let fresh = engine.second_node().await;
     for (key, count) in counts {
         let limit = match key {
             LimitKey::Account(_) => limit("account", 40, 300),
@@ -269,9 +269,9 @@ pub(super) async fn a_refund_takes_a_request_back(engine: TestEngine) {
     engine.check(&both).await;
     engine.check(&both).await;
     assert!(!engine.check(&both).await.is_admitted());
-    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "also when it is exhausted");
+    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "even when it is exhausted");
     assert!(engine.check(&both).await.is_admitted());
-    let other = engine.another_node().await;
+    let other = engine.second_node().await;
     assert_eq!(remaining(&other.check(CountMode::Peek, &both, engine.now()).await), [1, 0]);
 }
 

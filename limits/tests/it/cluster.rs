@@ -29,7 +29,7 @@ async fn peek(engine: &Engine, bucket: Bucket<'_>) -> u32 {
     remaining(&engine.check(CountMode::Peek, &[bucket], now()).await)[0]
 }
 
-/// The key of the counter of an account, by the limit of this name.
+/// The key of an account's counter for the limit with this name.
 fn key(prefix: &str, limit: &str, id: i64) -> String {
     format!("{prefix}:{{account:={id}}}:{limit}")
 }
@@ -87,7 +87,7 @@ async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
     {
         let both = [account(account_limit, id), address(address_limit, last)];
         assert!(is_admitted(&engine, &both).await);
-        // Another node does not know yet that the narrow limit is exhausted.
+        // A second node does not know yet that the narrow limit is exhausted.
         for _ in 0..3 {
             let node = connect(&cluster.url(), &prefix).await;
             let decision = node.check(CountMode::Check, &both, now()).await;
@@ -117,7 +117,7 @@ async fn one_address_of_a_cluster_is_enough() {
     let all = connect(&cluster.url(), &prefix).await;
     let limit = limit("l", 9, 300);
     for number in 0..2 * SHARDS {
-        // Also a replica knows the primaries.
+        // A replica knows the primaries too.
         let engine = connect(&cluster.node_url(number), &prefix).await;
         assert_eq!(engine.state().status, EngineStatus::Redis);
         for id in 0..10 {
@@ -230,12 +230,12 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 }
 
 /// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
-/// is used at once: no request is counted locally.
+/// is used immediately: no request is counted locally.
 ///
 /// If the machine is paused for a second, every node looks like one that failed. So it is enough
 /// that one of the shards shows this.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
+async fn a_primary_that_was_killed_and_takes_over_again_is_used_immediately() {
     let Some(mut cluster) = own_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {
@@ -252,8 +252,7 @@ async fn a_primary_that_was_killed_and_takes_over_again_is_used_at_once() {
 /// Returns how many requests were counted locally in this last step.
 async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     let prefix = fresh_prefix();
-    let engine = open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap();
-    let engine = Arc::new(engine);
+    let engine = Arc::new(open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap());
     let by_account = limit("account", 1_000_000, 300);
     let there = account_on(cluster, primary);
     assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
@@ -297,8 +296,8 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     local
 }
 
-/// The response of one shard is late, and the other rejects the request: what was counted is
-/// released when the response arrives.
+/// The response of one shard is late, and the other rejects the request: the count is released when
+/// the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_of_a_rejected_request_is_released() {
     let Some(mut cluster) = own_cluster() else { return };

@@ -60,8 +60,8 @@ impl TestEngine {
         Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
 
-    /// The engine of another node with the same counters. Memory has only one node.
-    pub(super) async fn another_node(&self) -> Arc<Engine> {
+    /// The engine of a second node with the same counters. Memory has only one node.
+    pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),
             Some(redis) => Arc::new(connect(&redis.url, &redis.prefix).await),

@@ -12,11 +12,11 @@ pub(super) enum Gate {
     Open,
     /// Connections are accepted and bytes are read, but not forwarded.
     Withholding,
-    /// Connections are closed, and new ones are closed at once.
+    /// Connections are closed, and new ones are closed as soon as they are accepted.
     Closed,
 }
 
-/// Starts a proxy to the server at `to`. Returns the address of the proxy, and the sender that
+/// Starts a proxy to the server at `to`. Returns the proxy's address, and the sender that
 /// opens and closes it.
 pub(super) async fn start_proxy(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

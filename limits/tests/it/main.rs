@@ -41,7 +41,7 @@ macro_rules! conformance {
 conformance![
     the_301st_request_of_300_is_rejected,
     a_rejected_request_consumes_no_quota,
-    a_window_ends_and_the_next_request_starts_another,
+    a_window_ends_and_the_next_request_starts_a_new_one,
     reset_is_the_end_of_the_window_for_every_request_in_it,
     a_peek_consumes_nothing_and_starts_no_window,
     a_charge_counts_for_every_limit_with_quota_left,
@@ -54,7 +54,7 @@ conformance![
     the_largest_limit_and_the_longest_window_are_counted,
     a_request_without_limits_is_admitted,
     a_changed_number_of_requests_keeps_the_count,
-    a_shorter_window_applies_at_once,
+    a_shorter_window_applies_immediately,
     of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted,
     concurrent_rejected_requests_with_shared_keys_consume_no_quota,
     three_nodes_admit_exactly_the_limit_of_one_key,

@@ -30,7 +30,7 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     counters.check(CountMode::Check, &buckets, now()).await;
 
     let mut redis = raw_connection(&url).await;
-    let digest = Sha256Digest::of("{x}").to_text();
+    let digest = Sha256Digest::compute("{x}").to_text();
     let name = format!("{{ip:192.0.2.1}}:name:tried:192.0.2.1:#{digest}");
     for (rest, seconds) in
         [(name.as_str(), 300), ("{ip:192.0.2.1}:ip", 60), ("{account:=7}:account", 30)]
@@ -73,8 +73,8 @@ async fn a_key_that_is_not_a_count_starts_again() {
     let counters = connect(&url, &prefix).await;
     let mut redis = raw_connection(&url).await;
     let limit = limit("l", 3, 300);
-    let texts = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
-    for (id, text) in (1..).zip(texts) {
+    let invalid = ["", "x", "-1", "1.5", "1e2", "007", "0", "99999999999", "nan"];
+    for (id, text) in (1..).zip(invalid) {
         redis.set(format!("{prefix}:{{account:={id}}}:l"), text).await.unwrap();
         let decision = counters.check(CountMode::Check, &[account(&limit, id)], now()).await;
         assert_eq!(remaining(&decision), [2], "{text:?}");
@@ -122,7 +122,7 @@ async fn an_evicted_key_starts_from_0() {
     assert_eq!(counters.state().status, EngineStatus::Redis);
 }
 
-/// Windows use the clock of the server, so nodes with different clocks share them.
+/// Windows use the server's clock, so nodes with different clocks share them.
 #[tokio::test]
 async fn nodes_with_different_clocks_share_a_window() {
     let Some(url) = redis_url() else { return };

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rustls::CertificateError;
 use rustls::pki_types::UnixTime;
 
-/// What is wrong with a certificate. The sentence has no subject: "expired at …".
+/// Describes the problem of a certificate. The sentence has no subject: "expired at …".
 pub fn describe(reason: &CertificateError) -> String {
     match reason {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -36,8 +36,8 @@ pub fn describe(reason: &CertificateError) -> String {
     }
 }
 
-/// Whether the authority of the certificate is not trusted. A wrong signature, or one for another
-/// kind of key, is that of an authority with the name of a trusted one.
+/// Returns whether the authority of the certificate is not trusted. A wrong signature, or one for a
+/// different kind of key, is that of an authority with the name of a trusted one.
 pub fn is_untrusted(reason: &CertificateError) -> bool {
     matches!(
         reason,
@@ -75,7 +75,7 @@ pub fn to_timestamp(time: UnixTime) -> Timestamp {
     second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
 }
 
-/// The error of rustls in the causes of an error.
+/// Finds the rustls error among the causes of an error.
 pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
         // Errors of Redis are shared.

@@ -1,4 +1,4 @@
-//! Verification of the certificates of servers that Belfry connects to.
+//! Verification of the certificates that servers present to Belfry.
 
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@
 pub struct Family {
     /// The name; that of a counter ends in `_total`.
     pub name: &'static str,
-    /// The type.
+    /// Counter, gauge or histogram.
     pub kind: Kind,
-    /// The names of the labels.
+    /// The label names.
     pub labels: &'static [&'static str],
-    /// The description.
+    /// The text of the `# HELP` line.
     pub help: &'static str,
 }
 

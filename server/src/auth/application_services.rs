@@ -35,7 +35,7 @@ impl ApplicationServices {
 
     /// The application service with this token.
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
-        if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::of(token.reveal())) }
+        if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::compute(token.reveal())) }
     }
 
     fn by_digest(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {

@@ -10,7 +10,9 @@ use std::io::{Write, stdout};
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
-use belfry_store::{Account, AccountDeletion, AccountUpdate, DeletedRows, ExistingAccess, Store};
+use belfry_store::{
+    Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, ExistingAccess, Store,
+};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
@@ -153,9 +155,9 @@ async fn disable(
 async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), CliError> {
     let events = events(now, AuditKind::AccountDelete);
     let deleted = match store.delete_account(&events, account.id, now).await? {
-        AccountDeletion::Deleted(rows) => rows,
-        AccountDeletion::NotFound => return Err(deleted_meanwhile(account)),
-        AccountDeletion::LastAdmin => return Err(last_admin(account)),
+        AccountDeletionOutcome::Deleted(rows) => rows,
+        AccountDeletionOutcome::NotFound => return Err(deleted_meanwhile(account)),
+        AccountDeletionOutcome::LastAdmin => return Err(last_admin(account)),
     };
     let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
     let rows = [
@@ -169,11 +171,11 @@ async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), 
 }
 
 /// Reports why an account was not changed.
-fn check_update(outcome: AccountUpdate, account: &Account) -> Result<(), CliError> {
+fn check_update(outcome: AccountUpdateOutcome, account: &Account) -> Result<(), CliError> {
     match outcome {
-        AccountUpdate::Updated => Ok(()),
-        AccountUpdate::NotFound => Err(deleted_meanwhile(account)),
-        AccountUpdate::LastAdmin => Err(last_admin(account)),
+        AccountUpdateOutcome::Updated => Ok(()),
+        AccountUpdateOutcome::NotFound => Err(deleted_meanwhile(account)),
+        AccountUpdateOutcome::LastAdmin => Err(last_admin(account)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::io::{Write, stdout};
 use std::sync::Arc;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::app::{App, AppError, Registration};
+use belfry_core::oauth::app::{App, AppRegistrationError, Registration};
 use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::redirect::{PrivateUseScheme, RedirectUriError};
 use belfry_store::{Store, StoredApp};
@@ -117,8 +117,8 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let describe = |error: &AppError| match error {
-            AppError::RedirectUri(RedirectUriError::Scheme) => {
+        let describe = |error: &AppRegistrationError| match error {
+            AppRegistrationError::RedirectUri(RedirectUriError::Scheme) => {
                 format!("{error} Allow its scheme in oauth.redirect_schemes.")
             }
             error => error.to_string(),

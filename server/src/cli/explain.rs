@@ -12,7 +12,7 @@ use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::UserRules;
-use belfry_store::{State, Store};
+use belfry_store::{EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -79,10 +79,10 @@ impl Command {
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         let rules = UserRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
-        let state = State::of(account.disabled_at);
+        let state = EnabledState::from_disabled_at(account.disabled_at);
         if self.json {
             let mut json = serde_json::to_value(&explanation)?;
-            if state == State::Disabled {
+            if state == EnabledState::Disabled {
                 json["notify"] = false.into();
                 json["account_disabled"] = true.into();
             }

@@ -103,7 +103,7 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D:
     if token.reveal().is_empty() {
         return Err(Error::custom("as_token is empty"));
     }
-    Ok(Sha256Digest::of(token.reveal()))
+    Ok(Sha256Digest::compute(token.reveal()))
 }
 
 fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
@@ -207,7 +207,7 @@ de.sorunome.msc2409.push_ephemeral: true
         assert_eq!(read.id, "IRC Bridge");
         assert_eq!(read.sender, "_irc_bot");
         let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
-        assert_eq!(read.token, Sha256Digest::of(token));
+        assert_eq!(read.token, Sha256Digest::compute(token));
         assert_eq!(read.rate_limited, Some(false));
         assert!(read.reserves("_irc_bridge_ann", "@_irc_bridge_ann:x"));
         assert!(read.reserves("_irc_bot", "@_irc_bot:x") && !read.reserves("ann", "@ann:x"));
@@ -217,7 +217,7 @@ de.sorunome.msc2409.push_ephemeral: true
     fn a_token_that_looks_like_a_number_is_read_as_text() {
         for token in ["12345678901234567890", "1e5", "0x10", "no"] {
             let yaml = format!("id: a\nas_token: {token}\nsender_localpart: b\n");
-            assert_eq!(read(&yaml).unwrap().token, Sha256Digest::of(token), "{token}");
+            assert_eq!(read(&yaml).unwrap().token, Sha256Digest::compute(token), "{token}");
         }
     }
 

@@ -49,15 +49,15 @@ impl SettingDigests {
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
         let table = Table::try_from(&shown).unwrap_or_default();
         let secret_url =
-            |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::of(url.reveal()));
+            |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
         let digests = settings().into_iter().filter_map(|setting| {
             let path = setting.path();
-            let value = Sha256Digest::of(&find(&table, &path)?.to_string()).to_text();
+            let value = Sha256Digest::compute(&find(&table, &path)?.to_string()).to_text();
             let secret = match &*path {
                 "database" | "database_file" => secret_url(&config.database),
                 "redis" | "redis_file" => secret_url(&config.redis),
                 "application_services" => {
-                    Some(Sha256Digest::of(&describe(&config.application_services)))
+                    Some(Sha256Digest::compute(&describe(&config.application_services)))
                 }
                 _ => None,
             };

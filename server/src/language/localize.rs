@@ -2,7 +2,7 @@
 //! those of the API. The keys in the locale files are derived from the names of the variants.
 
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::app::{self, AppError};
+use belfry_core::oauth::app::{self, AppRegistrationError};
 use belfry_core::oauth::consent::ConsentItem;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -27,7 +27,7 @@ impl Localize for OAuthError {
     }
 }
 
-impl Localize for AppError {
+impl Localize for AppRegistrationError {
     fn localize(&self, language: Language) -> String {
         let key = match self {
             Self::RedirectUri(error) => format!("app-redirect-uri-{}", <&str>::from(error)),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::app::{AppError, Registration};
+use belfry_core::oauth::app::{AppRegistrationError, Registration};
 use belfry_core::oauth::consent::items;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
@@ -60,29 +60,29 @@ fn oauth_errors() -> [OAuthError; 18] {
     ]
 }
 
-fn app_errors() -> [AppError; 18] {
+fn app_errors() -> [AppRegistrationError; 18] {
     use RedirectUriError::{
         Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, Scheme, UserInfo, Wildcard,
     };
-    every![AppError:
-        AppError::NameBlank => AppError::NameBlank,
-        AppError::RedirectUriBlank => AppError::RedirectUriBlank,
-        AppError::RedirectUri(Forbidden) => AppError::RedirectUri(Forbidden),
-        AppError::RedirectUri(Invalid) => AppError::RedirectUri(Invalid),
-        AppError::RedirectUri(Relative) => AppError::RedirectUri(Relative),
-        AppError::RedirectUri(Opaque) => AppError::RedirectUri(Opaque),
-        AppError::RedirectUri(Fragment) => AppError::RedirectUri(Fragment),
-        AppError::RedirectUri(UserInfo) => AppError::RedirectUri(UserInfo),
-        AppError::RedirectUri(Wildcard) => AppError::RedirectUri(Wildcard),
-        AppError::RedirectUri(Insecure) => AppError::RedirectUri(Insecure),
-        AppError::RedirectUri(Scheme) => AppError::RedirectUri(Scheme),
-        AppError::Scopes => AppError::Scopes,
-        AppError::NameInvalid => AppError::NameInvalid,
-        AppError::NameTooLong => AppError::NameTooLong,
-        AppError::WebsiteInvalid => AppError::WebsiteInvalid,
-        AppError::WebsiteTooLong => AppError::WebsiteTooLong,
-        AppError::RedirectUriTooLong => AppError::RedirectUriTooLong,
-        AppError::AuthMethod => AppError::AuthMethod,
+    every![AppRegistrationError:
+        AppRegistrationError::NameBlank => AppRegistrationError::NameBlank,
+        AppRegistrationError::RedirectUriBlank => AppRegistrationError::RedirectUriBlank,
+        AppRegistrationError::RedirectUri(Forbidden) => AppRegistrationError::RedirectUri(Forbidden),
+        AppRegistrationError::RedirectUri(Invalid) => AppRegistrationError::RedirectUri(Invalid),
+        AppRegistrationError::RedirectUri(Relative) => AppRegistrationError::RedirectUri(Relative),
+        AppRegistrationError::RedirectUri(Opaque) => AppRegistrationError::RedirectUri(Opaque),
+        AppRegistrationError::RedirectUri(Fragment) => AppRegistrationError::RedirectUri(Fragment),
+        AppRegistrationError::RedirectUri(UserInfo) => AppRegistrationError::RedirectUri(UserInfo),
+        AppRegistrationError::RedirectUri(Wildcard) => AppRegistrationError::RedirectUri(Wildcard),
+        AppRegistrationError::RedirectUri(Insecure) => AppRegistrationError::RedirectUri(Insecure),
+        AppRegistrationError::RedirectUri(Scheme) => AppRegistrationError::RedirectUri(Scheme),
+        AppRegistrationError::Scopes => AppRegistrationError::Scopes,
+        AppRegistrationError::NameInvalid => AppRegistrationError::NameInvalid,
+        AppRegistrationError::NameTooLong => AppRegistrationError::NameTooLong,
+        AppRegistrationError::WebsiteInvalid => AppRegistrationError::WebsiteInvalid,
+        AppRegistrationError::WebsiteTooLong => AppRegistrationError::WebsiteTooLong,
+        AppRegistrationError::RedirectUriTooLong => AppRegistrationError::RedirectUriTooLong,
+        AppRegistrationError::AuthMethod => AppRegistrationError::AuthMethod,
     ]
 }
 
@@ -114,7 +114,7 @@ fn account_errors() -> impl Iterator<Item = AccountError> {
 }
 
 /// The errors of two forms with several mistakes each.
-fn invalid() -> (ValidationErrors<AppError>, ValidationErrors<AccountError>) {
+fn invalid() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
         username: "Alice".into(),
@@ -238,7 +238,7 @@ fn errors_are_complete_in_every_language() {
         }
         let missing = OAuthError::Missing(Parameter::GrantType).localize(language);
         assert!(missing.contains("grant_type"), "{missing}");
-        let too_long = AppError::WebsiteTooLong.localize(language);
+        let too_long = AppRegistrationError::WebsiteTooLong.localize(language);
         assert!(too_long.contains("2000"), "{too_long}");
     }
 }

@@ -1,11 +1,11 @@
-//! Checksums of tables that do not depend on the order of their rows.
+//! Table checksums that do not depend on the order of rows.
 
 use sha2::{Digest, Sha256};
 
 use crate::engine::Value;
 
 /// The number of rows, and the sum of their SHA-256 digests modulo 2^256. Two engines that return
-/// the same rows in another order have the same sum, so nothing has to be sorted.
+/// the same rows in a different order have the same sum, so nothing has to be sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TableChecksum {
     pub(super) rows: u64,

@@ -16,7 +16,7 @@ use crate::Migrations;
 use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
 
-/// Where a backup is written, and when.
+/// Destination and time of a backup.
 pub(super) struct Target<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
@@ -54,8 +54,8 @@ pub(super) async fn write<T: TableTransaction>(
     report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
     let version = source.integer(SCHEMA_VERSION).await?;
-    // Another process may have migrated it since it was opened. A newer schema may be compatible,
-    // but has tables or columns that would be missing in the backup.
+    // A different process may have migrated it since it was opened. A newer schema may be
+    // compatible, but has tables or columns that would be missing in the backup.
     let (found, database) = (SchemaVersion::exact(version), target.database.location());
     target.migrations.pending(SchemaPolicy::Require, &database, found)?;
     let schema = Schema::at(version, target.migrations)?;

@@ -1,4 +1,4 @@
-//! Reads the file of a backup.
+//! Reads the backup file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::{BackupError, Report, RowCounter};
 use crate::engine::Value;
 use crate::{Migrations, Options, sqlite};
 
-/// Size in bytes of the rows that are loaded at once.
+/// Size in bytes of the rows that are loaded together.
 const PAGE_BYTES: usize = 1024 * 1024;
 
 /// A backup that can be restored.
@@ -32,13 +32,12 @@ impl Backup {
     /// pre-releases, and everything in place of a table that could compute rows.
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // Not left to SQLite, whose error does not say why.
-        let bytes = File::open(file).and_then(|file| file.metadata()).map(|file| file.len());
-        let bytes = bytes.map_err(|error| BackupError::Read {
-            file: file.to_owned(),
-            reason: error.to_string(),
+        let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
+            BackupError::Read { file: file.to_owned(), reason: error.to_string() }
         })?;
+        let bytes = metadata.len();
         let failed = |error: rusqlite::Error| read_error(file, &error);
-        let connection = sqlite::open_without_log(file).map_err(failed)?;
+        let connection = sqlite::open_ignoring_wal(file).map_err(failed)?;
         connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
         check_format(&connection, file, options.migrations)?;
         check_length(&connection, bytes, file)?;
@@ -64,13 +63,13 @@ impl Backup {
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
 
-    /// What the backup says about itself.
+    /// The manifest of the backup.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns the first value of each column that only another version knows, and that has no
+    /// Returns the first value of each column that only a different version knows, and that has no
     /// effect in this one.
     pub fn verify(&self, report: Report<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
@@ -107,7 +106,7 @@ impl Backup {
         Err(damaged(&self.file, &reason))
     }
 
-    /// Whether the rows of a table have the checksum of the manifest.
+    /// Returns whether the rows of a table have the checksum of the manifest.
     pub(super) fn has_checksum(&self, table: &Table, found: &TableChecksum) -> bool {
         manifest_row(&self.manifest, table)
             .is_some_and(|row| (row.rows, &row.checksum) == (found.rows, &found.to_text()))
@@ -174,7 +173,7 @@ fn check_format(
         .optional()
         .map_err(|error| read_error(file, &error))?;
     if is_backup.is_none() {
-        return Err(BackupError::Foreign(file.to_owned()));
+        return Err(BackupError::NotABackup(file.to_owned()));
     }
     let select = "select format, schema_version, belfry_version from backup";
     let versions = connection.query_row(select, [], |row| {
@@ -208,9 +207,9 @@ fn check_format(
 fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Result<(), BackupError> {
     let failed = |error: rusqlite::Error| read_error(file, &error);
     let select = "select 1 from sqlite_schema where type = 'table' and lower(sql) = ?";
-    let mut select = connection.prepare_cached(select).map_err(failed)?;
+    let mut prepared = connection.prepare_cached(select).map_err(failed)?;
     for statement in statements.split("; ") {
-        if !select.exists([statement]).map_err(failed)? {
+        if !prepared.exists([statement]).map_err(failed)? {
             return Err(damaged(file, "its tables are not those of its schema version"));
         }
     }
@@ -235,7 +234,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
 /// An error of SQLite while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => BackupError::Foreign(file.to_owned()),
+        Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
             BackupError::Read { file: file.to_owned(), reason: sqlite::describe(error) }
         }

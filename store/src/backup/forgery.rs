@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::sqlite::scan;
 use crate::StoreError;
 
-/// Updates the checksums of all tables and of the manifest, after rows were changed.
+/// Updates all table checksums and that of the manifest, after rows were changed.
 pub fn forge_checksums(backup: &Connection) {
     let (manifest, _) = Manifest::read(backup).unwrap();
     for table in manifest.tables {

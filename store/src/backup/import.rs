@@ -14,10 +14,11 @@ use crate::event_source::EventSource;
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{SchemaPolicy, StoreError};
 
-/// What happens to the tokens, sessions and codes of a backup.
+/// Treatment of the tokens, sessions and codes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingTokens {
-    /// They are valid as at the time of the backup, also those that were revoked later.
+    /// They are valid as they were at the time of the backup, including those that were revoked
+    /// later.
     Keep,
     /// Tokens are revoked; sessions and codes are deleted.
     Revoke,
@@ -52,8 +53,8 @@ impl Restore<'_> {
         Ok(target.commit(schema).await?)
     }
 
-    /// Drops the tables of an existing schema if they are empty: it may be of another version than
-    /// the backup.
+    /// Drops the tables of an existing schema if they are empty: its version may differ from that
+    /// of the backup.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
         target.execute(migrations::TABLE).await?;
         let found = target.integer(SCHEMA_VERSION).await?;

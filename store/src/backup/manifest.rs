@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-/// The version of the format of backups.
+/// The version of the backup format.
 pub(super) const FORMAT: i64 = 1;
 
 /// The tables of the manifest. Later formats have at least these columns.
@@ -14,7 +14,7 @@ pub(super) const TABLES: &str = "\
     create table backup_tables (name text not null, rows integer not null, \
     checksum text not null)";
 
-/// What a backup says about itself.
+/// The description of a backup, stored in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// The schema version of its rows.
@@ -23,14 +23,14 @@ pub struct Manifest {
     pub belfry_version: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// Its tables.
+    /// Name, row count and checksum of each table.
     pub tables: Vec<TableSummary>,
 }
 
 /// One table of a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSummary {
-    /// Its name.
+    /// The name in the schema.
     pub name: String,
     /// The number of its rows.
     pub rows: u64,
@@ -57,13 +57,14 @@ impl Manifest {
 
     /// Reads the manifest, with the checksum that it should have.
     pub(super) fn read(connection: &Connection) -> rusqlite::Result<(Self, String)> {
-        let mut tables =
+        let mut select =
             connection.prepare("select name, rows, checksum from backup_tables limit 1000")?;
-        let tables = tables.query_map([], |row| {
-            let rows = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
-            Ok(TableSummary { name: row.get(0)?, rows, checksum: row.get(2)? })
-        })?;
-        let tables = tables.collect::<Result<_, _>>()?;
+        let tables = select
+            .query_map([], |row| {
+                let rows = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+                Ok(TableSummary { name: row.get(0)?, rows, checksum: row.get(2)? })
+            })?
+            .collect::<Result<_, _>>()?;
         let select = "select schema_version, belfry_version, created_at, checksum from backup";
         connection.query_row(select, [], |row| {
             let manifest = Self {

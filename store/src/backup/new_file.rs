@@ -1,4 +1,4 @@
-//! Writes the file of a backup: a SQLite database.
+//! Writes the backup file: a SQLite database.
 
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use super::manifest::{self, Manifest};
 use super::schema::{ColumnKind, Schema, Table};
 use crate::sqlite;
 
-/// What happens if the file of a backup exists.
+/// Treatment of an existing backup file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
     /// The backup is rejected.
@@ -26,13 +26,13 @@ pub enum Overwrite {
 /// The beginning of temporary names.
 const PREFIX: &str = ".belfry-backup-";
 /// Why a backup is not in its file.
-const REPLACED: &str = "another process has replaced its temporary file";
+const REPLACED: &str = "a different process has replaced its temporary file";
 
-/// Number of attempts to create a file. Another backup that starts at the same time may remove it
+/// Number of attempts to create a file. A second backup that starts at the same time may remove it
 /// before it is locked.
 const ATTEMPTS: usize = 10;
 
-/// A file that is being written under a temporary name beside its own. It is removed unless it is
+/// A file that is being written under a temporary name next to its own. It is removed unless it is
 /// finished.
 pub(super) struct NewFile {
     pub(super) connection: Connection,
@@ -53,7 +53,7 @@ impl NewFile {
         if !directory.exists() {
             return Err(failed(&format!("there is no directory {}", directory.display())));
         }
-        // SQLite may not follow links, also not those of the directory.
+        // SQLite may not follow links, not even those of the directory.
         let directory = directory.canonicalize().map_err(|error| failed(&error))?;
         remove_leftovers(&directory);
         let create = || {
@@ -70,16 +70,16 @@ impl NewFile {
         outcome
     }
 
-    /// Opens a new, empty file with SQLite and creates the tables. SQLite finds it by name, and others
-    /// may have removed or replaced it: SQLite creates no file, because that would have another mode,
-    /// and no row is written unless the tables arrived in this very file.
+    /// Opens a new, empty file with SQLite and creates the tables. SQLite finds it by name, and
+    /// others may have removed or replaced it: SQLite creates no file, because that would have a
+    /// different mode, and no row is written unless the tables arrived in this very file.
     fn open(temporary: NamedTempFile, file: &Path, schema: &Schema) -> Result<Self, BackupError> {
         let failed = |error: &dyn Display| write_error(file, error);
         let (lock, temporary) = temporary.into_parts();
         lock.try_lock().map_err(|error| failed(&error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(&temporary, flags);
-        let connection = connection.map_err(|error| failed(&sqlite::describe(&error)))?;
+        let connection = Connection::open_with_flags(&temporary, flags)
+            .map_err(|error| failed(&sqlite::describe(&error)))?;
         let new = Self { connection, temporary, lock, file: file.to_owned() };
         new.create_tables(schema).map_err(|error| new.write_error(&error))?;
         if new.lock.metadata().map_err(|error| failed(&error))?.len() == 0 {
@@ -135,9 +135,9 @@ impl NewFile {
     }
 }
 
-/// Removes what killed backups have left in the directory: files that no process has locked. Others
-/// may write to the directory, and opening their named pipe would wait forever, so that only regular
-/// files are opened.
+/// Removes the files that killed backups have left in the directory, which no process has locked.
+/// Others may write to the directory, and opening their named pipe would wait forever, so only
+/// regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)

@@ -16,14 +16,14 @@ use super::schema::{Column, ColumnKind, Table};
 use crate::codes::binding_from_json;
 use crate::engine::{FromValue, Value};
 
-/// Maximum number of characters of a value in a message.
+/// Maximum length of a value in a message, in characters.
 const MAX_SHOWN: usize = 64;
 
-/// How the store reads a value.
+/// The way in which the store reads a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Valid,
-    /// A name that only another version knows. It has no effect, or that with the least rights.
+    /// A name that only a different version knows. It has no effect, or that with the least rights.
     UnknownName,
     /// The row cannot be read.
     Invalid,
@@ -155,7 +155,8 @@ mod tests {
     use crate::Migrations;
     use crate::backup::schema::Schema;
 
-    /// Whoever adds a column decides how it is checked: all texts that the store parses are.
+    /// A new column needs a decision about its check: all strings that the store parses are
+    /// checked.
     #[test]
     fn every_column_is_checked_as_the_store_reads_it() {
         let migrations = Migrations::default();

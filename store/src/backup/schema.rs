@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::Migration;
 
-    /// A table that is neither here nor volatile would be part of backups already; this asks whoever
-    /// adds one to decide, and to think of what a restored row of it means.
+    /// A table that is neither here nor volatile would be part of backups already; a new table
+    /// needs a decision whether its rows can be restored.
     #[test]
     fn every_table_is_part_of_a_backup_or_volatile() {
         let migrations = Migrations::default();

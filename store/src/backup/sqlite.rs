@@ -18,8 +18,8 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Begins to read. The writer goes on; what it writes meanwhile stays in the WAL, which it
-    /// empties when this transaction has ended.
+    /// Begins to read. The writer continues; its writes stay in the WAL, which it empties when this
+    /// transaction has ended.
     pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
         let connection = sqlite::open_for_backup(path)?;
         begin(connection, "begin")

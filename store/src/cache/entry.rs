@@ -1,4 +1,4 @@
-//! Cached values: what they depend on, and their size.
+//! Cached values: their subjects and their size.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait Cached<K> {
-    /// What the value depends on besides its key; one subject is repeated.
+    /// The subjects that the value depends on besides its key; one subject is repeated.
     fn subjects(&self, key: &K) -> [Subject; 2];
 
     /// The bytes that key and value occupy outside of themselves.
     fn heap_bytes(&self, key: &K) -> usize;
 }
 
-/// A value, and what it was read with.
+/// A value, and the state of the cache when it was read.
 #[derive(Clone)]
 pub(super) struct Entry<V> {
     pub(super) value: V,
@@ -74,17 +74,17 @@ impl<K> Cached<K> for Arc<StoredApp> {
     fn heap_bytes(&self, _: &K) -> usize {
         let details = &self.app.details;
         let website = details.website.as_ref().map_or(0, String::len);
-        let texts = 2 * self.app.client_id.len()
+        let strings = 2 * self.app.client_id.len()
             + details.name.len()
             + details.scopes.bytes_in_memory()
             + website;
-        let uris = details.redirect_uris.iter();
-        let uris: usize = uris.map(|uri| size_of::<String>() + uri.as_str().len()).sum();
-        ARC_OVERHEAD + size_of::<StoredApp>() + texts + uris
+        let uris: usize =
+            details.redirect_uris.iter().map(|uri| size_of::<String>() + uri.as_str().len()).sum();
+        ARC_OVERHEAD + size_of::<StoredApp>() + strings + uris
     }
 }
 
-/// The id of an account.
+/// An account's id.
 impl Cached<Box<str>> for i64 {
     fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
         [Subject::Account(*self); 2]

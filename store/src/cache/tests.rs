@@ -147,7 +147,7 @@ fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
     let during = cache.tokens.epoch(&secret.lookup);
     insert_token(&cache, secret, token.clone(), during);
     assert!(!is_cached(), "the account is being written");
-    // Another write of the account ends first.
+    // A second write of the account ends first.
     cache.invalidate(&[Invalidation::Account(7)]);
     insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup));
     assert!(!is_cached(), "the account is still being written");
@@ -185,8 +185,8 @@ enum Step {
 }
 
 proptest! {
-    /// Readers and writers in any interleaving. The version of an account is the creation time of
-    /// its tokens, of which each has two.
+    /// Readers and writers in any interleaving. Each account has two tokens, whose creation time is
+    /// its version.
     #[test]
     fn cached_reads_are_monotonic(steps in vec((0..6, 0..4_usize), 0..60)) {
         let steps = steps.into_iter().map(|(step, index)| match step {

@@ -14,8 +14,8 @@ use super::split_by_host;
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
-    /// The hosts. The driver would wait for the first one as long as it accepts connections, even if
-    /// it does not respond, so each has parameters of its own.
+    /// The hosts. The driver would wait for the first one as long as it accepts connections, even
+    /// if it does not respond, so each has parameters of its own.
     pub(crate) hosts: Vec<Host>,
     /// `target_session_attrs`: whether the server must accept writes.
     pub(crate) target: Option<TargetSessionAttrs>,
@@ -32,7 +32,7 @@ pub(crate) struct Host {
     pub(crate) config: Config,
 }
 
-/// How connections are encrypted.
+/// Encryption of connections.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TlsParameters {
     pub(crate) verification: Verification,
@@ -43,16 +43,16 @@ pub(crate) struct TlsParameters {
     pub(crate) client: Option<ClientCertificate>,
 }
 
-/// What is verified about the certificate of the server.
+/// The parts of the server certificate that are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verification {
-    /// Its issuer.
+    /// Only the issuer.
     Issuer,
     /// Its issuer and its host name.
     IssuerAndName,
 }
 
-/// PEM files with the certificate and the key of this client.
+/// PEM files with the certificate and this client's key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClientCertificate {
     pub(crate) certificate: PathBuf,
@@ -124,7 +124,8 @@ impl PostgresUrl {
         Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })
     }
 
-    /// Whether the connection is not encrypted and leads to a host for which `is_local` is false.
+    /// Returns whether the connection is not encrypted and leads to a host for which `is_local` is
+    /// false.
     pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         let leaves =
             |host: &config::Host| matches!(host, config::Host::Tcp(name) if !is_local(name));
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn sslmode_decides_what_is_verified() {
+    fn sslmode_selects_the_verification() {
         for (query, verification) in [
             ("", None),
             ("?sslmode=disable", None),
@@ -182,8 +183,10 @@ mod tests {
         let tls = parse("?sslmode=verify-full&sslrootcert=/etc/my%20c+a.pem").unwrap().tls.unwrap();
         assert_eq!(tls.roots, Some("/etc/my c+a.pem".into()));
         assert_eq!(tls.client, None);
-        let tls = parse("?sslrootcert=system&sslcert=a.pem&sslkey=b.pem&sslmode=verify-ca");
-        let tls = tls.unwrap().tls.unwrap();
+        let tls = parse("?sslrootcert=system&sslcert=a.pem&sslkey=b.pem&sslmode=verify-ca")
+            .unwrap()
+            .tls
+            .unwrap();
         assert_eq!(tls.roots, None);
         let client = ClientCertificate { certificate: "a.pem".into(), key: "b.pem".into() };
         assert_eq!(tls.client, Some(client));
@@ -192,8 +195,11 @@ mod tests {
     #[test]
     fn each_host_has_its_port_and_all_other_parameters() {
         let query = "?target_session_attrs=read-write&sslmode=verify-full&keepalives_idle=7";
-        let url = Url::parse(&format!("postgres://me:x@a:1/belfry{query}")).unwrap();
-        let url = PostgresUrl::parse(&url, ",b,[::1]:3").unwrap();
+        let url = PostgresUrl::parse(
+            &Url::parse(&format!("postgres://me:x@a:1/belfry{query}")).unwrap(),
+            ",b,[::1]:3",
+        )
+        .unwrap();
         let names: Vec<_> = url.hosts.iter().map(|host| &*host.name).collect();
         assert_eq!(names, ["a:1", "b", "[::1]:3"]);
         for (host, (name, port)) in url.hosts.iter().zip([("a", 1), ("b", 5432), ("::1", 3)]) {

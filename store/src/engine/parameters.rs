@@ -1,5 +1,5 @@
-//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile time,
-//! so that both engines get a constant text.
+//! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile
+//! time, so both engines get a constant string.
 
 /// A statement with named parameters, whose values are given as in `format!`:
 /// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
@@ -22,7 +22,7 @@ macro_rules! numbered {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         const SQL: &str = $sql;
         // The length must not depend on a function of this crate: an optimised build would need
-        // its code while it checks the types of the caller, which the compiler rejects.
+        // its code while it checks the caller's types, which the compiler rejects.
         const TEXT: &Numbered<{ 2 * SQL.len() }> = &Numbered::new(SQL, NAMES);
         const { TEXT.as_str() }
     }};
@@ -39,7 +39,7 @@ macro_rules! values {
 
 pub(crate) use {numbered, sql, values};
 
-/// A text with numbered parameters, in a buffer of `N` bytes.
+/// A statement with numbered parameters, in a buffer of `N` bytes.
 pub(crate) struct Numbered<const N: usize> {
     bytes: [u8; N],
     len: usize,
@@ -87,7 +87,7 @@ impl<const N: usize> Numbered<N> {
     }
 }
 
-/// The position in the list of the name at the beginning of a text, and the rest of the text.
+/// Finds the name at the start of the text: its position in the list, and the rest of the text.
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {

@@ -16,9 +16,9 @@ use crate::metrics::UNKNOWN_SCOPES;
 pub(crate) enum Value {
     /// No value.
     Null,
-    /// A `text`.
+    /// The value of a `text` column.
     Text(String),
-    /// A `bigint`.
+    /// The value of a `bigint` column.
     Integer(i64),
 }
 
@@ -112,7 +112,7 @@ macro_rules! from_row {
     };
 }
 
-/// The list of columns of a struct.
+/// The column list of a struct.
 macro_rules! columns {
     (@one $field:ident) => { stringify!($field) };
     (@one $field:ident = $column:expr) => { $column };
@@ -130,7 +130,7 @@ pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// Columns of the types that values consist of.
+/// Implements columns for the types that values consist of.
 macro_rules! plain_columns {
     ($($type:ty => $variant:ident),*) => {$(
         impl From<$type> for Value {

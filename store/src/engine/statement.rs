@@ -14,7 +14,7 @@ pub(crate) struct Batch {
     pub(crate) grouping: Grouping,
 }
 
-/// What happens when a statement of a batch returns no rows.
+/// The reaction to a statement of a batch that returns no rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnMissingRows {
     /// The batch is committed.
@@ -24,9 +24,9 @@ pub(crate) enum OnMissingRows {
     RollBack,
 }
 
-/// Whether PostgreSQL may write a batch in one transaction with batches of other callers. The rows
-/// that it changes stay locked until that transaction ends. In a transaction the batches have the
-/// order of these values, so that all transactions lock rows in the same order. (SQLite has one
+/// Permission for PostgreSQL to write a batch in one transaction with batches of other callers. The
+/// rows that it changes stay locked until that transaction ends. In a transaction the batches have
+/// the order of these values, so that all transactions lock rows in the same order. (SQLite has one
 /// writer, which always writes batches together.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grouping {
@@ -42,7 +42,7 @@ pub(crate) enum Grouping {
 }
 
 impl Batch {
-    /// Whether it is rolled back, because statements returned these rows.
+    /// Returns whether it is rolled back, because statements returned these rows.
     pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
         self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
     }
@@ -71,7 +71,7 @@ impl From<Vec<Statement>> for Batch {
 pub(crate) struct Statement {
     pub(crate) sql: &'static str,
     pub(crate) values: Vec<Value>,
-    /// Whether it returns an empty row for each row that it changes.
+    /// True if it returns an empty row for each row that it changes.
     pub(crate) counts_changes: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Errors of connecting to PostgreSQL: which of them may pass, and what to do about the others.
+//! Connection errors of PostgreSQL: which of them are temporary, and advice about the others.
 
 use std::error::Error;
 use std::io;
@@ -21,7 +21,7 @@ pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
 }
 
-/// The error with its causes, and what to do about it.
+/// The error with its causes, and advice.
 pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     let described = describe(error);
     match advice(error) {
@@ -30,7 +30,7 @@ pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// The reason of an error of connecting, without what failed because of it.
+/// The reason why connecting failed, without the operation that failed because of it.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,

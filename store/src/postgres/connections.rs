@@ -1,4 +1,4 @@
-//! The connection pool. A request that times out is cancelled on the server, so that the node never
+//! The connection pool. A request that times out is cancelled on the server, so the node never
 //! occupies more server processes than it has connections.
 
 use std::pin::pin;
@@ -18,7 +18,7 @@ use super::session::Manager;
 use crate::metrics::{PostgresMetrics, families};
 use crate::{Options, StoreError};
 
-/// How long a cancel request may take, and the cancelled statement after it.
+/// Maximum time of a cancel request, and of the cancelled statement after it.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection that is in use, and returns to the pool afterwards.
@@ -109,8 +109,8 @@ impl Connections {
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
-    /// awaited; if there is none, the connection is broken and discarded. So it is if another host
-    /// has become the primary: this one may never respond.
+    /// awaited; if there is none, the connection is broken and discarded. It is also discarded if a
+    /// different host has become the primary: this one may never respond.
     async fn run_without_permit<T>(
         &self,
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
@@ -155,7 +155,7 @@ impl Connections {
         drop(Object::take(client));
         if !self.hosts.is_current(primary) {
             return Err(StoreError::Unavailable(
-                "another server has become the primary".to_owned(),
+                "a different server has become the primary".to_owned(),
             ));
         }
         let seconds = self.timeout.as_secs_f32();

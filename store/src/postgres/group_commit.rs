@@ -27,9 +27,9 @@ const MAX_CONCURRENT_GROUPS: usize = 4;
 /// Maximum number of batches that wait.
 const MAX_QUEUE: usize = 16 * 1024;
 
-/// The time for which a group waits for a row that another transaction has locked, and at most a
-/// tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups that
-/// wait for each other are soon written batch by batch.
+/// The time for which a group waits for a row that a different transaction has locked, and at most
+/// a tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups
+/// that wait for each other are soon written batch by batch.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The queue of batches. Clones share it.
@@ -164,10 +164,10 @@ impl Job {
     }
 }
 
-/// The size of the texts of a batch.
+/// The size of a batch's strings.
 fn bytes(batch: &Batch) -> usize {
-    let texts = batch.statements.iter().flat_map(|statement| &statement.values);
-    texts.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
+    let values = batch.statements.iter().flat_map(|statement| &statement.values);
+    values.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_rejects_writes_at_once() {
+    async fn a_full_queue_rejects_writes_immediately() {
         // The tasks that write run only when this one waits.
         let group_commit = unreachable();
         let queued: Vec<_> = (0..MAX_QUEUE).map(|_| group_commit.write(batch("x"))).collect();

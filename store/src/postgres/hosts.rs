@@ -1,5 +1,5 @@
 //! The servers of the URL. One of them is the primary, which accepts writes; after a failover it is
-//! another one.
+//! a different one.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,7 +46,7 @@ struct Shared {
 pub(crate) struct Primary {
     /// An index of the hosts.
     host: usize,
-    /// Changes also if the same host was left and is used again.
+    /// It changes even if the same host was left and is used again.
     generation: u64,
 }
 
@@ -85,12 +85,12 @@ impl Hosts {
         self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }
 
-    /// Whether a server that does not accept writes is not used.
+    /// Returns whether a server that does not accept writes is not used.
     pub(super) fn must_accept_writes(&self) -> bool {
         self.0.must_accept_writes
     }
 
-    /// Whether the URL names several hosts.
+    /// Returns whether the URL names several hosts.
     pub(crate) fn are_several(&self) -> bool {
         self.0.hosts.len() > 1
     }
@@ -104,12 +104,12 @@ impl Hosts {
         *self.0.error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
-    /// Whether this is still the server to which connections are opened.
+    /// Returns whether this is still the server to which connections are opened.
     pub(super) fn is_current(&self, primary: Primary) -> bool {
         *self.0.primary.borrow() == primary
     }
 
-    /// Waits until connections are opened to another host than this.
+    /// Waits until connections are opened to a different host than this.
     pub(super) async fn moved_from(&self, primary: Primary) {
         if !self.are_several() {
             return pending().await;
@@ -130,7 +130,7 @@ impl Hosts {
         })
     }
 
-    /// Connects to the host that was the primary last, or to another one.
+    /// Connects to the host that was the primary last, or to a different one.
     pub(crate) async fn connect(
         &self,
         within: Duration,
@@ -184,11 +184,11 @@ impl Hosts {
             if is_other {
                 *primary = Primary { host, generation: primary.generation + 1 };
                 let host = &self.0.hosts[host].name;
-                log_throttled!(info, "using another PostgreSQL server", host);
+                log_throttled!(info, "using a different PostgreSQL server", host);
             }
             is_other
         });
-        // Another host may have taken its place already.
+        // A different host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
     }
 }

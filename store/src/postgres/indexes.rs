@@ -45,11 +45,14 @@ async fn missing(
     client: &Client,
     migrations: Migrations,
 ) -> Result<Vec<(String, String)>, StoreError> {
-    let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
-                    where i.indisvalid and pg_table_is_visible(c.oid)";
-    let complete = client.query(complete, &[]).await?;
-    let complete: BTreeSet<String> =
-        complete.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
+                  where i.indisvalid and pg_table_is_visible(c.oid)";
+    let complete: BTreeSet<String> = client
+        .query(select, &[])
+        .await?
+        .iter()
+        .map(|row| row.try_get(0))
+        .collect::<Result<_, _>>()?;
     let statements = migrations.0.iter().flat_map(|one| migrations::statements(one.postgres));
     let indexes = statements.filter_map(|statement| {
         let name = migrations::index_name(&statement)?.to_owned();

@@ -37,10 +37,10 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The sender id in notifications, by which a node recognises its own.
 pub(super) struct NodeId(AtomicU64);
 
-/// A notification.
+/// A message of a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write of another node.
+    /// A write of a different node.
     Write(Invalidation),
     /// A write of this node.
     OwnWrite,
@@ -53,9 +53,9 @@ impl NodeId {
         Self(AtomicU64::new(random_id()))
     }
 
-    /// Replaces the id, so that notifications sent under the old one are processed like another
-    /// node's. Call it before invalidating the cache when the outcome of a write is unknown: it may
-    /// be committed later.
+    /// Replaces the id, so that notifications sent under the old one are processed like those of a
+    /// different node. Call it before invalidating the cache when the outcome of a write is
+    /// unknown: it may be committed later.
     pub(super) fn rotate(&self) {
         self.0.store(random_id(), Ordering::SeqCst);
     }
@@ -138,7 +138,8 @@ impl ReturnedProbes {
     }
 }
 
-/// Disables the cache when listening ends, also by a panic: entries could become outdated unnoticed.
+/// Disables the cache when listening ends, even by a panic: entries could become outdated
+/// unnoticed.
 struct Listening<'a>(&'a Cache);
 
 impl Drop for Listening<'_> {
@@ -153,7 +154,7 @@ pub(super) struct Listener {
     pub(super) connections: Connections,
     pub(super) cache: Arc<Cache>,
     pub(super) node_id: Arc<NodeId>,
-    /// Whether it is logged that the cache is disabled.
+    /// True if it is logged that the cache is disabled.
     pub(super) is_reported: AtomicBool,
 }
 
@@ -221,7 +222,7 @@ impl Listener {
                                   machine may be overloaded, or a connection pooler or proxy does \
                                   not forward LISTEN and NOTIFY";
                     self.disable_cache(reason);
-                    // The server may be suspended or unreachable, and another one promoted.
+                    // The server may be suspended or unreachable, and a standby promoted.
                     if self.hosts.are_several() {
                         return reason.to_owned();
                     }
@@ -261,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_probe_returns_also_if_that_of_another_node_arrives_right_after_it() {
+    fn a_probe_returns_even_if_that_of_a_different_node_arrives_right_after_it() {
         let (returned, mut awaited) = probes();
         let nonce = awaited.start();
         assert!(awaited.wait(nonce).now_or_never().is_none());

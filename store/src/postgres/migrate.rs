@@ -18,7 +18,7 @@ use crate::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::{Access, Options, StoreError};
 
 /// Maximum time of connecting to a single host. With several the timeout of statements is enough,
-/// because another one may be promoted while one of them does not respond.
+/// because a standby may be promoted while the primary does not respond.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time of a migration.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -32,8 +32,8 @@ pub(crate) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(1081705370712
 
 /// Rejects a database whose encoding cannot store all text.
 pub(crate) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
-    let encoding = client.query_one("select current_setting('server_encoding')", &[]).await?;
-    let encoding: &str = encoding.try_get(0)?;
+    let row = client.query_one("select current_setting('server_encoding')", &[]).await?;
+    let encoding: &str = row.try_get(0)?;
     // `SQL_ASCII` accepts any bytes.
     if matches!(encoding, "UTF8" | "SQL_ASCII") {
         return Ok(());
@@ -89,12 +89,14 @@ async fn check_and_migrate(
     loop {
         match try_migrate(&mut client, options, now, database).await {
             Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
-                tracing::info!("waiting for a table to migrate, which another session is using");
+                tracing::info!(
+                    "waiting for a table to migrate, which a different session is using"
+                );
                 tokio::time::sleep(PAUSE).await;
             }
             Err(MigrationError::Locked) => {
                 return Err(StoreError::Failed(
-                    "a table to migrate is in use by another session for a long time, perhaps by a \
+                    "a table to migrate is in use by a different session for a long time, perhaps by a \
                      backup; try again when it has ended"
                         .to_owned(),
                 ));
@@ -109,7 +111,7 @@ async fn check_and_migrate(
 }
 
 enum MigrationError {
-    /// A table was in use by another session.
+    /// A table was in use by a different session.
     Locked,
     Store(StoreError),
 }
@@ -137,8 +139,10 @@ async fn try_migrate(
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;
-    let pending = options.migrations.pending(options.schema, database, found);
-    let pending = pending.map_err(MigrationError::Store)?;
+    let pending = options
+        .migrations
+        .pending(options.schema, database, found)
+        .map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
         for statement in migrations::statements(postgres) {
             if found == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {

@@ -15,8 +15,8 @@ const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
 pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
-/// The state of the server in words, if it does not accept writes.
-pub(super) fn of(error: &Error) -> Option<&'static str> {
+/// The server's state in words, if it does not accept writes.
+pub(super) fn describe(error: &Error) -> Option<&'static str> {
     match error.code() {
         Some(code) => match code.code() {
             "25006" => Some(READ_ONLY),
@@ -30,15 +30,15 @@ pub(super) fn of(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Whether the connections to this server are to be closed, because it does not accept writes any
-/// more: it is read-only, recovers, or shuts down.
+/// Returns whether the connections to this server are to be closed, because it does not accept
+/// writes any more: it is read-only, recovers, or shuts down.
 pub(super) fn ends_connections(error: &Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "25006" | "57P01" | "57P02" | "57P03"))
 }
 
-/// Whether this is the warning that a commit has not been replicated to the synchronous standby.
-/// After a cancel request PostgreSQL reports the commit as successful, with this warning. Its text
-/// depends on the language of the server, the name of the routine does not.
+/// Returns whether this is the warning that a commit has not been replicated to the synchronous
+/// standby. After a cancel request PostgreSQL reports the commit as successful, with this warning.
+/// Its text depends on the server's language, the name of the routine does not.
 pub(super) fn is_unreplicated_commit(notice: &DbError) -> bool {
     notice.parsed_severity() == Some(Severity::Warning)
         && (notice.routine() == Some("SyncRepWaitForLSN")

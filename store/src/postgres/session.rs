@@ -25,7 +25,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Whether a commit since the last call has not been confirmed by the synchronous standby.
+    /// Returns whether a commit since the last call has not been confirmed by the synchronous
+    /// standby.
     pub(super) fn take_unreplicated_commit(&self) -> bool {
         // The warning arrives before the response to the commit.
         self.has_unreplicated_commit.swap(false, Ordering::SeqCst)
@@ -72,7 +73,7 @@ impl managed::Manager for Manager {
     }
 }
 
-/// Receives the messages of the server until the connection ends, and logs why it was lost.
+/// Receives the server's messages until the connection ends, and logs why it was lost.
 async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool>) {
     let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
     while let Some(message) = messages.next().await {
@@ -89,9 +90,9 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
     }
 }
 
-/// The statements that limit the time of others on the server to a little less than the timeout of
-/// the client, in case that no cancel request reaches it. Options of the URL take precedence. A
-/// pooler would reject such settings as parameters of the connection.
+/// The statements that limit the time of others on the server to a little less than the client's
+/// timeout, in case no cancel request reaches it. Options of the URL take precedence. A pooler
+/// would reject such settings as parameters of the connection.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
 fn settings(options: &str, client_timeout: Duration) -> String {
@@ -102,8 +103,10 @@ fn settings(options: &str, client_timeout: Duration) -> String {
         ("idle_in_transaction_session_timeout", milliseconds(90)),
     ];
     let options = options.replace('-', "_");
-    let timeouts = timeouts.iter().filter(|(name, _)| !options.contains(name));
-    let timeouts = timeouts.map(|(name, value)| format!("set {name} = {value}; "));
+    let timeouts = timeouts
+        .iter()
+        .filter(|(name, _)| !options.contains(name))
+        .map(|(name, value)| format!("set {name} = {value}; "));
     timeouts.chain(["set client_min_messages = warning".to_owned()]).collect()
 }
 

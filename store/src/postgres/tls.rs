@@ -23,21 +23,21 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
         None => system_authorities().map_err(|error| format!("{error} or with sslrootcert"))?,
     };
     let builder = ClientConfig::builder();
-    let builder = match verification {
+    let verifying = match verification {
         Verification::IssuerAndName => builder.with_root_certificates(roots),
         Verification::Issuer => {
             builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(Some(roots)))
         }
     };
     let config = match client {
-        None => builder.with_no_client_auth(),
+        None => verifying.with_no_client_auth(),
         Some(client) => {
             let chain = read_certificates(&client.certificate)
                 .map_err(|error| format!("sslcert: {error}"))?;
             let failed =
                 |error: &dyn Error| format!("sslkey: cannot use {}: {error}", client.key.display());
             let key = PrivateKeyDer::from_pem_file(&client.key).map_err(|error| failed(&error))?;
-            builder.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
+            verifying.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
         }
     };
     Ok(MakeRustlsConnect::new(config))
@@ -65,7 +65,7 @@ fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
-/// Why the certificate of the server was rejected, and what to do about it.
+/// The reason why the server certificate was rejected, and advice.
 pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
     let reason = rejection::find(error)?;
     let advice = match reason {

@@ -63,7 +63,7 @@ pub(super) async fn run(
     }
 }
 
-/// Runs a batch that is committed or rolled back depending on its rows, so that the commit cannot be
+/// Runs a batch that is committed or rolled back depending on its rows, so the commit cannot be
 /// sent together with the statements.
 async fn write_in_two_steps(
     client: &Object,
@@ -79,7 +79,7 @@ async fn write_in_two_steps(
     let begun = begun.await;
     let rows = begun.and(receive_all(queries).await);
     if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
-        // Also after an error: the connection returns to the pool.
+        // Even after an error: the connection returns to the pool.
         let rolled_back = client.batch_execute("rollback").await;
         return rows.and_then(|rows| rolled_back.map(|()| rows));
     }

@@ -41,8 +41,8 @@ impl Writer {
         &self.connections.metrics
     }
 
-    /// Bypasses the cache for what the batch changes. Call [`Writer::end`] or [`Writer::write`]
-    /// afterwards.
+    /// Bypasses the cache for the entries that the batch changes. Call [`Writer::end`] or
+    /// [`Writer::write`] afterwards.
     pub(super) fn begin(&self, batch: &Batch) {
         self.cache.begin_write(&batch.invalidations);
     }
@@ -50,7 +50,7 @@ impl Writer {
     /// Ends the bypass of the cache, and returns the outcome.
     pub(super) fn end(&self, batch: &Batch, outcome: Outcome) -> Outcome {
         // After an error the outcome of the commit is unknown; it may even happen later. With a new
-        // node id its notification is processed like another node's.
+        // node id its notification is processed like that of a different node.
         if outcome.is_err() {
             self.node_id.rotate();
         }
@@ -81,9 +81,11 @@ impl Writer {
         // group holds no lock that such a commit waits for.
         let wait = |notify| [notify, sql!("set local lock_timeout to default")];
         let notification = self.node_id.notify(invalidations).map(wait);
-        let notification = notification.iter().flatten();
-        let statements: Vec<&Statement> =
-            batches.iter().flat_map(|batch| &batch.statements).chain(notification).collect();
+        let statements: Vec<&Statement> = batches
+            .iter()
+            .flat_map(|batch| &batch.statements)
+            .chain(notification.iter().flatten())
+            .collect();
         let write =
             async |client: &Object| match transaction::run(client, &begin, &statements).await? {
                 End::Committed(rows) => Ok(Some(rows)),
@@ -112,8 +114,8 @@ impl Writer {
     }
 }
 
-/// Whether an error is caused by the state of the server, so that every batch would fail with it:
-/// all temporary errors except conflicts and locks that are not available.
+/// Returns whether an error is caused by the server's state, so every batch would fail with
+/// it: all temporary errors except conflicts and locks that are not available.
 fn is_caused_by_server(error: &Error) -> bool {
     let is_of_batch =
         |code: &SqlState| code.code().starts_with("40") || *code == SqlState::LOCK_NOT_AVAILABLE;

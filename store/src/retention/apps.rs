@@ -42,7 +42,7 @@ impl Store {
             [max = i64::from(settings.max_unauthorized_apps)]
         );
         let by_age = before(now, settings.unused_apps);
-        // Apps of the same second stay, so that the maximum may be exceeded a little.
+        // Apps of the same second stay, so the maximum may be exceeded a little.
         let by_number: Option<Timestamp> = self.read_one(newest_beyond).await?;
         Ok(by_number.map_or(by_age, |by_number| by_number.max(by_age)))
     }

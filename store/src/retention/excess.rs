@@ -1,9 +1,9 @@
 //! Deletion of tokens, grants and sessions beyond a maximum number, the least recently used first.
 //!
 //! An app can request any number of tokens, and a user can sign in any number of times. The limits
-//! bound what is stored and what it costs to list it: 100 valid tokens of a grant, 500 grants and 50
-//! sessions of an account, and a configured number of tokens of an app itself. Each node checks the
-//! owners that got a row from it since the last time.
+//! bound the storage and the cost of lists: 100 valid tokens of a grant, 500 grants and 50 sessions
+//! of an account, and a configured number of tokens of an app itself. Each node checks the owners
+//! that got a row from it since the last time.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::secret::LookupKey;
@@ -155,7 +155,7 @@ impl Store {
                     None => Change::unaudited([]),
                     Some(first) => {
                         let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
-                        // Another node may have deleted them meanwhile.
+                        // A different node may have deleted them meanwhile.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first",

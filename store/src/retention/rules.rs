@@ -9,12 +9,12 @@ use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
 use crate::{Change, SerializedDocument, Store, StoreError};
 
-/// Documents that are rewritten in one transaction. Each may have the maximum size of the rules of
-/// an account.
+/// Documents that are rewritten in one transaction. Each may have the maximum size of an account's
+/// rules.
 const BATCH: usize = 20;
 
-/// How long the first ended rule of a document remains. A rewrite removes all that have ended, so a
-/// document is rewritten at most once in this time, whenever its rules end.
+/// Time for which the first ended rule of a document remains. A rewrite removes all that have
+/// ended, so a document is rewritten at most once in this time, whenever its rules end.
 const DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Transactions per sweep. The remaining documents are left to the next sweep.
@@ -31,8 +31,8 @@ struct DueDocument {
 
 impl Store {
     /// Removes the rules that ended before a time from documents with one that ended a day earlier.
-    /// Returns the number of changed documents. A document that another writer changes at the same
-    /// time is left to the next sweep.
+    /// Returns the number of changed documents. A document that a different writer changes at the
+    /// same time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,

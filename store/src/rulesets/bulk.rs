@@ -9,10 +9,10 @@ use crate::engine::{FromRow, Statement, Value};
 use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
 
-/// The rulesets of an account, and the state of the cache when they were read.
+/// An account's rulesets, and the state of the cache when they were read.
 #[derive(Debug, Clone)]
 pub struct RulesetsSnapshot {
-    /// The rulesets.
+    /// The rulesets as they were read.
     pub rulesets: StoredRulesets,
     /// The state of the cache when they were read.
     pub epoch: ReadEpoch,
@@ -54,8 +54,8 @@ impl Store {
             .collect();
         for chunk in uncached.chunks(CHUNK) {
             let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
-            let epochs = missing.iter().map(|name| self.cache.accounts.epoch(*name));
-            let epochs: Vec<ReadEpoch> = epochs.collect();
+            let epochs: Vec<ReadEpoch> =
+                missing.iter().map(|name| self.cache.accounts.epoch(*name)).collect();
             let select = Statement::new(
                 in_list!("select name, id from accounts where disabled_at is null and name", ""),
                 pad(&missing).into(),
@@ -116,8 +116,9 @@ impl Store {
         Ok(accounts.iter().filter_map(|account| all.get(account).cloned()).collect())
     }
 
-    /// Whether an account's rulesets were not invalidated since they were read. Writes of this node
-    /// invalidate them before they are acknowledged, writes of other nodes by their notification.
+    /// Returns whether an account's rulesets were not invalidated since they were read. Writes of
+    /// this node invalidate them before they are acknowledged, writes of other nodes by their
+    /// notification.
     pub fn is_current(&self, account: i64, epoch: ReadEpoch) -> bool {
         epoch.is_same(self.cache.rules.epoch(&account))
     }

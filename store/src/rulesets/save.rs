@@ -1,4 +1,4 @@
-//! Saving changed documents, unless another writer has changed them.
+//! Saving changed documents, unless a different writer has changed them.
 
 use belfry_core::rules::{Document, RuleExpiry, RuleScope};
 use belfry_runtime::random;
@@ -14,7 +14,7 @@ use crate::{Change, Store, StoreError};
 pub enum SaveOutcome {
     /// The document is durable.
     Saved,
-    /// Another writer changed the document since it was read; nothing was written.
+    /// A different writer changed the document since it was read; nothing was written.
     Conflict,
     /// The account does not exist or is disabled; nothing was written.
     NoAccount,
@@ -70,8 +70,8 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
-    /// since `read`.
+    /// Saves a changed document, or deletes it if it is empty, unless a different writer has
+    /// changed it since `read`.
     pub async fn save_ruleset(
         &self,
         read: &RulesetsForUpdate,
@@ -80,7 +80,7 @@ impl Store {
         self.save_rulesets(read, vec![document]).await
     }
 
-    /// Saves changed documents and deletes empty ones, all or none, unless another writer has
+    /// Saves changed documents and deletes empty ones, all or none, unless a different writer has
     /// changed one of them since `read`.
     pub async fn save_rulesets(
         &self,
@@ -117,7 +117,7 @@ impl Store {
             versions.push(row.take()?);
         }
         let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
-        // Not inserted if another writer invalidated the rulesets since they were read.
+        // Not inserted if a different writer invalidated the rulesets since they were read.
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
@@ -132,8 +132,8 @@ impl Store {
 }
 
 /// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
-/// row if the stored document has another version, or a new one has no enabled account. `None` if
-/// there is nothing to save.
+/// row if the stored document has a different version, or a new one has no enabled account. `None`
+/// if there is nothing to save.
 pub(crate) fn save_statement(
     account: i64,
     version: Option<i64>,

@@ -8,7 +8,7 @@ use super::open::{create_private_directory, open_reader, open_writer};
 use super::{describe, open_error, wal};
 use crate::StoreError;
 
-/// Size in KiB of the page cache of a restore. Without it, indexes whose keys arrive in random order
+/// Page cache size during a restore, in KiB. Without it, indexes whose keys arrive in random order
 /// would be read again for each row.
 const RESTORE_CACHE_KIB: i64 = 32 * 1024;
 

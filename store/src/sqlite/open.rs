@@ -70,16 +70,17 @@ pub(crate) fn open_existing(path: &Path) -> Result<(Connection, SchemaVersion), 
         matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
     };
     if version.as_ref().is_err_and(is_read_only)
-        && wal::Wal::of(path).bytes() == 0
+        && wal::Wal::new(path).bytes() == 0
         && !has_journal(path)
     {
-        connection = wal::open_without_log(path).map_err(failed)?;
+        connection = wal::open_ignoring_wal(path).map_err(failed)?;
         version = schema_version(&connection);
     }
     Ok((connection, version.map_err(failed)?))
 }
 
-/// Whether a restore of this file is running or was killed, so that the file alone is incomplete.
+/// Returns whether a restore of this file is running or was killed, so the file alone is
+/// incomplete.
 fn has_journal(path: &Path) -> bool {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
@@ -99,7 +100,7 @@ pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<Schema
     Ok(newest.optional()?.unwrap_or(SchemaVersion::NONE))
 }
 
-/// Applies the pending migrations in one transaction. The transaction is also the lock: another
+/// Applies the pending migrations in one transaction. The transaction is also the lock: a second
 /// process that starts at the same time waits and then finds nothing to do.
 pub(super) fn migrate(
     connection: &mut Connection,

@@ -1,6 +1,6 @@
-//! The write-ahead log (WAL) beside a database file: its size, and whether it belongs to the file.
+//! The write-ahead log (WAL) of a database file: its size, and whether it belongs to the file.
 //!
-//! SQLite replays the log of a killed process over any file with the right name, also over a backup
+//! SQLite replays the log of a killed process over any file with the right name, even over a backup
 //! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
 //! that empties the log makes the next writer choose new salts, and the first transaction after
 //! that stores the salt in the header of the database (`user_version`), together with that of the
@@ -20,7 +20,7 @@ pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Maximum time that a statement waits for another process.
+/// Maximum time that a statement waits for a different process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER_BYTES: u64 = 32;
@@ -41,7 +41,7 @@ struct Mark {
 }
 
 impl Wal {
-    pub(super) fn of(database: &Path) -> Self {
+    pub(super) fn new(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-wal");
         Self { path: path.into(), marked: None }
@@ -112,12 +112,11 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     truncated
 }
 
-/// Checks that the log beside a file, if any, belongs to it.
+/// Checks that the log next to a file, if any, belongs to it.
 ///
-/// # Errors
-/// If the log belongs to another file. The text says how to continue.
+/// # Errors If the log belongs to a different file. The message says how to continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
-    let wal = Wal::of(database);
+    let wal = Wal::new(database);
     loop {
         let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
             return Ok(());
@@ -128,11 +127,11 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
-        // Read again: another process may have written in between.
+        // Read again: a different process may have written in between.
         if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(
-                "{name} belongs to another file: {} was replaced after a server or command had \
+                "{name} belongs to a different file: {} was replaced after a server or command had \
                  been killed. To use the file as it is, move away {name} and the file with the \
                  ending -shm; to use the state before, put back the replaced file",
                 database.display()
@@ -147,14 +146,14 @@ fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);
     }
-    // Not read directly: closing the file would release the locks of another connection of this
+    // Not read directly: closing the file would release the locks of other connections of this
     // process.
-    let connection = open_without_log(database).ok()?;
+    let connection = open_ignoring_wal(database).ok()?;
     read_pragma(&connection, "user_version").ok()
 }
 
 /// Opens a database file for reading as if it had no log.
-pub(crate) fn open_without_log(database: &Path) -> rusqlite::Result<Connection> {
+pub(crate) fn open_ignoring_wal(database: &Path) -> rusqlite::Result<Connection> {
     let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
     let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;

@@ -25,7 +25,7 @@ type Outcome = Result<Vec<Rows>, StoreError>;
 /// Maximum number of batches in a transaction, to bound the latency of the first.
 const MAX_GROUP: usize = 1024;
 
-/// Interval of the checks for writes of other processes.
+/// Interval at which writes of other processes are detected.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Interval of [`maintain`].
@@ -90,7 +90,7 @@ fn maintain(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
     wal.mark(connection)
 }
 
-/// A number that changes when another connection has written, but not when this one has.
+/// A number that changes when a different connection has written, but not when this one has.
 fn data_version(connection: &Connection) -> Option<i64> {
     let mut pragma = connection.prepare_cached("pragma data_version").ok()?;
     pragma.query_row([], |row| row.get(0)).ok()
@@ -122,7 +122,7 @@ fn commit(
     if committed.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    // Also after an error: the commit may take effect when the file is opened again.
+    // Even after an error: the commit may take effect when the file is opened again.
     for job in &*group {
         cache.end_write(&job.batch.invalidations);
     }

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 
 use crate::AuditFilter;
 
-/// The event of a change that is not the subject of a test. It is later than all others, so that
-/// sweeps do not delete it.
+/// The event of a change that the test is not about. It is later than all others, so that sweeps do
+/// not delete it.
 pub fn any_events() -> Events {
     AuditEntry::of_server(far_future(), AuditKind::AccountNote).into()
 }

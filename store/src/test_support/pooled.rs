@@ -9,7 +9,7 @@ use super::TestDatabase;
 pub struct PooledDatabase {
     /// The database without PgBouncer.
     pub direct: TestDatabase,
-    /// The URL of the database through PgBouncer.
+    /// The database URL through PgBouncer.
     pub url: String,
     _pooler: PgBouncer,
 }

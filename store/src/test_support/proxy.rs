@@ -13,15 +13,15 @@ use crate::Database;
 
 /// A running proxy.
 pub struct PostgresProxy {
-    /// The database, at the address of the proxy.
+    /// The database, at the proxy's address.
     pub database: Database,
-    /// What it does to the connections.
+    /// Faults that it injects into the connections.
     pub faults: Arc<Faults>,
 }
 
 /// The faults that the proxy injects.
 pub struct Faults {
-    /// Whether notifications are dropped.
+    /// True while notifications are dropped.
     pub drops_notifications: AtomicBool,
     /// The number of dropped notifications.
     pub dropped: AtomicUsize,

@@ -15,9 +15,9 @@ use crate::{Store, StoreError};
 /// One statement, its parameters and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedStatement {
-    /// Its text.
+    /// The SQL with numbered parameters.
     pub sql: String,
-    /// The parameters: texts, integers and nulls.
+    /// The parameters: strings, integers and nulls.
     pub values: Vec<Json>,
     /// The rows that it returned.
     pub rows: Vec<Vec<Json>>,
@@ -42,8 +42,8 @@ impl Observer for Recorder {
     }
 
     fn write(&self, statements: &[Statement], rows: &[Rows]) {
-        let statements = statements.iter().zip(rows);
-        let statements = statements.map(|(statement, rows)| recorded(statement, rows));
+        let statements =
+            statements.iter().zip(rows).map(|(statement, rows)| recorded(statement, rows));
         self.record(&RecordedBatch::Write(statements.collect()));
     }
 }
@@ -77,7 +77,7 @@ impl Store {
     /// Runs a recorded batch and returns it with the rows of this run.
     pub async fn run_recorded(&self, batch: &RecordedBatch) -> Result<RecordedBatch, StoreError> {
         let statement = |recorded: &RecordedStatement| Statement {
-            // Statements of the program have static texts.
+            // The SQL of the program's statements is static.
             sql: Box::leak(recorded.sql.clone().into_boxed_str()),
             values: recorded.values.iter().map(from_json).collect(),
             counts_changes: recorded.rows.iter().any(Vec::is_empty),

@@ -23,7 +23,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Its certificate.
+    /// The certificate of the authority.
     pub fn pem(&self) -> String {
         self.0.as_ref().pem()
     }
@@ -45,9 +45,9 @@ fn params(subject: &str, names: Vec<String>) -> CertificateParams {
 
 /// A PostgreSQL with a certificate for localhost, and a directory with files for its clients.
 pub struct TlsPostgres {
-    /// The server.
+    /// The running server.
     pub postgres: Postgres,
-    /// It issued the certificate of the server.
+    /// It issued the server certificate.
     pub authority: Authority,
     /// The files of its clients.
     pub files: TempDir,

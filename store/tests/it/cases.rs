@@ -49,7 +49,7 @@ pub(super) fn at(second: i64) -> Timestamp {
 
 /// The stored form of a secret that is derived from a name.
 pub(super) fn hashed(name: &str) -> HashedSecret {
-    let digest = Sha256Digest::of(name).to_text();
+    let digest = Sha256Digest::compute(name).to_text();
     let mut random = [0; SplitToken::RANDOM_BYTES];
     random.copy_from_slice(&digest.as_bytes()[..SplitToken::RANDOM_BYTES]);
     SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed()

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use belfry_store::test_support::{TestDatabase, new_database, options};
 
 #[tokio::test]
-async fn a_database_with_another_encoding_is_rejected_with_advice() {
+async fn a_database_with_a_different_encoding_is_rejected_with_advice() {
     let Some(TestDatabase { database: Database::Postgres(server), .. }) =
         TestDatabase::postgres().await
     else {

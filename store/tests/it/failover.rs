@@ -53,7 +53,7 @@ enum Acknowledged {
     Revoked,
 }
 
-/// Writers that record what was acknowledged.
+/// Writers that record the acknowledged writes.
 #[derive(Default)]
 struct Load {
     stop: AtomicBool,
@@ -211,7 +211,7 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     .await;
 }
 
-/// It may have been demoted, so that another server has newer data.
+/// It may have been demoted, so a different server has newer data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_becomes_read_only_is_left() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -240,8 +240,7 @@ async fn a_host_that_does_not_respond_does_not_block_the_next() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = url::Url::parse(database.url().unwrap()).unwrap();
     // Accepted by the operating system only.
-    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let silent = silent.local_addr().unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let url = url.as_str().replace(&server, &format!("{silent},{server}"));
 

@@ -47,7 +47,7 @@ async fn a_newer_postgres_database_is_rejected() {
     assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
 }
 
-/// The table of migrations of a pre-release.
+/// The migrations table of a pre-release.
 const PRE_RELEASE: &str = "create table migrations (number bigint not null primary key, \
                            applied_at bigint not null); insert into migrations values (11, 0)";
 
@@ -89,7 +89,7 @@ async fn data_is_read_back_after_reopening_the_database() {
 
 /// For example a command next to a running server.
 #[tokio::test]
-async fn writes_of_another_process_are_noticed() {
+async fn writes_of_a_different_process_are_noticed() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
     with_alice(&server).await;

@@ -31,7 +31,7 @@ async fn open(database: &TestDatabase) -> Store {
 
 type Write<'a, T> = BoxFuture<'a, T>;
 
-/// A write of a test: what it did, or why it failed.
+/// A write of a test, with its outcome or its error as text.
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {
@@ -42,8 +42,8 @@ fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
 
 /// Queues these writes in this order while the node writes as many groups as it can at a time, so
 /// that they are the next group. Returns when they are queued; they continue when the transaction
-/// of `blocker` ends. (`monitor` is another client, because a transaction sees the activity as of
-/// its first look.)
+/// of `blocker` ends. (`monitor` is a separate client, because a transaction sees the activity as
+/// of its first look.)
 async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut [Write<'_, T>]) {
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
@@ -201,8 +201,8 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group(
     assert_eq!(save.await, Ok("Saved".to_owned()));
 }
 
-/// PostgreSQL commits transactions with notifications one after the other, so that a commit that
-/// takes long delays all others.
+/// PostgreSQL commits transactions with notifications one after the other, so a commit that takes
+/// long delays all others.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_waits_for_a_slow_commit_with_notifications() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {

@@ -13,7 +13,7 @@ use super::cases::at;
 
 /// The time of all new ids.
 const NOW: i64 = 1_800_000_000;
-/// Number of ids of one millisecond.
+/// Number of ids per millisecond.
 const IDS: i64 = 65_536;
 /// Number of accounts that the command adds in one transaction.
 const BATCH: usize = 500;

@@ -41,7 +41,7 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
 
     one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
 
-    assert!(revoked(&one).await, "at once on the node that revoked it");
+    assert!(revoked(&one).await, "immediately on the node that revoked it");
     wait_until("the other node invalidated its cache", async || revoked(&other).await).await;
 }
 
@@ -59,7 +59,7 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
         .unwrap();
     one.delete_excess(1, at(1_800_000_000)).await.unwrap();
 
-    assert!(!is_known(&one).await, "at once on the node that deleted it");
+    assert!(!is_known(&one).await, "immediately on the node that deleted it");
     wait_until("the other node invalidated its cache", async || !is_known(&other).await).await;
 }
 
@@ -224,7 +224,7 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
     one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
     wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
-    assert!(revoked().await, "at once when the cache is disabled");
+    assert!(revoked().await, "immediately when the cache is disabled");
 
     proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
     wait_until("the cache is enabled again", async || third.is_cache_enabled()).await;
@@ -245,7 +245,7 @@ async fn a_node_does_not_use_its_cache_before_its_first_notification_returns() {
     wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
 }
 
-/// A statement that timed out must not continue on the server while the node opens another
+/// A statement that timed out must not continue on the server while the node opens one more
 /// connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_connections() {
@@ -289,8 +289,7 @@ async fn a_read_only_postgres_is_not_ready() {
     let store = database.open().await;
     store.ping().await.unwrap();
     drop(store);
-    let name = client.query_one("select current_database()", &[]).await.unwrap();
-    let name: &str = name.get(0);
+    let name: String = client.query_one("select current_database()", &[]).await.unwrap().get(0);
     let set = async |value: &str| {
         let set = format!("alter database {name} set default_transaction_read_only = {value}");
         client.batch_execute(&format!("set default_transaction_read_only = off; {set}")).await
@@ -320,7 +319,7 @@ pub(super) async fn connect_to(url: &str) -> tokio_postgres::Client {
     client
 }
 
-/// Without notifications a node reads from the database, so that it never returns stale data.
+/// Without notifications a node reads from the database, so it never returns stale data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_without_notifications_bypasses_its_cache() {
     let Some((database, one, other)) = two_nodes().await else { return };

@@ -65,8 +65,8 @@ async fn count(database: &TestDatabase, table: &str) -> i64 {
     }
 }
 
-/// Runs a write while another session has inserted a row with the same key, for whose end the insert
-/// waits after it has found its owner. Meanwhile the owner is deleted.
+/// Runs a write while a different session has inserted a row with the same key, for whose end the
+/// insert waits after it has found its owner. Meanwhile the owner is deleted.
 async fn insert_during_deletion(
     database: &TestDatabase,
     same_key: &str,
@@ -117,7 +117,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         let insert = async move {
             match table {
                 "tokens" => {
-                    // The insertion of a token of an account locks the account.
+                    // Inserting an account's token locks the account.
                     let added = inserting.add_app_token(&token("t", None)).await.unwrap();
                     assert_eq!(added, UpdateOutcome::Updated);
                 }

@@ -10,13 +10,13 @@ use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
-/// The statement that was executed last by another session and begins like this.
+/// The last statement of a different session that begins like this.
 const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
                     and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
 
 /// As after an import or a restore.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_found_by_indexes_also_without_statistics() {
+async fn a_token_is_found_by_indexes_even_without_statistics() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     with_alice(&store).await;
@@ -34,9 +34,8 @@ async fn a_token_is_found_by_indexes_also_without_statistics() {
         ))
         .await
         .unwrap();
-    let plan = client.query("explain execute token('unknown')", &[]).await.unwrap();
-    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-    let plan = plan.join("\n");
+    let rows = client.query("explain execute token('unknown')", &[]).await.unwrap();
+    let plan = rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
     assert!(plan.contains("tokens_by_lookup") && plan.contains("accounts_pkey"), "{plan}");
     assert!(!plan.contains("Seq Scan on accounts"), "{plan}");
 }
@@ -68,15 +67,15 @@ async fn tokens_are_inserted_without_planning_each_time() {
             let added = client.execute(&insert, &[&token, grant].concat()).await;
             assert_eq!(added.unwrap(), 1, "{lookup}");
         }
-        let plans = "select custom_plans from pg_prepared_statements where statement like $1 \
-                     order by prepare_time desc limit 1";
-        let plans: i64 = client.query_one(plans, &[&"insert into tokens%"]).await.unwrap().get(0);
+        let select = "select custom_plans from pg_prepared_statements where statement like $1 \
+                      order by prepare_time desc limit 1";
+        let plans: i64 = client.query_one(select, &[&"insert into tokens%"]).await.unwrap().get(0);
         assert_eq!(plans, 5, "{account:?}");
     }
 }
 
-/// What it costs to read the access of alice and to list it: steps of SQLite's virtual machine, or
-/// rows that PostgreSQL reads.
+/// The cost of reading alice's access and of listing it: steps of SQLite's virtual machine, or rows
+/// that PostgreSQL reads.
 async fn cost_of_access(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = database.open().await.recording_statements(recording.reopen().unwrap());
@@ -140,7 +139,7 @@ async fn reading_access_costs_the_same_with_many_tokens() {
         execute(&database, fill).await;
         execute(&database, "analyze").await;
         let many = cost_of_access(&database).await;
-        // The list of the tokens of an app has 101 of them, each of which costs some steps.
+        // The list shows 101 of the app's tokens, each of which costs some steps.
         assert!(many < one + 101 * 100, "{one} with one token, {many} with 100,001");
     }
 }

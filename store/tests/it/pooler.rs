@@ -48,9 +48,9 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
         let read = store.token(hashed("t")).await.unwrap_err();
         assert!(matches!(read, StoreError::Unavailable(_)), "{read}");
     }
-    let waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
-                   and application_name = 'belfry' and datname = current_database()";
-    let waiting: i64 = lock.query_one(waiting, &[]).await.unwrap().get(0);
+    let select = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
+                  and application_name = 'belfry' and datname = current_database()";
+    let waiting: i64 = lock.query_one(select, &[]).await.unwrap().get(0);
     assert_eq!(waiting, 0);
     lock.rollback().await.unwrap();
     assert_eq!(store.token(hashed("t")).await, Ok(None));
@@ -64,7 +64,7 @@ async fn a_pooler_without_sessions_is_rejected() {
         let StoreError::Open { reason, .. } = &error else { panic!("{error}") };
         assert!(reason.contains("pool_mode = session"), "{reason}");
 
-        // Another client of the pooler gets a server connection as it was.
+        // A different client of the pooler gets a server connection as it was.
         let client = connect_to(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
             let rows = client.simple_query(&format!("show {setting}")).await.unwrap();

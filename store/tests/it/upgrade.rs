@@ -1,4 +1,4 @@
-//! A release runs beside its predecessor on one database, and gives way to it again.
+//! A release runs alongside its predecessor on one database, and can be rolled back to it.
 //!
 //! `statements/NNNN.jsonl` has the statements of the store at schema version NNNN, the one of the
 //! previous release, with their parameters and results: cases of the conformance list, recorded on
@@ -65,8 +65,8 @@ fn newest() -> i64 {
 
 /// The recorded statements of the previous release; none before the first release.
 fn previous_cases() -> Vec<RecordedCase> {
-    let text = fs::read_to_string(folder().join(format!("{:04}.jsonl", previous())));
-    let text = text.unwrap_or_default();
+    let text =
+        fs::read_to_string(folder().join(format!("{:04}.jsonl", previous()))).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -111,8 +111,10 @@ async fn open_previous(database: &TestDatabase) -> Store {
 /// Runs the batches of a case in order, and compares their results with the recorded ones.
 async fn replay(store: &Store, case: &RecordedCase) -> Result<(), String> {
     for batch in &case.batches {
-        let result = store.run_recorded(batch).await;
-        let result = result.map_err(|error| format!("{}: {error}: {batch:?}", case.case))?;
+        let result = store
+            .run_recorded(batch)
+            .await
+            .map_err(|error| format!("{}: {error}: {batch:?}", case.case))?;
         if sorted(result.clone()) != sorted(batch.clone()) {
             return Err(format!("{}: {result:?} instead of {batch:?}", case.case));
         }
@@ -154,10 +156,14 @@ async fn previous_statements_run(database: TestDatabase) {
         replay(&store, case).await.unwrap();
     }
     // Each table is written to.
-    let texts: BTreeSet<&str> = cases.iter().flat_map(statements).map(|one| &*one.sql).collect();
+    let statements: BTreeSet<&str> =
+        cases.iter().flat_map(statements).map(|one| &*one.sql).collect();
     for table in TABLES {
         let insert = format!("insert into {table} ");
-        assert!(texts.iter().any(|sql| sql.contains(&insert)), "no statement inserts into {table}");
+        assert!(
+            statements.iter().any(|sql| sql.contains(&insert)),
+            "no statement inserts into {table}"
+        );
     }
 }
 
@@ -206,7 +212,7 @@ async fn rows_of_the_previous_release_are_read_on_postgres() {
     rows_of_both_releases_are_read(database).await;
 }
 
-/// This release runs beside a newer one, and starts again after it, if the newer one allows it.
+/// This release runs alongside a newer one, and starts again after it, if the newer one allows it.
 async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
     let (known, next) = (newest(), newest() + 1);
     let running = database.open().await;
@@ -219,7 +225,7 @@ async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
         }
         store.ping().await.unwrap();
     }
-    let diagnosis = Diagnosis::of(&database.database, &options()).await.unwrap();
+    let diagnosis = Diagnosis::run(&database.database, &options()).await.unwrap();
     assert_eq!((diagnosis.schema, diagnosis.known_schema), (Some(next), known));
 
     let incompatible =
@@ -338,7 +344,7 @@ async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
         let Err(error) = opened else { panic!("an older schema is accepted") };
         let problem = format!("it has schema version {found}, this belfry needs {known}");
         assert!(error.to_string().contains(&problem), "{error}");
-        let diagnosis = Diagnosis::of(&database.database, &options).await.unwrap();
+        let diagnosis = Diagnosis::run(&database.database, &options).await.unwrap();
         let versions = (diagnosis.schema, diagnosis.known_schema);
         assert_eq!(versions, (Some(found), known), "{schema:?}");
     }
@@ -377,13 +383,13 @@ async fn collect_recorded_statements() {
     let mut known = BTreeSet::new();
     let mut lines = String::new();
     for case in cases {
-        let texts: BTreeSet<String> = statements(&case).map(|one| one.sql.clone()).collect();
+        let used: BTreeSet<String> = statements(&case).map(|one| one.sql.clone()).collect();
         let database = TestDatabase::sqlite();
         // Results of concurrent cases depend on their order.
-        if texts.is_subset(&known) || replay(&database.open().await, &case).await.is_err() {
+        if used.is_subset(&known) || replay(&database.open().await, &case).await.is_err() {
             continue;
         }
-        known.extend(texts);
+        known.extend(used);
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
     assert!(!known.is_empty(), "nothing was recorded");

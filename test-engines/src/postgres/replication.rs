@@ -29,7 +29,7 @@ impl Postgres {
         Ok(standby)
     }
 
-    /// Replaces the data of this stopped server with a copy of another's, and starts it as the
+    /// Replaces the data of this stopped server with a copy of `primary`'s, and starts it as the
     /// standby of that server.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Postgres {
         let source = ["--host=127.0.0.1", "--username=postgres", "--port", &port];
         let options = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata=data"];
         self.run("pg_basebackup", &[source, options].concat())?;
-        // Also after its promotion it waits for nobody, until it has a standby.
+        // Commits do not wait for a standby until it has one, even after its promotion.
         let mut settings = File::options().append(true).open(data.join("postgresql.auto.conf"))?;
         writeln!(settings, "synchronous_standby_names = ''")?;
         self.restart()

@@ -24,7 +24,7 @@ const DAY: i64 = 24 * HOUR;
 /// sessions do not.
 const OFFSETS: &[i64] = &[HOUR, -HOUR, 0, 6 * DAY, -6 * DAY, 240, -5, DAY, -DAY, 0];
 
-/// Changes the clock of the server under load. The server runs with libfaketime, which reads the
+/// Changes the server's clock under load. The server runs with libfaketime, which reads the
 /// offset from a file. As with a real change of the clock, timers are not affected.
 pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     let library = find_library().ok_or("libfaketime is not installed")?;

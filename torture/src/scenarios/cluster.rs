@@ -1,10 +1,10 @@
 //! Failovers and moved slots of a Redis cluster, while three nodes count requests in it.
 //!
-//! Each client sends more requests from an address than its limit admits, then continues with
-//! another address. All requests of a round have the token of one account, so each is counted for
-//! two subjects. Exactly the limit is admitted for every address, and the account is counted exactly
-//! for the admitted requests. A killed primary may lose the counts that it has not yet replicated,
-//! so after a kill this holds for the keys of the other shards.
+//! Each client sends more requests from an address than its limit admits, then continues with a
+//! different address. All requests of a round have one account's token, so each is counted for
+//! two subjects. Exactly the limit is admitted for every address, and the account is counted
+//! exactly for the admitted requests. A killed primary may lose the counts that it has not yet
+//! replicated, so after a kill this holds for the keys of the other shards.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use crate::outcome::Run;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
-/// The number of requests that the limit of an address admits, and that a client sends.
+/// The number of requests that the limit per address admits, and that a client sends.
 const LIMIT: usize = 20;
 const REQUESTS: usize = 25;
 /// After this time, a primary that does not respond is replaced by its replica. Longer than a busy
@@ -165,8 +165,8 @@ fn verify(
     let key =
         keys.iter().find(|key| !keys_before.contains(key)).ok_or("no counter of the account")?;
     if !is_on_killed_shard(key)? {
-        let count = cluster.command(cluster.primary_of(key)?, &["GET", key])?;
-        let count: usize = count.trim().parse()?;
+        let count: usize =
+            cluster.command(cluster.primary_of(key)?, &["GET", key])?.trim().parse()?;
         run.outcome.check(count == admitted, || format!("{key}: {count}, but {admitted} admitted"));
     }
     Ok(())
@@ -185,7 +185,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
     Ok(sum)
 }
 
-/// The keys of the counters of accounts.
+/// The keys of account counters.
 fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {
@@ -199,8 +199,11 @@ fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
 fn add_account(run: &Run, node: &Node, name: &str, database: &str) -> Result<String> {
     let belfry = |arguments: &[&str]| -> Result<String> {
         let mut command = Command::new(&run.settings.belfry);
-        let output = command.args(arguments).args(["--database", database]);
-        let output = output.current_dir(node.dir()).output()?;
+        let output = command
+            .args(arguments)
+            .args(["--database", database])
+            .current_dir(node.dir())
+            .output()?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into());
         }

@@ -101,8 +101,8 @@ pub(crate) fn file_limit(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// Runs an attack over several connections while another client uses the server, and returns how
-/// many of the connections the server closed.
+/// Runs an attack over several connections while an ordinary client uses the server, and returns
+/// how many of the connections the server closed.
 fn attack_while_observed(
     run: &mut Run,
     address: SocketAddr,
@@ -132,7 +132,7 @@ fn attack_while_observed(
 fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &AtomicBool) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
-        // Each request has another client address and therefore its own limits.
+        // Each request has a different client address and therefore its own limits.
         let [high, low] = number.to_be_bytes();
         let from = format!("198.18.{high}.{low}");
         let token = app.issue_token("read").with_header("x-forwarded-for", &from);
@@ -140,7 +140,7 @@ fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &Atom
             let start = Instant::now();
             let status = client.send(request).map_or(0, |response| response.status);
             outcome.check(status == 200, || {
-                format!("another client got {status} after {:?}", start.elapsed())
+                format!("an ordinary client got {status} after {:?}", start.elapsed())
             });
         }
         outcome.acknowledged += 1;

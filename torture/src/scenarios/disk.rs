@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use test_engines::ProcessGroup;
-use test_engines::process_group::OnDrop;
+use test_engines::process_group::SpawnOptions;
 
 use super::engines::wait_until_ready;
 use crate::Result;
@@ -66,7 +66,7 @@ fn fill_once(run: &mut Run, disk: &Disk) -> Result<()> {
 /// A way to make writes fail for lack of space.
 enum Disk {
     Small(SmallDisk),
-    /// A limit on the size of files of the server process.
+    /// A file size limit of the server process.
     FileSizeLimit,
 }
 
@@ -119,8 +119,8 @@ fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("prlimit: {status}").into()) }
 }
 
-/// A small file system in memory. It is mounted in a namespace of its own, so that it disappears
-/// with the process that holds the namespace, however this program ends.
+/// A small file system in memory. It is mounted in a namespace of its own and so disappears with
+/// the process that holds the namespace, however this program ends.
 struct SmallDisk {
     holder: ProcessGroup,
     mount_point: PathBuf,
@@ -136,7 +136,7 @@ impl SmallDisk {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script, "sh"]).arg(&mount_point);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut holder = ProcessGroup::spawn(command, &OnDrop::default()).ok()?;
+        let mut holder = ProcessGroup::spawn(command, &SpawnOptions::default()).ok()?;
         let mut line = [0; 1];
         std::io::Read::read_exact(&mut holder.stdout()?, &mut line).ok()?;
         Some(Self { holder, mount_point, _dir: dir })

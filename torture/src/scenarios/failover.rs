@@ -21,8 +21,8 @@ const NODES: usize = 3;
 const WRITES: u64 = 100;
 
 /// Suspends the primary in the first round and every other: its connections stay open, and nothing
-/// responds. It is killed after the promotion. In the other rounds it is killed at once. It returns as
-/// the standby.
+/// responds. It is killed after the promotion. In the other rounds it is killed immediately. It
+/// returns as the standby.
 pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
     // It need not wait for its disk, because the operating system survives.
     let mut primary = Postgres::start()?;

@@ -30,7 +30,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
         let client = &clients[round as usize % NODES];
         let response = app.authorize(client, &user)?;
         let code = App::code_of(&response).ok_or_else(|| format!("no code: {response:?}"))?;
-        let redemptions = redeem_at_once(&clients, &app.redeem_code(&code))?;
+        let redemptions = redeem_concurrently(&clients, &app.redeem_code(&code))?;
 
         let (redeemed, rejected): (Vec<_>, Vec<_>) =
             redemptions.iter().partition(|redemption| redemption.status == 200);
@@ -42,7 +42,8 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
                 format!("a redemption was rejected with {} {}", response.status, response.body)
             });
         }
-        // The other redemptions were replays, which revoke the token, on every node at once.
+        // The other redemptions were replays, which revoke the token, immediately and on every
+        // node.
         for response in redeemed {
             let token = response.json_text("access_token")?;
             let request = Request::get("/api/v1/apps/verify_credentials").with_bearer(&token);
@@ -57,7 +58,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
 }
 
 /// Sends the request from all clients at the same time.
-fn redeem_at_once(clients: &[Client], request: &Request) -> Result<Vec<Response>> {
+fn redeem_concurrently(clients: &[Client], request: &Request) -> Result<Vec<Response>> {
     let barrier = Barrier::new(clients.len());
     thread::scope(|scope| {
         let threads: Vec<_> = clients

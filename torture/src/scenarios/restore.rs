@@ -30,7 +30,7 @@ pub(crate) fn postgres(run: &mut Run) -> Result<()> {
     let backup = Backup::create(run)?;
     let mut postgres = None;
     kill_repeatedly(run, &backup, |_| {
-        // A server for each round, because only SQL could create another database.
+        // A server for each round, because only SQL could create a second database.
         let new = postgres.insert(Postgres::start()?);
         Ok(["--database".to_owned(), new.url()])
     })
@@ -101,7 +101,7 @@ fn contents(output: &str) -> Result<String> {
 }
 
 /// Kills a restore into a new database in each round, at a random time. The database must be empty,
-/// so that the restore can be repeated, or complete.
+/// so the restore can be repeated, or complete.
 fn kill_repeatedly(
     run: &mut Run,
     backup: &Backup,

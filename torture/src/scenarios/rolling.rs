@@ -26,14 +26,16 @@ const RETURN: Duration = Duration::from_mins(1);
 const DELAY: &str = "2s";
 
 /// No request may fail: nginx must not send one to a node that does not answer it, except one that
-/// it may repeat on another node.
+/// it may repeat on a different node.
 pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     // The previous release may not have the setting.
-    let has_delay = run.settings.previous.is_none();
-    let delay = format!("[http]\nshutdown_delay = \"{DELAY}\"\n");
-    let delay = if has_delay { &*delay } else { "" };
+    let delay = if run.settings.previous.is_none() {
+        format!("[http]\nshutdown_delay = \"{DELAY}\"\n")
+    } else {
+        String::new()
+    };
     let settings =
         format!("base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n{delay}");
     // Every request is counted, and none is rejected.

@@ -9,11 +9,11 @@ use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Wor
 use crate::Result;
 use crate::client::Request;
 
-/// The maximum time until a node has invalidated what another one has changed, on a busy machine.
+/// Maximum time until a node has processed an invalidation from a different one, on a busy machine.
 const NOTIFIED: Duration = Duration::from_secs(30);
 
 impl Rule {
-    /// Whether the rule may be stored like this.
+    /// Returns whether the rule may be stored like this.
     fn allows(&self, stored: &RuleState) -> bool {
         *stored == self.acknowledged || self.pending.as_ref() == Some(stored)
     }

@@ -21,7 +21,7 @@ pub(super) struct Comparison {
     pub connections: u16,
     /// The seconds of load before the first round of a process.
     pub warm_up: u32,
-    /// Whether the processes are replaced after some rounds; false where the warm-up takes long.
+    /// True if the processes are replaced after some rounds; false where the warm-up takes long.
     pub restart: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Comparison {
 pub(super) enum Reference {
     /// A bare axum server that returns the same response.
     Bare,
-    /// Belfry with another setup.
+    /// Belfry with a different setup.
     Belfry(Setup),
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cost`: what the most expensive legal request of each kind costs.
+//! `cargo xtask bench cost`: the cost of the most expensive legal request of each kind.
 //!
 //! Each request is sent several times to a server on SQLite without rate limits. Its processor time
 //! is that of all threads of the server; the part on worker threads is the one during which other
@@ -21,20 +21,20 @@ use super::request::Request;
 use super::setup::belfry_command;
 use crate::table::table;
 
-/// How often a request is sent.
+/// Number of times that a request is sent.
 const TIMES: u32 = 10;
 
 /// The bounds of every request: milliseconds on worker threads, and bytes of a page.
 const MAX_WORKER_MS: f64 = 100.0;
 const MAX_PAGE_BYTES: usize = 1_000_000;
 
-/// What a request costs.
+/// The cost of a request.
 struct Cost {
     cpu_ms: f64,
     worker_ms: f64,
     written: f64,
     response: usize,
-    /// Whether the response is a page for people.
+    /// True if the response is a page for people.
     is_page: bool,
 }
 
@@ -84,12 +84,12 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     let response = send()?;
     let content_type = response.headers.iter().find(|(name, _)| name == "content-type");
     settle();
-    let before = Usage::of(server.id())?;
+    let before = Usage::read(server.id())?;
     for _ in 0..TIMES {
         send()?;
     }
     settle();
-    let after = Usage::of(server.id())?;
+    let after = Usage::read(server.id())?;
     let times = f64::from(TIMES);
     Ok(Cost {
         cpu_ms: after.cpu_ms_since(&before, |_| true) / times,
@@ -100,7 +100,8 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     })
 }
 
-/// Waits until the server has done what follows a response, such as a checkpoint of its database.
+/// Waits until the server has finished the work after a response, such as a checkpoint of its
+/// database.
 fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
@@ -108,7 +109,7 @@ fn settle() {
 /// The worker threads: those that respond to health requests. Threads for blocking work have the same
 /// name.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
-    let before = Usage::of(server.id())?;
+    let before = Usage::read(server.id())?;
     thread::scope(|scope| {
         let client = || (0..100).try_for_each(|_| health().send(server.address).map(drop));
         let clients: Vec<_> = (0..8).map(|_| scope.spawn(client)).collect();
@@ -116,7 +117,7 @@ fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
             client.join().map_err(|_| io::Error::other("a client panicked"))?
         })
     })?;
-    let after = Usage::of(server.id())?;
+    let after = Usage::read(server.id())?;
     let has_worked = |thread: &u32| after.cpu_ms_since(&before, |other| other == *thread) > 1.0;
     Ok(after.threads.keys().copied().filter(has_worked).collect())
 }
@@ -125,7 +126,7 @@ fn health() -> Request {
     Request::new("GET", "/healthz")
 }
 
-/// What a process has used so far.
+/// The resources that a process has used so far.
 struct Usage {
     /// Milliseconds of processor time by thread.
     threads: BTreeMap<u32, f64>,
@@ -133,10 +134,13 @@ struct Usage {
 }
 
 impl Usage {
-    fn of(process: u32) -> io::Result<Self> {
+    fn read(process: u32) -> io::Result<Self> {
         let io = fs::read_to_string(format!("/proc/{process}/io"))?;
-        let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-        let written = written.and_then(|bytes| bytes.parse().ok()).unwrap_or(f64::NAN);
+        let written = io
+            .lines()
+            .find_map(|line| line.strip_prefix("write_bytes: "))
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or(f64::NAN);
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();

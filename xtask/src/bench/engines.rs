@@ -18,7 +18,7 @@ pub(super) struct Engines {
 pub(super) struct Operations {
     /// Statements in PostgreSQL, without those that begin and end transactions.
     pub statements: f64,
-    /// Reads and transactions: sent at once, and then the response is awaited.
+    /// Reads and transactions: all statements are sent, and then the response is awaited.
     pub round_trips: f64,
     pub notifications: f64,
     /// Requests to Redis, each of which runs a script.
@@ -61,8 +61,10 @@ fn scrape(node: SocketAddr) -> Result<String, Box<dyn Error>> {
 /// The operations that the metrics of a node count.
 fn node_operations(metrics: &str) -> Operations {
     let sum = |name: &str, label: &str| -> f64 {
-        let series = metrics.lines().filter_map(|line| line.strip_prefix(name));
-        let series = series.filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(label));
+        let series = metrics
+            .lines()
+            .filter_map(|line| line.strip_prefix(name))
+            .filter(|rest| rest.starts_with(['{', ' ']) && rest.contains(label));
         series.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     };
     Operations {

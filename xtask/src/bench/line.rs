@@ -62,8 +62,9 @@ impl Line {
             (0, Some(_)) if self.passed() => "ok".to_owned(),
             (0, Some(_)) => "FAILED".to_owned(),
         };
-        let cpu_ratio = Some(self.cpu_ratio).filter(|ratio| !ratio.is_nan());
-        let cpu_ratio = cpu_ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        let cpu_ratio = Some(self.cpu_ratio)
+            .filter(|ratio| !ratio.is_nan())
+            .map_or(String::new(), |ratio| format!("{ratio:.2}"));
         let value = with_unit(format!("{:.decimals$}", self.value));
         vec![
             self.name.clone(),

@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub target: Option<Target>,
 }
 
-/// How a row is measured.
+/// The way in which a row is measured.
 pub(super) enum Kind {
     /// Throughput relative to a reference.
     Throughput(Comparison),
@@ -56,7 +56,7 @@ impl Row {
             Kind::Part(_) | Kind::Nodes(_) | Kind::Pgbench(_) | Kind::Storage(_)
                 if bench.other.is_some() =>
             {
-                return Err("not measured: it has no reference in another build".into());
+                return Err("not measured: it has no reference in a different build".into());
             }
             Kind::Part(part) => return run_part(bench, part),
             Kind::Nodes(nodes) => return nodes.measure(bench, self.name),

@@ -1,8 +1,8 @@
 //! Requests to one, two and four nodes with one PostgreSQL and one Redis: throughput, CPU time of
 //! each program, and operations of the engines per request.
 //!
-//! All programs share the machine, with the load generator. So the throughput shows what a request
-//! costs in total, not how it grows with the number of machines: for that, use the CPU times.
+//! All programs share the machine, with the load generator. So the throughput shows the total cost
+//! of a request, not how it grows with the number of machines: for that, use the CPU times.
 
 use std::error::Error;
 use std::path::Path;
@@ -128,10 +128,16 @@ impl Installation {
         // The CPU times are read next to the load, because counting operations takes some.
         let (operations, cpu) = (self.operations()?, self.cpu());
         let reports = thread::scope(|scope| {
-            let loads = self.nodes.iter().zip(&scripts).map(|(node, script)| {
-                scope.spawn(move || wrk::load(node.address, script, connections / nodes, seconds))
-            });
-            let loads: Vec<_> = loads.collect();
+            let loads: Vec<_> = self
+                .nodes
+                .iter()
+                .zip(&scripts)
+                .map(|(node, script)| {
+                    scope.spawn(move || {
+                        wrk::load(node.address, script, connections / nodes, seconds)
+                    })
+                })
+                .collect();
             loads.into_iter().map(|load| load.join().expect("no panic")).collect::<Vec<_>>()
         });
         let end = self.cpu();

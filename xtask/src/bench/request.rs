@@ -17,7 +17,6 @@ pub(super) struct Request {
     pub accounts: u32,
 }
 
-/// A response.
 pub(super) struct Response {
     pub status: u16,
     /// The names are in lower case.
@@ -94,8 +93,8 @@ impl Request {
             let error = format!("{} {}: status {status}: {body}", self.method, self.path);
             return Err(io::Error::other(error));
         }
-        let headers = response.headers.iter();
-        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        let headers =
+            response.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         Ok(Response { status, headers: headers.collect(), body: response.into_bytes() })
     }
 
@@ -120,9 +119,9 @@ impl Request {
     }
 
     fn varies(&self) -> bool {
-        let texts =
+        let parts =
             [&self.path, &self.body].into_iter().chain(self.headers.iter().map(|(_, value)| value));
-        texts.into_iter().any(|text| PLACEHOLDERS.iter().any(|name| text.contains(name)))
+        parts.into_iter().any(|part| PLACEHOLDERS.iter().any(|name| part.contains(name)))
     }
 }
 

@@ -1,17 +1,15 @@
 //! The rows of the table: the measurements and their performance targets.
 
-mod requests;
-
-use self::requests::{
-    client_credentials, evaluate, gateway_check, read_rules, read_rules_of_account, rejected,
-    write_rule,
-};
 use super::compare::{Comparison, Reference};
 use super::line::Target;
 use super::measure::{Kind, Row};
 use super::nodes::Nodes;
 use super::pgbench::{self, Pgbench};
 use super::request::Request;
+use super::row_requests::{
+    client_credentials, evaluate, gateway_check, read_rules, read_rules_of_account, rejected,
+    write_rule,
+};
 use super::setup::Setup;
 
 /// Rate limits that are counted and reported but never reached. The numbers have about as many
@@ -66,7 +64,7 @@ const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
-/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all accounts of the row.
+/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all the row's accounts.
 const LARGE_CACHE: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";

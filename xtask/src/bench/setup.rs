@@ -22,9 +22,9 @@ pub(super) struct Setup {
     /// The number of accounts to create. In a request, `{account}` is a random account number and
     /// `{token}` its access token.
     pub accounts: u32,
-    /// Whether each of these accounts has ten push rules.
+    /// True if each of these accounts has ten push rules.
     pub rules: bool,
-    /// Whether rate limits are counted in Redis.
+    /// True if rate limits are counted in Redis.
     pub redis: bool,
     /// Prepares the running Belfry and returns the request.
     pub prepare: fn(&Belfry) -> io::Result<Request>,
@@ -148,7 +148,7 @@ impl Instance {
         })
     }
 
-    /// Stops the server and starts it again with the same data, on another port.
+    /// Stops the server and starts it again with the same data, on a different port.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.server = None;
         self.server = Some(Server::start((self.command)(), &self.dir)?);

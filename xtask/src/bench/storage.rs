@@ -1,5 +1,5 @@
-//! Space that accounts, tokens, rules and counters take: in PostgreSQL, in Redis, and in the memory
-//! of a node.
+//! Space that accounts, tokens, rules and counters take: in PostgreSQL, in Redis, and in a node's
+//! memory.
 
 use std::error::Error;
 

@@ -90,8 +90,8 @@ fn check_package(line: &str, licences: &[&str]) -> Option<String> {
 
 /// Returns a finding for each direct dependency whose name occurs in no source file of its package.
 fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
-    let direct = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
-    let direct = tree(&direct, "{lib}\t{p}")?;
+    let options = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
+    let direct = tree(&options, "{lib}\t{p}")?;
     let (mut package, mut source, mut findings) = ("", String::new(), vec![]);
     for line in direct.lines() {
         let (depth, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));

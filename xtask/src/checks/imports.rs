@@ -1,10 +1,11 @@
 //! Import cycles between the modules of each crate.
 //!
-//! A module is a file. Siblings, each taken together with its descendants, must not form a cycle, so
-//! that a crate can be read from the bottom up at every level. A parent and its descendants may name
-//! each other. Paths are read from the source: `use` declarations, and paths in expressions and types
-//! that begin with `crate`, `self`, `super`, a child module or an imported name. A name that another
-//! module re-exports counts as an import of the module that defines it. Test code is ignored.
+//! A module is a file. Siblings, each taken together with its descendants, must not form a cycle,
+//! so a crate can be read from the bottom up at every level. A parent and its descendants may name
+//! each other. Paths are read from the source: `use` declarations, and paths in expressions and
+//! types that begin with `crate`, `self`, `super`, a child module or an imported name. A name that
+//! another module re-exports counts as an import of the module that defines it. Test code is
+//! ignored.
 
 mod graph;
 mod source;
@@ -21,7 +22,7 @@ use self::source::Source;
 use super::sources::rust_files_in;
 use crate::cargo;
 
-/// The path of a module without the name of the crate; empty for the crate root.
+/// A module path without the crate name; empty for the crate root.
 type Module = Vec<String>;
 
 /// Siblings that import each other, themselves or through their descendants.
@@ -54,7 +55,7 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     Ok(count == 0)
 }
 
-/// Returns the directories of the packages of the workspace.
+/// Returns the package directories of the workspace.
 fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1", "--locked", "--quiet"];
     let output = cargo::command(&metadata).output()?;
@@ -159,7 +160,7 @@ fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
 }
 
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
-/// another crate.
+/// a different crate.
 fn resolve(
     modules: &BTreeMap<Module, Source>,
     from: &Module,
@@ -205,12 +206,13 @@ mod tests {
         name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The names and texts of files.
+    /// The names and contents of files.
     type Files<'a> = &'a [(&'a str, &'a str)];
 
     fn titles(files: Files<'_>) -> Vec<String> {
-        let modules = files.iter().map(|(name, text)| (module(name), Source::parse(text)));
-        let modules = without_tests(modules.collect());
+        let modules = without_tests(
+            files.iter().map(|(name, text)| (module(name), Source::parse(text))).collect(),
+        );
         cycles(&modules).iter().map(|cycle| cycle.title("x")).collect()
     }
 

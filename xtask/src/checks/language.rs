@@ -1,4 +1,5 @@
-//! Words that the project does not use in names and prose, because established terms exist.
+//! Words and phrases that the project does not use in names and prose, because established terms
+//! exist or because they sound translated.
 
 use std::error::Error;
 use std::fs;
@@ -6,27 +7,44 @@ use std::fs;
 use super::sources::{contains_word, files_in};
 use crate::cargo;
 
-/// The files and directories that are checked.
+/// Files and directories that are checked for everything.
 const CHECKED: &[&str] = &[
-    "CHANGELOG.md",
     "CONTRIBUTING.md",
-    "README.md",
+    "SECURITY.md",
     "bench",
     "core",
-    "docs",
     "fuzz/src",
-    "packaging",
+    "fuzz/tests",
     "limits",
+    "packaging",
     "runtime",
-    "server/src",
-    "server/tests",
     "store/migrations",
     "store/src",
-    "store/tests/it",
+    "store/tests",
     "test-engines",
-    "xtask/src/bench",
-    "xtask/src/fuzz",
-    "xtask/src/test",
+    "torture",
+    "xtask/schemathesis",
+    "xtask/src",
+];
+
+/// Files and directories that are checked only for [`WORDS`], until their prose has been revised.
+const CHECKED_FOR_WORDS: &[&str] = &[
+    "CHANGELOG.md",
+    "README.md",
+    "docs",
+    "server/examples",
+    "server/locales/en.ftl",
+    "server/openapi",
+    "server/src",
+    "server/tests",
+];
+
+/// Files and directories that contain data, or the words themselves.
+const EXEMPT: &[&str] = &[
+    "core/proptest-regressions",
+    "core/src/oauth/account/common.txt",
+    "store/tests/it/statements",
+    "xtask/src/checks/language.rs",
 ];
 
 /// The words, in lower case, with a suggestion.
@@ -45,48 +63,164 @@ const WORDS: &[(&str, &str)] = &[
     ("lays over", "overrides, merges"),
 ];
 
-/// Lines of these files that contain the text are exempt: the published wire format.
-const ALLOWED: &[(&str, &str)] = &[];
+/// Phrases in prose and names, in lower case, with a suggestion.
+const PHRASES: &[(&str, &str)] = &[
+    ("a text", "text, a message, a string"),
+    ("also if", "even if"),
+    ("also when", "even when"),
+    ("also while", "even while"),
+    ("at once", "immediately, at the same time"),
+    ("beside", "alongside, next to, with"),
+    ("stranger", "unauthenticated client, anyone on the network"),
+    ("strangers", "unauthenticated clients, anyone on the network"),
+    ("texts", "text, messages, strings"),
+];
+
+/// First words of doc comments, with a suggestion.
+const OPENINGS: &[(&str, &str)] = &[
+    ("How", "the noun"),
+    ("The same", "Returns a copy with …"),
+    ("What", "the noun"),
+    ("Where", "the noun"),
+    ("Whether", "True if …, Returns whether …"),
+    ("Which", "the noun"),
+    ("Who", "the noun"),
+];
+
+/// A line number, the words found there, and a suggestion.
+type Finding = (usize, &'static str, &'static str);
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut findings = 0;
     for path in CHECKED {
-        for file in files_in(&cargo::root().join(path))? {
-            let Ok(text) = fs::read_to_string(&file) else { continue };
-            let name = file.strip_prefix(cargo::root())?.display().to_string();
-            for (line, word, suggestion) in find_words(&name, &text) {
-                println!("{name}:{line}: \"{word}\"; write {suggestion}");
-                findings += 1;
-            }
-        }
+        findings += check_files(path, find_all)?;
+    }
+    for path in CHECKED_FOR_WORDS {
+        findings += check_files(path, find_words)?;
     }
     Ok(findings == 0)
 }
 
-/// Returns the line number, word and suggestion of each finding.
-fn find_words(name: &str, text: &str) -> Vec<(usize, &'static str, &'static str)> {
-    let mut findings = vec![];
-    for (index, line) in text.lines().enumerate() {
-        let line = line.to_lowercase();
-        let is_allowed = |(file, fragment): &(&str, &str)| name == *file && line.contains(fragment);
-        if ALLOWED.iter().any(is_allowed) {
+/// Prints the findings in a file or directory and returns their number.
+fn check_files(path: &str, find: fn(&str) -> Vec<Finding>) -> Result<usize, Box<dyn Error>> {
+    let mut number = 0;
+    for file in files_in(&cargo::root().join(path))? {
+        let name = file.strip_prefix(cargo::root())?;
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        if EXEMPT.iter().any(|exempt| name.starts_with(exempt)) {
             continue;
         }
-        let words = WORDS.iter().filter(|(word, _)| contains_word(&line, word));
-        findings.extend(words.map(|&(word, suggestion)| (index + 1, word, suggestion)));
+        for (line, words, suggestion) in find(&text) {
+            println!("{}:{line}: \"{words}\"; write {suggestion}", name.display());
+            number += 1;
+        }
+    }
+    Ok(number)
+}
+
+fn find_words(text: &str) -> Vec<Finding> {
+    find_listed(text, WORDS)
+}
+
+fn find_all(text: &str) -> Vec<Finding> {
+    // The words of a name are prose too.
+    let prose = text.replace('_', " ");
+    let mut findings = [find_words(text), find_listed(&prose, PHRASES)].concat();
+    let mut is_continued = false;
+    for (number, (line, prose)) in (1..).zip(text.lines().zip(prose.lines())) {
+        let code = line.trim_start();
+        let comment = code.strip_prefix("/// ").or_else(|| code.strip_prefix("//! "));
+        if let (false, Some((words, suggestion))) = (is_continued, comment.and_then(find_opening)) {
+            findings.push((number, words, suggestion));
+        }
+        is_continued = code.starts_with("///") || code.starts_with("//!");
+        if line.contains("fn of(") {
+            findings.push((number, "fn of", "from_…, new, describe"));
+        }
+        if is_no(prose) {
+            findings.push((number, "is no", "is not a …"));
+        }
     }
     findings
+}
+
+/// Finds whole words of the list in any case.
+fn find_listed(text: &str, list: &[(&'static str, &'static str)]) -> Vec<Finding> {
+    let mut findings = vec![];
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.to_lowercase();
+        let found = list.iter().filter(|(words, _)| contains_word(&line, words));
+        findings.extend(found.map(|&(words, suggestion)| (number, words, suggestion)));
+    }
+    findings
+}
+
+/// Finds a first word that a doc comment should not have.
+fn find_opening(comment: &str) -> Option<(&'static str, &'static str)> {
+    let is_opening =
+        |words: &str| comment.strip_prefix(words).is_some_and(|rest| rest.starts_with([' ', ',']));
+    OPENINGS.iter().copied().find(|(words, _)| is_opening(words))
+}
+
+/// Returns whether the line says that something "is no X", except "there is no X" and "no longer".
+fn is_no(prose: &str) -> bool {
+    let prose = prose.to_lowercase();
+    prose.match_indices(" is no ").any(|(start, phrase)| {
+        !prose[..start].ends_with("there") && !prose[start + phrase.len()..].starts_with("longer")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The line and the words of each finding.
+    fn found(text: &str) -> Vec<(usize, &'static str)> {
+        find_all(text).into_iter().map(|(line, words, _)| (line, words)).collect()
+    }
+
     #[test]
-    fn whole_words_are_found_in_any_case() {
+    fn the_listed_files_exist() {
+        for path in [CHECKED, CHECKED_FOR_WORDS, EXEMPT].concat() {
+            assert!(cargo::root().join(path).exists(), "{path}");
+        }
+    }
+
+    #[test]
+    fn whole_words_are_found_in_any_case_and_in_names() {
         let text = "a Seat\nseated, foretold\nfn let_in()\n";
-        let findings: Vec<_> =
-            find_words("x", text).into_iter().map(|(line, word, _)| (line, word)).collect();
-        assert_eq!(findings, [(1, "seat"), (3, "let_in")]);
+        assert_eq!(found(text), [(1, "seat"), (3, "let_in")]);
+        let text = "Beside it\nbesides\nfn a_token_is_revoked_at_once()\nprint texts\na textbook";
+        assert_eq!(found(text), [(1, "beside"), (3, "at once"), (4, "texts")]);
+    }
+
+    #[test]
+    fn only_revised_files_are_checked_for_phrases() {
+        assert_eq!(find_words("told, also if\n/// What it is"), [(1, "told", WORDS[0].1)]);
+        assert_eq!(found("told, also if"), [(1, "told"), (1, "also if")]);
+    }
+
+    #[test]
+    fn a_doc_comment_does_not_open_with_a_question_word() {
+        let text = "//! Which, if any.\n\n/// What it is.\nx\n    /// The same, but larger.\n";
+        assert_eq!(found(text), [(1, "Which"), (3, "What"), (5, "The same")]);
+        for allowed in [
+            "/// Returns it.\n/// What follows is the second line.",
+            "// Whether it is a plain comment.",
+            "/// Whatever.",
+        ] {
+            assert_eq!(found(allowed), [], "{allowed}");
+        }
+    }
+
+    #[test]
+    fn constructors_have_a_name() {
+        assert_eq!(found("pub fn of(x: u8) {}\nfn of_user(x: u8) {}"), [(1, "fn of")]);
+    }
+
+    #[test]
+    fn negations_are_written_with_not() {
+        assert_eq!(found("which is no range\nfn it_is_no_range()"), [(1, "is no"), (2, "is no")]);
+        assert_eq!(found("there is no range\nit is no longer valid"), []);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the validation of names, e-mail addresses and passwords.
+//! Tests of name, e-mail address and password validation.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Tests of app registrations and of the scopes and redirect URIs of apps.
+//! Tests of app registrations, and of apps' scopes and redirect URIs.
 
 use proptest::prelude::*;
 
@@ -42,12 +42,12 @@ fn a_valid_registration_is_unchanged() {
 #[test]
 fn redirect_uris_are_separated_by_white_space_or_listed() {
     let listed = vec!["https://a.example/", OOB];
-    for texts in [
+    for redirect_uris in [
         vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
         vec!["  https://a.example/ \r\n\turn:ietf:wg:oauth:2.0:oob\n"],
         listed.clone(),
     ] {
-        let redirect_uris = texts.into_iter().map(str::to_owned).collect();
+        let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
         let details = Registration { redirect_uris, ..valid() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         assert_eq!(actual, listed);
@@ -55,14 +55,14 @@ fn redirect_uris_are_separated_by_white_space_or_listed() {
 }
 
 #[test]
-fn scopes_are_a_text_or_a_list_and_default_to_read() {
-    for (texts, expected) in [
+fn scopes_are_a_string_or_a_list_and_default_to_read() {
+    for (scopes, expected) in [
         (vec![], "read"),
         (vec![""], "read"),
         (vec!["read write push"], "read write push"),
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
-        let scopes = texts.into_iter().map(str::to_owned).collect();
+        let scopes = scopes.into_iter().map(str::to_owned).collect();
         let details = Registration { scopes, ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
@@ -87,8 +87,8 @@ fn a_registration_is_collected_from_pairs() {
         ("website", "https://app.example"),
         ("token_endpoint_auth_method", "client_secret_post"),
         ("colour", "red"),
-    ];
-    let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut expected = valid();
     expected.redirect_uris.push(OOB.into());
     expected.token_endpoint_auth_method = "client_secret_post".into();
@@ -194,8 +194,11 @@ fn only_clients_with_a_secret_can_be_registered() {
         (" ", false),
     ] {
         let registration = Registration { token_endpoint_auth_method: method.into(), ..valid() };
-        let expected =
-            if is_valid { Ok(()) } else { Err(ValidationErrors(vec![AppError::AuthMethod])) };
+        let expected = if is_valid {
+            Ok(())
+        } else {
+            Err(ValidationErrors(vec![AppRegistrationError::AuthMethod]))
+        };
         assert_eq!(registration.validate(&[]).map(drop), expected, "{method}");
     }
 }

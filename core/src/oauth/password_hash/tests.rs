@@ -135,7 +135,7 @@ fn expensive_parameters_are_rejected() {
 }
 
 #[test]
-fn other_texts_are_rejected_with_the_form_to_write() {
+fn other_strings_are_rejected_with_the_form_to_write() {
     let unknown = PasswordHashError::Unknown;
     let b = SALT_AND_HASH;
     for (text, error) in [
@@ -196,7 +196,7 @@ fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
         ),
         (
             "$2b$04$x",
-            "is damaged or has another form; write $2b$12$ and 53 characters: the salt and the hash",
+            "is damaged or has a different form; write $2b$12$ and 53 characters: the salt and the hash",
         ),
         (
             "pbkdf2_sha256$3000000$salt$AAAAAAAAAAAAAAAAAAAAAA==",

@@ -29,8 +29,8 @@ const FORBIDDEN: [&str; 16] = [
     "wss",
 ];
 
-/// Schemes without a dot that apps for Mastodon's API register, with the names of the apps. Further
-/// ones are allowed by a setting.
+/// Schemes without a dot that apps for Mastodon's API register, with the app names. Further ones
+/// are allowed by a setting.
 const OF_APPS: [(&str, &str); 23] = [
     ("cx-c3-toot", "Toot!"),
     ("fedilab", "Fedilab"),
@@ -101,15 +101,15 @@ impl From<PrivateUseScheme> for String {
     }
 }
 
-/// Whether no app can have this scheme.
+/// Returns whether no app can have this scheme.
 pub(super) fn is_forbidden(scheme: &str) -> bool {
     FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
-/// Whether an app may register this scheme for itself: one with a dot, like the reversed domain name
-/// that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`. Programs of
-/// operating systems have schemes without a dot, and nobody knows them all; some of Windows and
-/// macOS have one.
+/// Returns whether an app may register this scheme for itself: one with a dot, like the reversed
+/// domain name that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`.
+/// Programs of operating systems have schemes without a dot, and nobody knows them all; some of
+/// Windows and macOS have one.
 pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
     let is_of_system = ["ms-", "x-apple"].iter().any(|prefix| {
         scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))

@@ -112,11 +112,11 @@ fn equality_ignores_the_order() {
 }
 
 #[test]
-fn a_list_of_texts_is_parsed_like_one_text() {
-    assert_eq!(Scopes::from_texts(["read", "write"]), Ok(scopes("read write")));
-    assert_eq!(Scopes::from_texts(["read push", "", "read"]), Ok(scopes("read push")));
-    assert_eq!(Scopes::from_texts(Vec::<String>::new()), Ok(Scopes::default()));
-    assert_eq!(Scopes::from_texts(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
+fn a_list_of_strings_is_parsed_like_one_string() {
+    assert_eq!(Scopes::parse_all(["read", "write"]), Ok(scopes("read write")));
+    assert_eq!(Scopes::parse_all(["read push", "", "read"]), Ok(scopes("read push")));
+    assert_eq!(Scopes::parse_all(Vec::<String>::new()), Ok(Scopes::default()));
+    assert_eq!(Scopes::parse_all(["read", "a b"]), Err(ScopeError::Unknown("a".into())));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn an_empty_set_defaults_to_read() {
 
 // RFC 6749, section 3.3.
 #[test]
-fn a_text_that_violates_the_grammar_is_malformed() {
+fn a_string_that_violates_the_grammar_is_malformed() {
     for text in [
         " ",
         " read",

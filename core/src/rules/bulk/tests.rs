@@ -1,4 +1,4 @@
-//! Tests of lists of changes.
+//! Tests of bulk changes.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -243,7 +243,7 @@ fn an_invalid_change_of_an_attribute_is_named_by_its_index() {
 }
 
 #[test]
-fn a_body_of_another_form_is_rejected() {
+fn a_body_of_a_different_form_is_rejected() {
     for (body, code, text) in [
         ("", MatrixErrorCode::NotJson, "the body is not JSON: EOF while parsing a value"),
         (r#"{"changes":[]"#, MatrixErrorCode::NotJson, "the body is not JSON: EOF"),

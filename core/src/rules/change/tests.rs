@@ -1,4 +1,4 @@
-//! Tests of changes of one rule.
+//! Tests of changes to one rule.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
     RuleChange::put(target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// The body of a rule of a size.
+/// A rule body of this size.
 fn sized(bytes: usize) -> Value {
     json!({"actions": [], "x": "x".repeat(bytes - r#"{"actions":[],"x":""}"#.len())})
 }

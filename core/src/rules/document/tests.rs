@@ -158,7 +158,7 @@ fn a_position_next_to_an_unknown_rule_is_rejected_without_a_change() {
 }
 
 #[test]
-fn a_rule_of_another_scope_is_not_a_neighbour() {
+fn a_rule_of_a_different_scope_is_not_a_neighbour() {
     let mut document = phone();
     put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
     let error = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();
@@ -277,8 +277,8 @@ fn the_response_lists_devices_with_a_rule() {
     put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
     let global = global();
-    let response = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
-    let response: Value = serde_json::from_slice(&response).unwrap();
+    let bytes = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
+    let response: Value = serde_json::from_slice(&bytes).unwrap();
     let rule = json!({
         "rule_id": "!r:x", "default": false, "enabled": true, "actions": [], "pattern": "p",
     });

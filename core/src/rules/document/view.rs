@@ -22,8 +22,8 @@ impl Document {
             .ok_or_else(|| no_such_rule(kind, id))
     }
 
-    /// Returns the rules of a kind in the order of evaluation: user rules precede built-in rules
-    /// except `.m.rule.master`.
+    /// Returns the rules of a kind in evaluation order: user rules precede built-in rules except
+    /// `.m.rule.master`.
     pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let user_rules = self.user_rules()[kind].iter().map(Cow::Borrowed);
         let mut builtin = self.builtin_rules(kind).map(|rule| self.patched(rule, user)).peekable();
@@ -33,7 +33,7 @@ impl Document {
 
     /// Returns all rules of the scope.
     pub fn ruleset(&self, user: User<'_>) -> Ruleset<Cow<'_, Rule>> {
-        Ruleset::of(|kind| self.rules(kind, user))
+        Ruleset::from_fn(|kind| self.rules(kind, user))
     }
 
     /// Returns the built-in rules of a kind that the user's changes make different from their

@@ -10,9 +10,9 @@ use crate::rules::{Action, Document, Rule, RuleKind, builtin};
 pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
     let compile = |(kind, rule): (RuleKind, &Rule)| {
         let conditions = effective_conditions(kind, rule);
-        let conditions = conditions.iter().map(|one| CompiledCondition::for_builtin(&one.kind));
+        let compiled = conditions.iter().map(|one| CompiledCondition::for_builtin(&one.kind));
         BuiltinRule {
-            compiled: CompiledRule::with_conditions(kind, rule, conditions.collect()),
+            compiled: CompiledRule::with_conditions(kind, rule, compiled.collect()),
             enabled: rule.enabled,
             is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
         }
@@ -30,7 +30,7 @@ pub(crate) struct BuiltinRule {
 }
 
 impl BuiltinRule {
-    /// Whether this is a legacy mention rule, which does not apply because the event has
+    /// Returns whether this is a legacy mention rule, which does not apply because the event has
     /// `m.mentions`.
     pub(crate) fn is_superseded(&self, event: &Event) -> bool {
         self.is_legacy_mention && event.has_mentions()

@@ -30,7 +30,7 @@ pub(crate) struct UserNames {
     localpart: GlobPattern,
 }
 
-/// Placeholder in a context whose conditions do not test the id or the localpart of the user.
+/// Placeholder in a context whose conditions do not test the id or the user's localpart.
 pub(crate) static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl UserNames {
@@ -51,7 +51,7 @@ pub(crate) enum CompiledCondition {
     BodyWord(TextPattern),
     /// The text of the message contains the user's display name.
     DisplayName,
-    /// The number of members of the room is in a range.
+    /// The room's member count is in a range.
     MemberCount(MemberCount),
     /// The sender's power level is high enough for this notification key.
     SenderPermission(Box<str>),
@@ -151,7 +151,7 @@ impl CompiledCondition {
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
-    /// Whether the condition is met, within the work that is left.
+    /// Returns whether the condition is met, within the work that is left.
     pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
         let Context { event, room, user, member, work } = context;
         if work.spend(self.steps(event)).is_none() {

@@ -19,9 +19,9 @@ pub struct PushEvaluation<'a> {
 /// The scope, kind and id of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MatchedRule<'a> {
-    /// The scope.
+    /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// The kind.
+    /// The kind, which decides the evaluation order.
     pub kind: RuleKind,
     /// The id, unique within scope and kind.
     pub rule_id: &'a str,
@@ -41,7 +41,7 @@ impl<'a> PushEvaluation<'a> {
         Self { rule: Some(rule), all_actions: actions }
     }
 
-    /// Whether the user is notified.
+    /// Returns whether the user is notified.
     pub fn notify(&self) -> bool {
         self.all_actions.contains(&Action::Notify)
     }
@@ -55,7 +55,7 @@ impl<'a> PushEvaluation<'a> {
         self.all_actions.iter().filter(has_effect)
     }
 
-    /// The tweaks of the notification. The last of several tweaks of one name counts; a tweak
+    /// The tweaks of the notification. The last of several tweaks with one name counts; a tweak
     /// without a value has its default.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())

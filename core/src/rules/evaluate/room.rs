@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct Room {
     /// The number of joined members.
     pub member_count: Option<u64>,
-    /// The power levels.
+    /// The power levels that concern notifications.
     pub power_levels: Option<PowerLevels>,
     /// The creators, who have unlimited power. Empty in rooms before version 12, where the creator
     /// has a power level like other users.
@@ -37,7 +37,7 @@ pub struct Level(pub i64);
 const DEFAULT_REQUIRED: Level = Level(50);
 
 impl Room {
-    /// Whether a user may send notifications with this key.
+    /// Returns whether a user may send notifications with this key.
     pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
         let has_power = |levels: &PowerLevels| levels.of_user(user_id) >= levels.required(key);
         self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
@@ -45,7 +45,7 @@ impl Room {
 }
 
 impl PowerLevels {
-    /// The level of a user.
+    /// A user's level.
     pub fn of_user(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }

@@ -64,7 +64,7 @@ struct Scenario<'a> {
 }
 
 impl<'a> Scenario<'a> {
-    fn of(documents: impl Into<Vec<Document>>) -> Self {
+    fn new(documents: impl Into<Vec<Document>>) -> Self {
         let room = Room { member_count: Some(10), ..Room::default() };
         Self { documents: documents.into(), room, member: Member::default() }
     }
@@ -102,5 +102,5 @@ impl<'a> Scenario<'a> {
 }
 
 fn winner(rules: &[(&str, Value)], event: &Value) -> Option<String> {
-    Scenario::of([global(rules)]).winner(event)
+    Scenario::new([global(rules)]).winner(event)
 }

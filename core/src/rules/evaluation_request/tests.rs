@@ -1,4 +1,4 @@
-//! Tests of the bodies of evaluation requests.
+//! Tests of evaluation request bodies.
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Tests of the properties of events.
+//! Tests of event properties.
 
 use proptest::prelude::*;
 use serde_json::json;

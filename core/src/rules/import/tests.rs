@@ -20,7 +20,7 @@ fn read(body: &Value) -> Result<Vec<Document>, RuleError> {
     read_import(body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// A document of all forms of rules.
+/// Documents with rules of all forms.
 fn example() -> [Document; 2] {
     let mut global = Document::new(RuleScope::Global);
     let mut phone = Document::new("device/phone".parse().unwrap());

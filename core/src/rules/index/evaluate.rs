@@ -1,4 +1,4 @@
-//! Evaluation of one event: the built-in rules for all members at once, then each member's own
+//! Evaluation of one event: the built-in rules for all members together, then each member's own
 //! rules.
 
 use serde_json::Value;
@@ -17,6 +17,23 @@ use crate::rules::{RuleScope, User};
 impl Members<'_> {
     /// Evaluates the rules of each member against an event. Rules that exceed the budget do not
     /// match. A built-in rule uses the budget only if its conditions depend on the member.
+    ///
+    /// ```
+    /// # use belfry_core::rules::{Document, RuleScope, evaluate::{Member, Room}, event::Event};
+    /// # use belfry_core::rules::{index::{IndexedRules, Members}, work::WorkBudget};
+    /// // Alice has muted all notifications, Bob has not.
+    /// let muted = r#"{"rules": {}, "changes": {".m.rule.master": {"enabled": true}}}"#;
+    /// let alice = IndexedRules::new([&Document::from_text(RuleScope::Global, muted)?]);
+    /// let members = Members::new([
+    ///     ("@alice:example.org", Member::default(), Some(&alice)),
+    ///     ("@bob:example.org", Member::default(), None),
+    /// ]);
+    /// let event = Event::from_value(serde_json::json!({"type": "m.room.message"})).unwrap();
+    /// let results = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
+    /// assert!(!results.get(0).unwrap().notify());
+    /// assert!(results.get(1).unwrap().notify());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn evaluate(
         &self,
         event: &Event,

@@ -15,7 +15,7 @@ use crate::rules::{Condition, ConditionKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::rules) struct IndexKey(u64);
 
-/// The maximum number of characters that a key takes from a run of non-word characters.
+/// Maximum number of characters that a key takes from a run of non-word characters.
 const RUN_LENGTH: usize = 4;
 
 impl IndexKey {
@@ -43,7 +43,7 @@ impl IndexKey {
         Self::for_text(&lower(id))
     }
 
-    /// The key of a rule with these conditions: of the keys of all conditions, the one that the
+    /// The key of a rule with these conditions: among the keys of all conditions, the one that the
     /// fewest events have.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
@@ -78,7 +78,7 @@ impl IndexKey {
         Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// The key of a text that is searched literally.
+    /// The key of a literal pattern.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
         Self::for_longest_word(&lower(literal), &[])
     }
@@ -136,7 +136,7 @@ pub(in crate::rules) struct EventKeys {
 const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
-    /// The keys of the properties of an event, and those of its text.
+    /// The keys of an event's properties, and those of its text.
     pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
         let mut sorted = body_keys;
         sorted.push(IndexKey::ALWAYS);
@@ -149,7 +149,7 @@ impl EventKeys {
         Self { sorted, filter }
     }
 
-    /// Whether a rule with these conditions can match the event.
+    /// Returns whether a rule with these conditions can match the event.
     pub(in crate::rules) fn allow(&self, conditions: &[Condition]) -> bool {
         let never = |one: &Condition| matches!(one.kind, ConditionKind::Unknown { .. });
         !conditions.iter().any(never)
@@ -244,7 +244,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn a_text_that_matches_a_pattern_has_its_key(
+        fn text_that_matches_a_pattern_has_its_key(
             pattern in "[abé +*?\n]{0,6}",
             body in "[abAé +\n]{0,14}",
         ) {

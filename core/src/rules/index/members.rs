@@ -7,7 +7,7 @@ use super::user_rules::{IndexedRules, NO_RULES};
 use crate::rules::User;
 use crate::rules::evaluate::Member;
 
-/// The members of a room, for the evaluation of any number of events.
+/// The members of a room, compiled to evaluate any number of events.
 #[derive(Debug)]
 pub struct Members<'a> {
     pub(super) slots: Vec<MemberSlot<'a>>,
@@ -47,7 +47,7 @@ impl<'a> Members<'a> {
         self.slots.len()
     }
 
-    /// Whether there are no members.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -95,7 +95,7 @@ pub(super) struct PositionIndex {
     always: Vec<usize>,
 }
 
-/// How a position is found.
+/// The lookups that return a position: those with its key, all, or none.
 enum Entry {
     Key(IndexKey),
     Always,

@@ -1,4 +1,4 @@
-//! The evaluations of all members of a room.
+//! The results for all members of a room.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub struct RoomEvaluation<'a> {
 /// Members with the same result.
 #[derive(Debug)]
 pub struct MemberGroup<'a> {
-    /// The result.
+    /// The result that they have in common.
     pub evaluation: PushEvaluation<'a>,
     /// The members' positions in the list, ascending.
     pub members: Vec<usize>,
@@ -28,11 +28,11 @@ pub struct MemberGroup<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MemberMatch {
     NoRule,
-    /// The position of a rule among those of the member.
+    /// A rule, by its position among the member's own.
     UserRule(usize),
     Builtin {
         index: usize,
-        /// Whether the member has changed the actions of the rule.
+        /// True if the member has changed the actions of the rule.
         is_changed: bool,
     },
 }

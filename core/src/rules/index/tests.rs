@@ -112,8 +112,7 @@ proptest! {
         (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
         room in generate::room(),
     ) {
-        let event = json!({"content": event, "type": name, "sender": user, "state_key": tag});
-        let event = Event::from_value(event).unwrap();
+        let event = Event::from_value(json!({"content": event, "type": name, "sender": user, "state_key": tag})).unwrap();
         let indexed = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
         let (me, other) = (UserRules::new(&user, [&document]), UserRules::new(&name, []));
@@ -174,8 +173,10 @@ fn members_without_rules_have_the_built_in_rules() {
 fn a_user_id_with_wildcards_matches_other_ids() {
     let members = Members::new(["@c*:x", "@d:x"].map(|id| (id, Member::default(), None)));
     let content = json!({"membership": "invite", "m.mentions": {}});
-    let event = json!({"type": "m.room.member", "state_key": "@cat:x", "content": content});
-    let event = Event::from_value(event).unwrap();
+    let event = Event::from_value(
+        json!({"type": "m.room.member", "state_key": "@cat:x", "content": content}),
+    )
+    .unwrap();
     let evaluation = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
     let rule = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));

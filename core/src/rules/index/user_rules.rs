@@ -1,4 +1,4 @@
-//! The compiled rules of one user.
+//! One user's compiled rules.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::rules::evaluate::{
 };
 use crate::rules::{ConditionKind, Document, RuleScope};
 
-/// The rules of one user, compiled for any number of events.
+/// One user's rules, compiled for any number of events.
 #[derive(Debug, Default)]
 pub struct IndexedRules {
     pub(super) overrides: BuiltinOverrides,
@@ -24,7 +24,7 @@ pub(super) struct IndexedRule {
     pub(super) compiled: CompiledRule,
 }
 
-/// The rules of a user without rules of their own.
+/// The index of a user who has only built-in rules.
 pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules::default);
 
 impl IndexedRules {

@@ -97,8 +97,8 @@ proptest! {
     #[test]
     fn every_valid_id_is_decoded(id in any::<String>()) {
         prop_assume!(id.parse::<crate::rules::RuleId>().is_ok());
-        let encoded: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let encoded = encoded.concat();
+        let escapes: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = escapes.concat();
         let path = RulePath::read(&format!("global/content/{encoded}/enabled")).unwrap();
         prop_assert_eq!(path, RulePath::Enabled(rule(RuleScope::Global, RuleKind::Content, &id)));
     }

@@ -14,30 +14,30 @@ const ANY: Boundary = Boundary::Anywhere;
 const WHOLE: (Boundary, Boundary) = (Boundary::Text, Boundary::Text);
 
 pub(super) fn match_whole(glob: &str, text: &str, budget: &mut StepBudget<'_>) -> Option<()> {
-    let mut texts = text.split('\n').map(TextLine::new);
-    for line in glob.split('\n') {
-        match_line(line, &texts.next()?, WHOLE, budget)?;
+    let mut lines = text.split('\n').map(TextLine::new);
+    for pattern in glob.split('\n') {
+        match_line(pattern, &lines.next()?, WHOLE, budget)?;
     }
-    texts.next().is_none().then_some(())
+    lines.next().is_none().then_some(())
 }
 
 pub(super) fn match_word(glob: &str, text: &str, budget: &mut StepBudget<'_>) -> Option<()> {
-    let mut texts = text.split('\n').map(TextLine::new);
+    let mut lines = text.split('\n').map(TextLine::new);
     let Some((first, rest)) = glob.split_once('\n') else {
         let word = (Boundary::Word, Boundary::Word);
-        return texts.find_map(|text| match_line(glob, &text, word, budget));
+        return lines.find_map(|line| match_line(glob, &line, word, budget));
     };
     let (middle, last) = match rest.rsplit_once('\n') {
         Some((middle, last)) => (middle.split('\n').collect(), last),
         None => (Vec::new(), rest),
     };
-    let texts: Vec<TextLine<'_>> = texts.collect();
-    budget.spend(middle.len() + texts.len())?;
-    texts.windows(middle.len() + 2).find_map(|texts| {
-        let [start, texts @ .., end] = texts else { return None };
+    let lines: Vec<TextLine<'_>> = lines.collect();
+    budget.spend(middle.len() + lines.len())?;
+    lines.windows(middle.len() + 2).find_map(|window| {
+        let [start, between @ .., end] = window else { return None };
         match_line(first, start, (Boundary::Word, Boundary::Text), budget)?;
-        for (line, text) in middle.iter().zip(texts) {
-            match_line(line, text, WHOLE, budget)?;
+        for (pattern, line) in middle.iter().zip(between) {
+            match_line(pattern, line, WHOLE, budget)?;
         }
         match_line(last, end, (Boundary::Text, Boundary::Word), budget)
     })
@@ -96,7 +96,7 @@ fn find_segment(
 /// The number of characters whose comparison counts as one step.
 const CHARS_PER_STEP: usize = 4;
 
-/// Whether a segment matches from a column; `None` if the budget is exceeded.
+/// Returns whether a segment matches from a column; `None` if the budget is exceeded.
 fn matches_at(
     segment: &str,
     text: &TextLine<'_>,

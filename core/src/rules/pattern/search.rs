@@ -2,7 +2,7 @@
 
 use super::{Work, is_word_byte};
 
-/// Where a match may start or end.
+/// The positions at which a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
     /// Anywhere.
@@ -31,7 +31,7 @@ impl Boundary {
     }
 }
 
-/// The number of steps that the match of one pattern may still take, within the work of the user.
+/// The number of steps that matching one pattern may still take, within the user's work.
 pub(super) struct StepBudget<'a> {
     remaining: usize,
     work: &'a Work,

@@ -179,7 +179,7 @@ fn overlapping_occurrences_of_a_literal_are_found_in_one_pass() {
     assert!(has_word("x a a", "a a"));
 }
 
-/// A direct implementation of the definition by backtracking, for short texts.
+/// A direct implementation of the definition by backtracking, for short inputs.
 fn matches_by_definition(
     glob: &[char],
     text: &[char],

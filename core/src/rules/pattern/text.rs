@@ -3,7 +3,7 @@
 use super::search::{self, Boundary, StepBudget};
 use super::{Work, is_word_byte, lower};
 
-/// A text in lower case with the positions of its words, computed once for many patterns.
+/// Text in lower case with the positions of its words, computed once for many patterns.
 #[derive(Debug)]
 pub struct Text {
     lowered: Box<str>,
@@ -19,7 +19,7 @@ const MAX_COMPARED: usize = 64;
 const WORDS_PER_STEP: usize = 4;
 
 impl Text {
-    /// Prepares a text.
+    /// Converts text to lower case and finds its words.
     pub fn new(text: &str) -> Self {
         let lowered: Box<str> = lower(text).into();
         let bytes = lowered.as_bytes();
@@ -39,9 +39,9 @@ impl Text {
         &self.lowered
     }
 
-    /// Whether the text contains a literal in lower case that starts and ends at word boundaries:
-    /// the start or end of the text, or next to a character other than an ASCII letter, digit or
-    /// `_`. The empty literal is contained only in the empty text.
+    /// Returns whether the text contains a literal in lower case that starts and ends at word
+    /// boundaries: the start or end of the text, or next to a character other than an ASCII letter,
+    /// digit or `_`. The empty literal is contained only in the empty text.
     pub fn contains_word(&self, literal: &str, work: &Work) -> bool {
         if literal.is_empty() {
             return self.lowered.is_empty();

@@ -22,9 +22,9 @@ pub enum PreferenceChange {
     Resume,
     /// Adds a keyword, or changes its effect.
     SetKeyword {
-        /// The keyword.
+        /// A new keyword, or the rule of an existing one.
         target: KeywordTarget,
-        /// How it notifies, or that it mutes.
+        /// The effect on messages with the keyword.
         effect: Effect,
     },
     /// Removes the keyword of this rule id, if there is one.
@@ -33,7 +33,7 @@ pub enum PreferenceChange {
     SetSubject {
         /// The person or room.
         subject: Subject,
-        /// The decision.
+        /// The chosen effect on messages of the person or in the room.
         choice: SubjectChoice,
         /// The setting that was shown, if there was one.
         seen: Option<String>,
@@ -51,7 +51,7 @@ pub enum KeywordTarget {
     Word(String),
     /// The keyword of a rule.
     Rule {
-        /// The id of the rule.
+        /// The rule id.
         id: String,
         /// The setting that was shown.
         seen: String,
@@ -65,23 +65,23 @@ pub enum SubjectChoice {
     Notify,
     /// Notify of every message, with a sound and a highlight.
     Highlight,
-    /// Do not notify, except of what precedes the rule: mentions, calls and keywords.
+    /// Do not notify, except of mentions, calls and keywords, whose rules precede this one.
     Mute {
         /// The end of the mute.
         until: Option<Timestamp>,
     },
 }
 
-/// Two ends of a mute that differ by less are of one form that was submitted twice.
+/// Two mutes whose ends differ by less come from one form that was submitted twice.
 const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
-    /// Whether it changes built-in rules, which only the global scope has.
+    /// Returns whether it changes built-in rules, which only the global scope has.
     pub fn is_global(&self) -> bool {
         matches!(self, Self::Pause { .. } | Self::Resume | Self::SetSwitch(..))
     }
 
-    /// Whether it removes a preference.
+    /// Returns whether it removes a preference.
     pub fn is_removal(&self) -> bool {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
@@ -98,9 +98,9 @@ impl PreferenceChange {
         Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
-    /// Changes a document. A rule that it stores has the limits of a rule of the API. A setting that
-    /// is neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one
-    /// that was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
+    /// Changes a document. A rule that it stores has the limits of the API. A setting that is
+    /// neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one that
+    /// was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
@@ -143,7 +143,7 @@ fn set_keyword(
         KeywordTarget::Rule { id, seen } => {
             let missing = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(missing)?;
-            let setting = Setting::of(rule, RuleKind::Content);
+            let setting = Setting::from_rule(rule, RuleKind::Content);
             let is_done = setting.effect == effect && setting.enabled;
             if setting.to_string() != *seen && !is_done {
                 return Err(RuleError::ChangedMeanwhile {
@@ -175,10 +175,10 @@ fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
 
 /// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
 fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
-    let valid = word.replace(['/', '\\'], "_");
-    let valid = match valid.strip_prefix('.') {
+    let replaced = word.replace(['/', '\\'], "_");
+    let valid = match replaced.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
-        None => valid,
+        None => replaced,
     };
     let rules = &document.user_rules()[RuleKind::Content];
     let is_free = |id: &String| rules.iter().all(|rule| rule.rule_id != *id);
@@ -204,12 +204,16 @@ fn set_subject(
             return Err(RuleError::ChangedMeanwhile { kind, id: id.to_owned() });
         }
     }
-    let existing = document.user_rules()[kind].iter().find(|rule| rule.rule_id == id);
-    let existing = existing.cloned().unwrap_or_default();
+    let existing = document.user_rules()[kind]
+        .iter()
+        .find(|rule| rule.rule_id == id)
+        .cloned()
+        .unwrap_or_default();
     let old = &existing.actions;
     let (effect, until) = match choice {
         SubjectChoice::Notify => {
-            let highlight = matches!(Effect::of(old), Effect::Notify { highlight: true, .. });
+            let highlight =
+                matches!(Effect::from_actions(old), Effect::Notify { highlight: true, .. });
             (Effect::Notify { sound: true, highlight }, None)
         }
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
@@ -221,7 +225,7 @@ fn set_subject(
     remove_override_mutes(document, subject)
 }
 
-/// Whether a setting is the result of this choice.
+/// Returns whether a setting is the result of this choice.
 fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
     let (has_effect, chosen_end) = match (setting.effect, choice) {
         (Effect::Notify { sound, .. }, SubjectChoice::Notify) => (sound, None),

@@ -84,15 +84,15 @@ impl PreferenceChange {
     }
 }
 
-/// The id of a rule in a list of the page. It is percent-encoded, because browsers change line
-/// breaks in the fields of a form.
+/// The id of a rule that the page lists. It is percent-encoded, because browsers change line breaks
+/// in the fields of a form.
 fn listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
     let encoded = Some(last_value(pairs, "rule")).filter(|encoded| !encoded.is_empty());
     let decode = |encoded| percent::decode_segment(encoded).map(Into::into);
     encoded.map(decode).transpose().map_err(|_| PreferenceError::UnknownChange)
 }
 
-/// The value of the button of a switch, such as `call-off`.
+/// Reads the value of a switch's button, such as `call-off`.
 fn read_switch(button: &str) -> Option<PreferenceChange> {
     let (name, state) = button.rsplit_once('-')?;
     let on = match state {
@@ -156,7 +156,7 @@ fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
 fn next_morning(now: Timestamp) -> Timestamp {
     let now = now.as_millisecond();
     let today = now - now.rem_euclid(DAY) + MORNING;
-    let wait = (today - now).rem_euclid(DAY);
-    let wait = if wait < SHORTEST_NIGHT { wait + DAY } else { wait };
+    let next = (today - now).rem_euclid(DAY);
+    let wait = if next < SHORTEST_NIGHT { next + DAY } else { next };
     Timestamp::from_millisecond(now + wait).unwrap_or(Timestamp::MAX)
 }

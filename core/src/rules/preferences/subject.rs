@@ -30,7 +30,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Reads the user id of any person, or a link to it.
+    /// Reads any person's user id, or a link to it.
     pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Person(id) => Ok(id),
@@ -38,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// Reads the id of any room, or a link to it.
+    /// Reads any room's id, or a link to it.
     pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Room(id) => Ok(id),
@@ -76,12 +76,12 @@ impl Subject {
         }
     }
 
-    /// Whether an id is a user id.
+    /// Returns whether an id is a user id.
     pub(super) fn is_person(id: &str) -> bool {
         id.strip_prefix('@').and_then(|id| id.split_once(':')).is_some_and(is_local_and_server)
     }
 
-    /// Whether an id is a room id.
+    /// Returns whether an id is a room id.
     pub(super) fn is_room(id: &str) -> bool {
         let Some(id) = id.strip_prefix('!') else { return false };
         let is_hash = |id: &str| {
@@ -98,7 +98,9 @@ pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
         (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),
-        (RuleKind::Override, [condition]) if Effect::of(&rule.actions) == Effect::Silent => {
+        (RuleKind::Override, [condition])
+            if Effect::from_actions(&rule.actions) == Effect::Silent =>
+        {
             match &condition.kind {
                 ConditionKind::EventMatch { key, pattern }
                     if key == "room_id" && !pattern.contains(['*', '?']) =>

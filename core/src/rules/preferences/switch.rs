@@ -9,8 +9,8 @@ use super::Pause;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A switch of one built-in rule, or of two that differ only in encryption or in the form of a
-    /// mention.
+    /// A switch for one built-in rule, or for two that differ only in encryption or in the form of
+    /// mentions.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Switch {
         OneToOne = "one-to-one",
@@ -30,7 +30,7 @@ wire_enum! {
     }
 }
 
-/// Whether the rules of a switch apply.
+/// The combined state of a switch's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
     /// All of its rules apply.
@@ -42,7 +42,7 @@ pub enum SwitchState {
 }
 
 impl Switch {
-    /// Its rules.
+    /// The built-in rules that the switch turns on and off.
     pub const fn rules(self) -> &'static [(RuleKind, &'static str)] {
         use RuleKind::{Content, Override, Underride};
         match self {
@@ -68,15 +68,16 @@ impl Switch {
         }
     }
 
-    /// Whether its rules prevent notifications.
+    /// Returns whether its rules prevent notifications.
     pub const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits | Self::Members | Self::Reactions | Self::Servers)
     }
 
-    /// Whether a rule has the effect that the switch promises. Clients turn a built-in rule off by
-    /// disabling it or by changing its actions.
+    /// Returns whether a rule has the effect that the switch promises. Clients turn a built-in rule
+    /// off by disabling it or by changing its actions.
     fn applies(self, rule: &Rule) -> bool {
-        rule.enabled && (Effect::of(&rule.actions) == Effect::Silent) == self.is_silencer()
+        rule.enabled
+            && (Effect::from_actions(&rule.actions) == Effect::Silent) == self.is_silencer()
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
@@ -117,6 +118,6 @@ fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
 /// The pause of all notifications: the rule that precedes all others is enabled.
 pub(super) fn pause(document: &Document) -> Option<Pause> {
     let master = read(document, RuleKind::Override, builtin::MASTER)?;
-    let is_paused = master.enabled && Effect::of(&master.actions) == Effect::Silent;
+    let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
     is_paused.then(|| Pause { until: master.until.map(RuleExpiry::to_second) })
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A document with these rules of the user and changes of built-in rules.
+/// A document with these user rules and changes to built-in rules.
 fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
     let mut rules = rules.clone();
     for list in rules.as_object_mut().unwrap().values_mut() {
@@ -24,7 +24,7 @@ fn document(rules: &Value) -> Document {
     document_in("global", rules, &json!({}))
 }
 
-/// The rules of the user, without the empty arrays.
+/// The user's rules, without the empty arrays.
 fn rules_of(document: &Document) -> Value {
     let mut rules = json!(document.user_rules());
     rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));

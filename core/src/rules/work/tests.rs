@@ -1,4 +1,4 @@
-//! Tests of the budget of work.
+//! Tests of the work budget.
 
 use serde_json::{Value, json};
 
@@ -40,8 +40,7 @@ fn expensive_event() -> Event {
 /// The ids of the rules that match for users with these rules, and how many exceeded their budget.
 fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
     let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
-    let members = rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules)));
-    let members = Members::new(members);
+    let members = Members::new(rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules))));
     let evaluation = members.evaluate(event, &Room::default(), &mut budget);
     let id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id.to_owned();
     ((0..users.len()).map(id).collect(), budget.exceeded)
@@ -58,8 +57,8 @@ fn rules_beyond_the_work_of_a_user_do_not_match() {
         (vec![unconditional_rule("always"), one.clone()], "always", false),
     ] {
         let document = document(&rules);
-        let explanation = UserRules::new("@a:x", [&document]);
-        let explanation = explanation.explain(&event, &Room::default(), Member::default());
+        let rules = UserRules::new("@a:x", [&document]);
+        let explanation = rules.explain(&event, &Room::default(), Member::default());
         let (ids, users) = evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
         assert_eq!(explanation.evaluation.rule.unwrap().rule_id, matched);
         assert_eq!(ids, [matched]);

@@ -1,7 +1,7 @@
 //! `belfry account list`
 
 use belfry_core::oauth::account::Role;
-use belfry_store::{Account, AccountListFilter, State, Store};
+use belfry_store::{Account, AccountListFilter, EnabledState, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::cli::{CliError, or_dash};
 #[derive(Args)]
 pub(in crate::cli) struct List {
     /// Only active or disabled accounts
-    #[arg(long, value_parser = one_of(&State::ALL, State::as_str))]
-    state: Option<State>,
+    #[arg(long, value_parser = one_of(&EnabledState::ALL, EnabledState::as_str))]
+    state: Option<EnabledState>,
     /// Only accounts with this role
     #[arg(long, value_parser = one_of(Role::ALL, Role::as_str))]
     role: Option<Role>,
@@ -50,7 +50,7 @@ fn columns(account: &Account) -> Vec<String> {
         account.id.to_string(),
         email(account),
         account.created_at.to_string(),
-        State::of(account.disabled_at).as_str().to_owned(),
+        EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
         account.role.to_string(),
         or_dash(account.delete_at),
     ]
@@ -75,7 +75,7 @@ pub(super) fn to_json(account: &Account) -> Value {
         "email": email.as_ref().or(unverified_email.as_ref()),
         "email_verified": email.is_some(),
         "role": account.role.as_str(),
-        "state": State::of(account.disabled_at).as_str(),
+        "state": EnabledState::from_disabled_at(account.disabled_at).as_str(),
         "created_at": account.created_at.to_string(),
         "signed_in_at": account.signed_in_at.map(|time| time.to_string()),
         "disabled_at": account.disabled_at.map(|time| time.to_string()),

@@ -1,7 +1,7 @@
 //! `belfry account show`
 
 use belfry_core::matrix;
-use belfry_store::{AuthorizedApp, State, Store};
+use belfry_store::{AuthorizedApp, EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -77,7 +77,10 @@ impl Show {
             rows.push(("rules", "none".to_owned()));
         }
         rows.extend(rules.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
-        rows.push(("state", State::of(account.disabled_at).as_str().to_owned()));
+        rows.push((
+            "state",
+            EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
+        ));
         if let Some(time) = account.delete_at {
             rows.push(("deletion", format!("requested by its owner, due {time}")));
         }

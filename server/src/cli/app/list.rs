@@ -2,7 +2,7 @@
 
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::redirect::RedirectUri;
-use belfry_store::{AppListFilter, State, Store, StoredApp};
+use belfry_store::{AppListFilter, EnabledState, Store, StoredApp};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::cli::output::{ListOptions, one_of};
 #[derive(Args)]
 pub(in crate::cli) struct List {
     /// Only active or disabled apps
-    #[arg(long, value_parser = one_of(&State::ALL, State::as_str))]
-    state: Option<State>,
+    #[arg(long, value_parser = one_of(&EnabledState::ALL, EnabledState::as_str))]
+    state: Option<EnabledState>,
     /// Only apps whose name contains TEXT
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
@@ -46,7 +46,7 @@ fn columns(stored: &StoredApp) -> Vec<String> {
         stored.app.id.to_string(),
         stored.app.details.name.clone(),
         stored.created_at.to_string(),
-        State::of(stored.disabled_at).as_str().to_owned(),
+        EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned(),
     ]
 }
 
@@ -60,7 +60,7 @@ pub(super) fn to_json(stored: &StoredApp) -> Value {
         "website": details.website,
         "scopes": details.scopes.names().collect::<Vec<_>>(),
         "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
-        "state": State::of(stored.disabled_at).as_str(),
+        "state": EnabledState::from_disabled_at(stored.disabled_at).as_str(),
         "created_at": stored.created_at.to_string(),
         "disabled_at": stored.disabled_at.map(|time| time.to_string()),
     })

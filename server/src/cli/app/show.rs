@@ -1,7 +1,7 @@
 //! `belfry app show`
 
 use belfry_core::oauth::app::App;
-use belfry_store::{AppTokens, State, Store};
+use belfry_store::{AppTokens, EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -47,7 +47,7 @@ impl Show {
             ("last used", or_dash(stored.last_used_at.as_ref())),
             ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
             ("tokens", format!("{valid} valid, last issued {}", or_dash(last_issued_at))),
-            ("state", State::of(stored.disabled_at).as_str().to_owned()),
+            ("state", EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned()),
         ]);
         Ok(print_record(&rows)?)
     }

@@ -28,7 +28,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) {
 async fn check_database(config: &Config, report: &mut Report) {
     let database = config.database();
     let is_sqlite = matches!(database, Database::Sqlite(_));
-    let diagnosis = match timeout(TIMEOUT, Diagnosis::of(&database, &config.store)).await {
+    let diagnosis = match timeout(TIMEOUT, Diagnosis::run(&database, &config.store)).await {
         Ok(Ok(diagnosis)) => diagnosis,
         Ok(Err(error)) => {
             let is_other_version =

@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::escape::escape;
-use belfry_store::State;
+use belfry_store::EnabledState;
 
 /// The text of an explanation, with colours.
 pub(super) struct Page<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     /// The state of the account; a disabled one is never notified.
-    pub(super) state: State,
+    pub(super) state: EnabledState,
 }
 
 /// ANSI colours (SGR parameters).
@@ -46,7 +46,7 @@ impl fmt::Display for Page<'_> {
             Some(rule) => format!(", by {}", name(rule)),
             None => String::new(),
         };
-        if self.state == State::Disabled {
+        if self.state == EnabledState::Disabled {
             let result = paint(RED, "do not notify");
             write!(f, "{result}: the account is disabled. If it were enabled: ")?;
         }

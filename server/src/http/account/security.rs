@@ -11,7 +11,7 @@ use belfry_core::oauth::account::{DELETION_DELAY, check_password};
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{LookupKey, Secret};
-use belfry_store::{Account, AccountUpdate, StoreError, UpdateOutcome};
+use belfry_store::{Account, AccountUpdateOutcome, StoreError, UpdateOutcome};
 
 pub(crate) use self::data::download_data;
 use crate::auth::authentication::{
@@ -227,11 +227,11 @@ async fn handle_deletion(
     let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
     match store.request_account_deletion(&events, &verified.account, delete_at).await? {
         // The page shows when the account is deleted.
-        AccountUpdate::Updated => {
+        AccountUpdateOutcome::Updated => {
             Ok(redirect(session, &with_language(ACCOUNT_SECURITY, session.lang))?)
         }
-        AccountUpdate::LastAdmin => Err(SubmitError::Rejected(SecurityError::LastAdmin)),
-        AccountUpdate::NotFound => {
+        AccountUpdateOutcome::LastAdmin => Err(SubmitError::Rejected(SecurityError::LastAdmin)),
+        AccountUpdateOutcome::NotFound => {
             let reason = SecurityError::Deletion(AuthenticationError::WrongPassword);
             Err(SubmitError::Rejected(reason))
         }

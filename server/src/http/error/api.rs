@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use belfry_core::oauth::app::AppError;
+use belfry_core::oauth::app::AppRegistrationError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::AccountError;
 use belfry_core::oauth::token::TokenError;
@@ -97,7 +97,10 @@ impl IntoResponse for ApiError {
 
 impl ApiError {
     /// The errors of an app registration, localised.
-    pub(crate) fn invalid_app(invalid: &ValidationErrors<AppError>, language: Language) -> Self {
+    pub(crate) fn invalid_app(
+        invalid: &ValidationErrors<AppRegistrationError>,
+        language: Language,
+    ) -> Self {
         Self::Invalid(invalid.localize(language), None)
     }
 

@@ -135,13 +135,13 @@ impl BrowserSession {
 
     /// The CSRF token of forms, derived from the cookie.
     pub(crate) fn csrf_token(&self) -> String {
-        Sha256Digest::of(&format!("csrf {}", self.cookie.reveal())).to_text()
+        Sha256Digest::compute(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
     /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
-        let expected = Sha256Digest::of(&self.csrf_token());
-        let token = Sha256Digest::of(last_value(pairs, "csrf"));
+        let expected = Sha256Digest::compute(&self.csrf_token());
+        let token = Sha256Digest::compute(last_value(pairs, "csrf"));
         if self.is_same_origin && self.has_cookie && token == expected {
             Ok(())
         } else {

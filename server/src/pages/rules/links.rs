@@ -45,7 +45,7 @@ pub(super) fn rule_path(lang: Option<Language>, rule: &RuleRef) -> String {
 
 /// The id of the row of a rule, which a link can lead to.
 pub(crate) fn anchor(rule: &RuleRef) -> String {
-    let digest = Sha256Digest::of(&rule.path()).to_text();
+    let digest = Sha256Digest::compute(&rule.path()).to_text();
     format!("rule-{}", &digest[..16])
 }
 

@@ -74,7 +74,7 @@ fn sentence(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> Option<Cow<'sta
 }
 
 fn effects(rule: &Rule, layout: &Layout<'_>) -> Vec<Cow<'static, str>> {
-    let keys = match Effect::of(&rule.actions) {
+    let keys = match Effect::from_actions(&rule.actions) {
         Effect::Silent => vec!["rules-silent"],
         Effect::Notify { sound, highlight } => {
             let more = [(sound, "rules-sound"), (highlight, "rules-highlight")];

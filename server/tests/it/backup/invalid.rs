@@ -46,7 +46,7 @@ async fn a_truncated_backup_is_rejected() {
         fs::write(&part, &bytes[..length]).unwrap();
         let error = restored(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
         assert!(
-            matches!(error, BackupError::Damaged { .. } | BackupError::Foreign(_)),
+            matches!(error, BackupError::Damaged { .. } | BackupError::NotABackup(_)),
             "{length} bytes: {error}"
         );
     }
@@ -258,7 +258,7 @@ async fn another_file_is_rejected() {
     rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
     for file in [&text, &empty, &other, live] {
         let error = restored(file).await.err().unwrap();
-        assert!(matches!(error, BackupError::Foreign(_)), "{error}");
+        assert!(matches!(error, BackupError::NotABackup(_)), "{error}");
         let expected = format!("{} was not written by belfry backup", file.display());
         assert_eq!(error.to_string(), expected);
     }
@@ -287,7 +287,7 @@ async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
         matches!(&error, BackupError::NotEmpty { table, .. } if table == "accounts"),
         "{error}"
     );
-    assert!(error.to_string().contains("choose another --data or --database"), "{error}");
+    assert!(error.to_string().contains("choose a different --data or --database"), "{error}");
     assert_eq!(rows(&target).await, before);
     assert!(target.open().await.account(5).await.unwrap().is_some());
 }
@@ -376,7 +376,7 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
 
     assert_eq!(
         error.to_string(),
-        format!("{} exists; choose another name, or overwrite it with --force", file.display())
+        format!("{} exists; choose a different name, or overwrite it with --force", file.display())
     );
     assert_eq!(fs::read(&file).unwrap(), b"precious");
     create(Overwrite::Replace).await.unwrap();
@@ -391,7 +391,7 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
     fs::rename(&file, &kept).unwrap();
     std::os::unix::fs::symlink(&kept, &file).unwrap();
     let error = create(Overwrite::Replace).await.unwrap_err().to_string();
-    let expected = format!("{} exists and is not a file; choose another name", file.display());
+    let expected = format!("{} exists and is not a file; choose a different name", file.display());
     assert_eq!(error, expected, "a link, or a device such as /dev/null");
 }
 

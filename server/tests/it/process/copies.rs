@@ -62,7 +62,7 @@ fn a_restored_file_beside_the_wal_of_a_killed_server_is_rejected() {
         let output = run(folder.path(), arguments);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
-        assert!(message.contains("belfry.db-wal belongs to another file"), "{message}");
+        assert!(message.contains("belfry.db-wal belongs to a different file"), "{message}");
     }
     for ending in ["-wal", "-shm"] {
         std::fs::remove_file(path_of(folder.path(), ending)).unwrap();

@@ -75,7 +75,7 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
     assert_eq!(apps, [expected]);
 }
 
-pub(crate) async fn revoking_access_revokes_the_tokens_at_once_and_nothing_else(store: Store) {
+pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_else(store: Store) {
     with_two_apps(&store).await;
     store.add_account(&any_events(), &super::account(8, "bob")).await.unwrap();
     let others = [("other app", 2, Some(7)), ("other", 1, Some(8)), ("app only", 1, None)];

@@ -106,8 +106,10 @@ pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     let event = AuditEntry { detail, ..AuditEntry::of_command(at(NOW), AuditKind::AccountAdd) };
     let imports = ["alice", "bob", "carol"].map(import).into();
     store.import_accounts(&event.into(), at(NOW), imports).await.unwrap();
-    let events = store.audit_events(recorded_events(), 10).await.unwrap();
-    let mut events: Vec<_> = events
+    let mut events: Vec<_> = store
+        .audit_events(recorded_events(), 10)
+        .await
+        .unwrap()
         .into_iter()
         .map(|event| (event.account.unwrap(), event.kind, event.detail.unwrap()))
         .collect();

@@ -1,4 +1,4 @@
-//! Conformance cases for the security of an account: its password, sessions and tokens, and its
+//! Conformance cases for an account's security: its password, sessions and tokens, and its
 //! deletion by its owner.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
@@ -7,8 +7,8 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    Account, AccountSession, AccountToken, AccountUpdate, AuditFilter, NewToken, RetentionSettings,
-    Session, Store, SweepOutcome, UpdateOutcome,
+    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, NewToken,
+    RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
 };
 
 use super::last_use::use_token;
@@ -30,14 +30,14 @@ fn event(kind: AuditKind) -> Events {
     AuditEntry::of_command(at(NOW), kind).into()
 }
 
-/// The kinds and counts of the events of an account.
+/// The kinds and counts of an account's events.
 async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
 
-pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_session(
+pub(crate) async fn a_changed_password_ends_sessions_codes_and_tokens_except_one_session(
     store: Store,
 ) {
     let [alice, _] = with_alice_and_bob(&store).await;
@@ -55,7 +55,7 @@ pub(crate) async fn a_changed_password_ends_what_the_old_one_opened_except_one_s
             .await
             .unwrap()
     };
-    // Whoever verified another password changes nothing.
+    // A request that verified a different password changes nothing.
     let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(change(&stale, "new").await, UpdateOutcome::NotFound);
     for name in ["this", "other", "bob"] {
@@ -227,11 +227,11 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
         store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
     };
     let stale = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(request(&stale, NOW).await, AccountUpdate::NotFound);
-    assert_eq!(request(&alice, NOW).await, AccountUpdate::Updated);
+    assert_eq!(request(&stale, NOW).await, AccountUpdateOutcome::NotFound);
+    assert_eq!(request(&alice, NOW).await, AccountUpdateOutcome::Updated);
     // The time of the first request remains.
-    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdate::Updated);
-    assert_eq!(request(&bob, NOW).await, AccountUpdate::Updated);
+    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
+    assert_eq!(request(&bob, NOW).await, AccountUpdateOutcome::Updated);
     let found = store.account(7).await.unwrap().unwrap();
     assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
     assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
@@ -264,11 +264,11 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
             .await
             .unwrap()
     };
-    assert_eq!(request(&alice).await, AccountUpdate::LastAdmin);
+    assert_eq!(request(&alice).await, AccountUpdateOutcome::LastAdmin);
     assert_eq!(events(&store, 7).await, []);
     store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap();
     for account in [&alice, &bob] {
-        assert_eq!(request(account).await, AccountUpdate::Updated);
+        assert_eq!(request(account).await, AccountUpdateOutcome::Updated);
     }
     sweep(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);
@@ -279,7 +279,7 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
     assert_eq!(store.account(8).await.unwrap(), None);
 }
 
-/// Whoever cancels in time keeps the account and everything that belongs to it.
+/// A cancellation in time preserves the account and everything that belongs to it.
 pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
     with_alice(&store).await;
     let alice = account(7, "alice");

@@ -5,8 +5,8 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    Account, AccountListFilter, AccountUpdate, AddAccountError, ExistingAccess, SignInOutcome,
-    State, Store, UpdateOutcome,
+    Account, AccountListFilter, AccountUpdateOutcome, AddAccountError, EnabledState,
+    ExistingAccess, SignInOutcome, Store, UpdateOutcome,
 };
 
 use super::{
@@ -95,7 +95,7 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
     let all = AccountListFilter::default;
     let name = |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..all() };
     let email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..all() };
-    let (active, disabled) = (Some(State::Active), Some(State::Disabled));
+    let (active, disabled) = (Some(EnabledState::Active), Some(EnabledState::Disabled));
     for (filter, expected) in [
         (all(), vec![1, 3, 2, 4, 5]),
         (AccountListFilter { state: active, ..all() }, vec![1, 3, 4, 5]),
@@ -129,19 +129,19 @@ pub(crate) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: 
 
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
     assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
 
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, None).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, None);
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 8, None).await.unwrap(),
-        AccountUpdate::NotFound
+        AccountUpdateOutcome::NotFound
     );
 }
 
@@ -253,7 +253,7 @@ pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
-    // Also if the new password has the same hash.
+    // Even if the new password has the same hash.
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);

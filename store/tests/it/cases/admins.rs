@@ -3,7 +3,9 @@
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
 use belfry_store::test_support::{any_events, recorded_events};
-use belfry_store::{Account, AccountDeletion, AccountUpdate, DeletedRows, NewToken, Store};
+use belfry_store::{
+    Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, NewToken, Store,
+};
 
 use super::{MANY, account, add_session, at, hashed, run_concurrently, session, token, with_alice};
 
@@ -33,7 +35,7 @@ fn event(kind: AuditKind) -> Events {
     AuditEntry::of_command(at(1), kind).into()
 }
 
-pub(crate) async fn a_role_is_stored_and_reported_by_tokens_at_once(store: Store) {
+pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
     with_alice(&store).await;
     add_admin(&store, 8, "root").await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
@@ -44,17 +46,20 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_at_once(store: Store
     assert_eq!(role().await, Role::User);
     for new in [Role::Admin, Role::User] {
         let changed = event(AuditKind::RoleChange);
-        assert_eq!(store.set_account_role(&changed, 7, new).await.unwrap(), AccountUpdate::Updated);
+        assert_eq!(
+            store.set_account_role(&changed, 7, new).await.unwrap(),
+            AccountUpdateOutcome::Updated
+        );
         assert_eq!(role().await, new);
         assert_eq!(store.account(7).await.unwrap().unwrap().role, new);
     }
     let changed = event(AuditKind::RoleChange);
     assert_eq!(
         store.set_account_role(&changed, 7, Role::User).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     let unknown = store.set_account_role(&changed, 9, Role::Admin).await.unwrap();
-    assert_eq!(unknown, AccountUpdate::NotFound);
+    assert_eq!(unknown, AccountUpdateOutcome::NotFound);
     assert_eq!(events(&store).await, ["role_change", "role_change"], "only of changes");
 }
 
@@ -69,16 +74,16 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
 
     let disabled = event(AuditKind::AccountDisable);
     let outcome = store.set_account_disabled_at(&disabled, 8, Some(at(50))).await.unwrap();
-    assert_eq!(outcome, AccountUpdate::LastAdmin);
+    assert_eq!(outcome, AccountUpdateOutcome::LastAdmin);
     let demoted = event(AuditKind::RoleChange);
     assert_eq!(
         store.set_account_role(&demoted, 8, Role::User).await.unwrap(),
-        AccountUpdate::LastAdmin
+        AccountUpdateOutcome::LastAdmin
     );
     let deleted = event(AuditKind::AccountDelete);
     assert_eq!(
         store.delete_account(&deleted, 8, at(50)).await.unwrap(),
-        AccountDeletion::LastAdmin
+        AccountDeletionOutcome::LastAdmin
     );
 
     assert_eq!(store.account(8).await.unwrap(), before);
@@ -88,30 +93,30 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
     // These change nothing for the last admin, and others are not protected.
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 8, None).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     assert_eq!(
         store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     assert_eq!(
         store.set_account_role(&any_events(), 9, Role::User).await.unwrap(),
-        AccountUpdate::Updated
+        AccountUpdateOutcome::Updated
     );
     let deleted = store.delete_account(&any_events(), 9, at(50)).await.unwrap();
-    assert_eq!(deleted, AccountDeletion::Deleted(DeletedRows::default()));
+    assert_eq!(deleted, AccountDeletionOutcome::Deleted(DeletedRows::default()));
 
     // A second enabled admin replaces the first.
     add_admin(&store, 10, "next").await;
     let deleted = store.delete_account(&any_events(), 8, at(50)).await.unwrap();
     let rows = DeletedRows { sessions: 1, tokens: 1, ..DeletedRows::default() };
-    assert_eq!(deleted, AccountDeletion::Deleted(rows));
+    assert_eq!(deleted, AccountDeletionOutcome::Deleted(rows));
     let outcome = store.set_account_disabled_at(&any_events(), 10, Some(at(50))).await.unwrap();
-    assert_eq!(outcome, AccountUpdate::LastAdmin);
+    assert_eq!(outcome, AccountUpdateOutcome::LastAdmin);
 }
 
 /// Removes an admin in one of three ways, and returns whether that succeeded.
@@ -119,16 +124,16 @@ async fn remove(store: &Store, id: i64, way: i64) -> bool {
     match way % 3 {
         0 => {
             store.set_account_role(&any_events(), id, Role::User).await.unwrap()
-                == AccountUpdate::Updated
+                == AccountUpdateOutcome::Updated
         }
         1 => {
             let outcome =
                 store.set_account_disabled_at(&any_events(), id, Some(at(50))).await.unwrap();
-            outcome == AccountUpdate::Updated
+            outcome == AccountUpdateOutcome::Updated
         }
         _ => {
             store.delete_account(&any_events(), id, at(50)).await.unwrap()
-                != AccountDeletion::LastAdmin
+                != AccountDeletionOutcome::LastAdmin
         }
     }
 }

@@ -6,7 +6,7 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
 use belfry_store::test_support::any_events;
 use belfry_store::{
-    AddAppOutcome, AppListFilter, AppTokens, NewToken, State, Store, UpdateOutcome,
+    AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, UpdateOutcome,
 };
 
 use super::{add_app, app, at, grant, hashed, issue_code, token, with_alice};
@@ -67,7 +67,7 @@ pub(crate) async fn apps_are_listed_in_pages(store: Store) {
     assert_eq!(ids(2).await, [3]);
 }
 
-pub(crate) async fn a_disabled_app_is_reported_at_once_also_by_its_tokens(store: Store) {
+pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(store: Store) {
     let disabled_at = async || {
         let app = store.app_by_client_id("client").await.unwrap();
         app.unwrap().disabled_at
@@ -116,8 +116,8 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
     let unused = AppListFilter { unused: true, ..all() };
     for (filter, expected) in [
         (all(), &[1, 2, 3, 4, 5, 6, 7][..]),
-        (state(State::Active), &[1, 3, 4, 5, 6, 7]),
-        (state(State::Disabled), &[2]),
+        (state(EnabledState::Active), &[1, 3, 4, 5, 6, 7]),
+        (state(EnabledState::Disabled), &[2]),
         (name("tusky"), &[1, 3]),
         (name("CUBES"), &[2]),
         (name("100%"), &[3]),
@@ -159,9 +159,9 @@ pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_so
         assert_eq!(outcome, UpdateOutcome::Updated);
         let found = secrets().await;
         assert_eq!(found.current, hashed(new));
-        let expected = previous.zip(until);
-        let expected =
-            expected.map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
+        let expected = previous
+            .zip(until)
+            .map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
         assert_eq!(found.previous, expected, "{new}");
     }
     let other = store.app(2).await.unwrap().unwrap();

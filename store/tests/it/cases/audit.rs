@@ -205,9 +205,11 @@ pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Sto
     .await;
     let others = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
     store.add_audit_counts(&others).await.unwrap();
-    let rows = events(&store).await.into_iter();
-    let mut rows: Vec<_> =
-        rows.map(|event| (event.at, event.last_at, event.address.unwrap(), event.count)).collect();
+    let mut rows: Vec<_> = events(&store)
+        .await
+        .into_iter()
+        .map(|event| (event.at, event.last_at, event.address.unwrap(), event.count))
+        .collect();
     let address = |last: u8| format!("192.0.2.{last}");
     let expected = [
         (at(36_001), at(36_005), address(1), 5 * MANY),

@@ -4,8 +4,8 @@ use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    AccountDeletion, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome, Store,
-    StoredRequest,
+    AccountDeletionOutcome, AddAccountError, DeletedAccount, DeletedRows, NewToken, SignInOutcome,
+    Store, StoredRequest,
 };
 use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
@@ -38,7 +38,7 @@ async fn with_two_of_each(store: &Store) {
     }
 }
 
-/// Whether the code, token and request of this account and app exist.
+/// Returns whether the code, token and request of this account and app exist.
 async fn exists(store: &Store, account_id: i64, app_id: i64) -> [bool; 3] {
     let name = hashed(&format!("{account_id} {app_id}"));
     [
@@ -56,7 +56,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
 
     // One session is the test's, the other that of the codes.
     let expected = DeletedRows { sessions: 2, codes: 2, tokens: 2, rulesets: 1, requests: 2 };
-    assert_eq!(deleted, AccountDeletion::Deleted(expected));
+    assert_eq!(deleted, AccountDeletionOutcome::Deleted(expected));
     assert_eq!(store.account(7).await.unwrap(), None);
     assert_eq!(store.account_ids(&["alice"]).await.unwrap(), [None]);
     assert!(store.token_account("alice").await.unwrap().is_none());
@@ -69,7 +69,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
     assert!(store.session(hashed("s8"), at(1)).await.unwrap().is_some());
     assert_eq!(
         store.delete_account(&any_events(), 7, at(50)).await.unwrap(),
-        AccountDeletion::NotFound
+        AccountDeletionOutcome::NotFound
     );
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: S
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
             let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();
-            assert!(matches!(deleted, AccountDeletion::Deleted(_)));
+            assert!(matches!(deleted, AccountDeletionOutcome::Deleted(_)));
             return;
         }
         let secret = hashed(&format!("s{index}"));

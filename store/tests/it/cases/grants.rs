@@ -36,12 +36,12 @@ pub(crate) async fn count(store: &Store) -> usize {
     }
 }
 
-/// The number of active grants of alice to app 1.
+/// The number of alice's active grants to app 1.
 async fn active(store: &Store, now: i64) -> usize {
     store.active_grants(7, 1, at(now)).await.unwrap().len()
 }
 
-/// The number of valid tokens with a grant of alice to app 1.
+/// The number of valid tokens with a grant from alice to app 1.
 async fn tokens(store: &Store, now: i64) -> i64 {
     i64::try_from(store.tokens_of(7, 1, at(now)).await.unwrap().len()).unwrap()
 }

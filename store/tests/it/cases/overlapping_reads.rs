@@ -1,4 +1,4 @@
-//! Conformance cases for slow reads of what is changed at the same time.
+//! Conformance cases for slow reads of rows that are changed at the same time.
 
 use std::future::Future;
 use std::sync::mpsc::{Receiver, Sender, channel};

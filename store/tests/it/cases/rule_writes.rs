@@ -1,4 +1,4 @@
-//! Conformance cases for changes of several rulesets at once.
+//! Conformance cases for changes of several rulesets together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -100,15 +100,15 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
     }
 }
 
-/// Writers add a rule to three scopes at once, in different orders. Readers never see it in only
-/// some of them.
+/// Writers add a rule to three scopes in one change, in different orders. Readers never see it in
+/// only some of them.
 pub(crate) async fn no_concurrent_change_of_several_documents_is_lost_or_partial(store: Store) {
     ensure_account(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index % 4 == 0 {
             loop {
-                let counts = rules(&store).await;
-                let counts: Vec<usize> = counts.iter().map(|(_, ids)| ids.len()).collect();
+                let counts: Vec<usize> =
+                    rules(&store).await.iter().map(|(_, ids)| ids.len()).collect();
                 assert!(counts.is_empty() || counts == [counts[0]; 3], "{counts:?}");
                 if counts.first() == Some(&48) {
                     return;
@@ -168,7 +168,7 @@ fn interleaved(
     (count, change)
 }
 
-/// Another node changes one of the documents between the read and the save of a change.
+/// A second node changes one of the documents between the read and the save of a change.
 pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(store: Store) {
     ensure_account(&store, 7).await;
     for scope in SCOPES {
@@ -192,7 +192,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
         ])
     );
 
-    // A reset deletes what was written before its save.
+    // A reset deletes the rules that were written before its save.
     let other = writer(&store);
     let put = async move {
         other.change(7, scope("device/b"), at(5), |it| add(it, "late")).await.unwrap();
@@ -265,8 +265,8 @@ pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
     }
 }
 
-/// The account is deleted between the read and the save of a change, of its first rule or of another
-/// one.
+/// The account is deleted between the read and the save of a change, of its first rule or of a
+/// later one.
 pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
     for (account, old) in [(7, None), (8, Some("old"))] {
         ensure_account(&store, account).await;

@@ -77,7 +77,7 @@ pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["two", "one"]);
 }
 
-pub(crate) async fn a_first_write_after_another_first_write_is_a_conflict(store: Store) {
+pub(crate) async fn a_second_first_write_is_a_conflict(store: Store) {
     ensure_account(&store, 7).await;
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
@@ -201,7 +201,7 @@ fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
 }
 
-/// The ids of the global rules of accounts by name; `None` for an unknown name.
+/// The ids of accounts' global rules by account name; `None` for an unknown name.
 async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();

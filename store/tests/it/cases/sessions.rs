@@ -69,7 +69,11 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
         add_session(&store, secret, &Session { created_at: at(second), ..session(7) }).await;
         assert_eq!(signed_in_at(7).await, Some(at(second)));
         store.record_session_use(secret.lookup, at(second + 1), at(100)).await.unwrap();
-        assert_eq!(signed_in_at(7).await, Some(at(second)), "the use of a session is no sign-in");
+        assert_eq!(
+            signed_in_at(7).await,
+            Some(at(second)),
+            "the use of a session is not a sign-in"
+        );
     }
     assert_eq!(signed_in_at(8).await, None);
 }

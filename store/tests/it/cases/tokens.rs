@@ -51,7 +51,7 @@ pub(crate) async fn an_unknown_token_is_not_found(store: Store) {
     );
 }
 
-pub(crate) async fn a_revoked_token_is_reported_at_once(store: Store) {
+pub(crate) async fn a_revoked_token_is_reported_immediately(store: Store) {
     with_alice(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
@@ -95,7 +95,7 @@ pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) 
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(at(10)));
 }
 
-pub(crate) async fn a_token_of_a_disabled_account_is_reported_at_once(store: Store) {
+pub(crate) async fn a_token_of_a_disabled_account_is_reported_immediately(store: Store) {
     with_alice(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
@@ -157,7 +157,9 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
 }
 
 /// The lookup key alone must not give access, from the database or from the cache.
-pub(crate) async fn a_token_with_the_right_lookup_key_and_another_secret_is_unknown(store: Store) {
+pub(crate) async fn a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown(
+    store: Store,
+) {
     with_alice(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let forged = HashedSecret { digest: hashed("other").digest, ..hashed("t") };

@@ -19,17 +19,17 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const PASSWORD: &str = "correct-horse-battery";
 const CALLBACK: &str = "https://app.example/callback";
 
-/// The token of the application service of [`SETTINGS`].
+/// The token of the application service in [`SETTINGS`].
 const SERVICE_TOKEN: &str = "bench-service";
 
-/// The settings of the server.
+/// The server's settings.
 pub(super) const SETTINGS: &str = "[[application_services]]\n\
     id = \"bench\"\n\
     as_token = \"bench-service\"\n\
     sender_localpart = \"bench\"\n\
     namespaces.users = [{ regex = \"@.*\" }]\n";
 
-/// A request, and who can send it.
+/// A request, and the kind of client that can send it.
 pub(super) struct Case {
     pub name: &'static str,
     pub who: &'static str,
@@ -145,14 +145,14 @@ impl Installation<'_> {
             let change = |number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": enabled });
             collector.post("bulk", &json!({ "changes": (0..1000).map(change).collect::<Vec<_>>() }))
         };
-        let empty: Map<String, Value> =
+        let devices: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
-        let empty = tagger.post("import", &json!({ "global": {}, "device": empty }));
+        let empty = tagger.post("import", &json!({ "global": {}, "device": devices }));
         let html = text(&self.send(&collector.get("/oauth/account/try"))?);
         let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
         let attempt =
-            form("/oauth/account/try", &format!("csrf={}&{message}", hidden(&html, "csrf")?));
-        let attempt = attempt.with_cookie(&collector.cookie);
+            form("/oauth/account/try", &format!("csrf={}&{message}", hidden(&html, "csrf")?))
+                .with_cookie(&collector.cookie);
         let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
             case("GET rules page, 1,000 rules", "user", collector.get("/oauth/account/rules")),
@@ -192,10 +192,10 @@ impl Installation<'_> {
         let explain =
             user.post("explain", &json!({ "event": event, "room": { "member_count": 3 } }));
         let member = json!({ "user_id": format!("@evaluator:{}", self.address.ip()) });
-        let evaluate = json!({ "event": event, "members": vec![member; 1000] });
+        let body = json!({ "event": event, "members": vec![member; 1000] });
         let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
             .with_bearer(SERVICE_TOKEN)
-            .with_body(JSON, evaluate.to_string());
+            .with_body(JSON, body.to_string());
         Ok(vec![
             case("POST explain, 1 MB of expensive rules", "user", explain),
             case("POST evaluate, 1,000 members with them", "service", evaluate),
@@ -273,8 +273,11 @@ fn token_of(response: &Response) -> Result<String, Box<dyn Error>> {
 }
 
 fn cookie_of(response: &Response) -> Result<String, Box<dyn Error>> {
-    let cookie = response.headers.iter().find(|(name, _)| name == "set-cookie");
-    let cookie = cookie.and_then(|(_, value)| value.split(';').next());
+    let cookie = response
+        .headers
+        .iter()
+        .find(|(name, _)| name == "set-cookie")
+        .and_then(|(_, value)| value.split(';').next());
     cookie.map(str::to_owned).ok_or_else(|| "no cookie".into())
 }
 

@@ -71,7 +71,7 @@ pub(super) fn responses(responses: &Value) -> String {
     page
 }
 
-/// What a request needs: scopes, or another authentication.
+/// The authorization that a request needs: scopes, or a different authentication.
 fn access(security: &Value) -> String {
     let mut scopes = Vec::new();
     let mut others = Vec::new();

@@ -24,8 +24,8 @@ fn body(schema: &Value) -> String {
             let mut page = format!("{word}\n");
             for part in items(&schema[key]) {
                 let description = one_line(text(part, "description"));
-                let description = if description.is_empty() { short(part) } else { description };
-                let _ = write!(page, "\n- {description}\n");
+                let item = if description.is_empty() { short(part) } else { description };
+                let _ = write!(page, "\n- {item}\n");
                 if part["properties"].is_object() {
                     let _ = write!(page, "\n{}", fields(part));
                 }

@@ -1,4 +1,4 @@
-//! The table of scopes: who grants them, and which endpoints they open.
+//! The table of scopes: the roles that can grant them, and the endpoints that they allow.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

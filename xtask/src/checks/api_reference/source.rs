@@ -22,7 +22,7 @@ const AREAS: [&str; 9] = [
 
 /// The parsed files.
 pub(super) struct Source {
-    /// What all areas share.
+    /// The part that all areas share.
     pub base: Value,
     pub areas: Vec<Value>,
 }

@@ -38,11 +38,11 @@ mod tests {
 
     #[test]
     fn each_group_of_connected_nodes_is_reported_once() {
-        let edges = [("a", "bc"), ("b", "c"), ("c", "a"), ("d", "ae"), ("e", "d"), ("f", "a")];
-        let edges: BTreeMap<char, BTreeSet<char>> = edges
-            .into_iter()
-            .map(|(from, to)| (from.chars().next().unwrap(), to.chars().collect()))
-            .collect();
+        let edges: BTreeMap<char, BTreeSet<char>> =
+            [("a", "bc"), ("b", "c"), ("c", "a"), ("d", "ae"), ("e", "d"), ("f", "a")]
+                .into_iter()
+                .map(|(from, to)| (from.chars().next().unwrap(), to.chars().collect()))
+                .collect();
         let cycles = find_cycles(&edges);
         assert_eq!(cycles, [BTreeSet::from(['a', 'b', 'c']), BTreeSet::from(['d', 'e'])]);
     }

@@ -9,8 +9,8 @@ use super::super::sources::is_word;
 /// The paths in a source file, without its test code.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// Paths of `use` declarations and of expressions and types, with their lines. A path of another
-    /// crate begins with `::` or with a name that is not declared here.
+    /// Paths of `use` declarations and of expressions and types, with their lines. A path of a
+    /// different crate begins with `::` or with a name that is not declared here.
     pub paths: Vec<(Vec<String>, usize)>,
     /// The names that `use` declarations introduce, with their paths.
     pub names: BTreeMap<String, Vec<String>>,
@@ -18,7 +18,7 @@ pub(super) struct Source {
     pub test_modules: Vec<String>,
 }
 
-/// A word, `::` or another character.
+/// A word, `::` or any other character.
 #[derive(Debug)]
 struct Token {
     text: String,

@@ -1,4 +1,4 @@
-//! Tests of the next step of an authorization request: sign-in, consent, approval or an error.
+//! Tests of the step that follows an authorization request: sign-in, consent, approval or an error.
 
 use super::*;
 
@@ -129,7 +129,7 @@ fn the_first_step_is_to_sign_in() {
 
 proptest! {
     #[test]
-    fn parsing_never_accepts_another_redirect_uri(
+    fn parsing_never_accepts_a_different_redirect_uri(
         pairs in prop::collection::vec((
             prop::sample::select(vec![
                 "response_type", "client_id", "redirect_uri", "scope", "scope[]", "state", "lang",

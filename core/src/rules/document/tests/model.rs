@@ -59,8 +59,11 @@ impl Model {
     /// The height directly above or below a rule, ignoring the rule that moves.
     fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
         let height = self.heights[&(kind, named.to_owned())];
-        let others = self.heights.iter().filter(|((other, id), _)| *other == kind && id != moving);
-        let others = others.map(|(_, other)| *other);
+        let others = self
+            .heights
+            .iter()
+            .filter(|((other, id), _)| *other == kind && id != moving)
+            .map(|(_, other)| *other);
         if above {
             let next = others.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
             if next.is_finite() { f64::midpoint(height, next) } else { height + 1.0 }

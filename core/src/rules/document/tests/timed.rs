@@ -284,7 +284,7 @@ proptest! {
             document.remove_expired(at(now));
             model.delete_ended(now);
             prop_assert_eq!(apply(&mut document, edit, now), model.apply(edit, now));
-            // What has expired may also be removed from the stored text later.
+            // Expired rules may also be removed from the stored text later.
             document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
         }
         let next = model.ends.values().copied().chain(model.end_of_pause).min();

@@ -1,4 +1,4 @@
-//! Tests of the evaluation of built-in rules and overrides of them.
+//! Tests of built-in rule evaluation, with and without changes by the user.
 
 use serde_json::{Value, json};
 
@@ -101,7 +101,7 @@ fn users_without_rules_have_the_built_in_rules() {
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
     ] {
-        let explanation = Scenario::of([]).with_room(&room).explain(&event);
+        let explanation = Scenario::new([]).with_room(&room).explain(&event);
         assert_eq!(explanation["rule"]["rule_id"], format!(".m.rule.{rule}"), "{event}");
         assert_eq!(explanation["actions"], actions, "{event}");
         assert_eq!(explanation["notify"], actions.as_array().unwrap().contains(&json!("notify")));
@@ -112,7 +112,7 @@ fn users_without_rules_have_the_built_in_rules() {
 #[test]
 fn a_built_in_rule_has_the_actions_that_the_user_set() {
     let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
-    let explanation = Scenario::of([scoped("global", &[], &changes)]).explain(&message("hi"));
+    let explanation = Scenario::new([scoped("global", &[], &changes)]).explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
     assert_eq!(explanation["notify"], false);
     assert_eq!(explanation["actions"], json!([{"set_tweak": "sound"}]));
@@ -143,13 +143,13 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
     for ((kind, rule), shared) in rules {
         let copy = crate::rules::builtin::for_user(rule, user);
-        let copy = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
+        let compiled = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
         for event in &events {
             let work = &Work::unlimited();
             let context = Context { event, room: &room, user: &names, member, work };
             assert_eq!(
                 first_failure(&shared.compiled, &context),
-                first_failure(&copy, &context),
+                first_failure(&compiled, &context),
                 "{}",
                 rule.rule_id
             );

@@ -1,11 +1,11 @@
-//! Tests of the evaluation of each kind of condition.
+//! Tests of condition evaluation, by kind.
 
 use serde_json::{Value, json};
 
 use super::super::Member;
 use super::{Scenario, global, message, winner};
 
-/// Whether an override rule with this condition matches.
+/// Returns whether an override rule with this condition matches.
 fn is_met(condition: &Value, scenario: Scenario<'_>, event: &Value) -> bool {
     let rule = json!({"rule_id": "x", "conditions": [condition]});
     let scenario = Scenario { documents: vec![global(&[("override", rule)])], ..scenario };
@@ -51,7 +51,7 @@ fn event_match_needs_a_string() {
         ("o.x.y", "DEEP", false),
     ] {
         let condition = json!({"kind": "event_match", "key": key, "pattern": pattern});
-        assert_eq!(is_met(&condition, Scenario::of([]), &event), matches, "{key} {pattern}");
+        assert_eq!(is_met(&condition, Scenario::new([]), &event), matches, "{key} {pattern}");
     }
 }
 
@@ -79,7 +79,7 @@ fn a_property_is_compared_with_its_type_and_case() {
     ] {
         for (value, matches) in cases.iter().zip(matches) {
             let condition = json!({"kind": kind, "key": key, "value": value});
-            assert_eq!(is_met(&condition, Scenario::of([]), &event), matches, "{condition}");
+            assert_eq!(is_met(&condition, Scenario::new([]), &event), matches, "{condition}");
         }
     }
 }
@@ -102,14 +102,14 @@ fn the_display_name_is_searched_literally() {
     ] {
         let scenario = Scenario {
             member: Member { display_name: name, ..Member::default() },
-            ..Scenario::of([])
+            ..Scenario::new([])
         };
         assert_eq!(is_met(&condition, scenario, &message(body)), matches, "{name:?} in {body:?}");
     }
     for content in [json!({}), json!({"body": 1}), json!({"body": ["Al"]})] {
         assert!(!is_met(
             &condition,
-            Scenario::of([]).with_name("Al"),
+            Scenario::new([]).with_name("Al"),
             &json!({"content": content})
         ));
     }
@@ -130,11 +130,11 @@ fn the_sender_needs_a_sufficient_power_level() {
         (json!({"notifications": {"room": 0}}), "moon", false),
         (json!({"users": {bob: 50}}), "moon", true),
     ] {
-        let scenario = Scenario::of([]).with_room(&json!({"power_levels": levels}));
+        let scenario = Scenario::new([]).with_room(&json!({"power_levels": levels}));
         assert_eq!(is_met(&condition(key), scenario, &message("hi")), matches, "{levels} {key}");
     }
-    assert!(!is_met(&condition("room"), Scenario::of([]), &message("hi")));
-    let scenario = Scenario::of([]).with_room(&json!({"power_levels": {"users_default": 100}}));
+    assert!(!is_met(&condition("room"), Scenario::new([]), &message("hi")));
+    let scenario = Scenario::new([]).with_room(&json!({"power_levels": {"users_default": 100}}));
     assert!(!is_met(&condition("room"), scenario, &json!({"type": "x"})));
 }
 
@@ -151,7 +151,7 @@ fn creators_may_notify_regardless_of_power_levels() {
     ] {
         for key in ["room", "moon"] {
             let condition = json!({"kind": "sender_notification_permission", "key": key});
-            let scenario = Scenario::of([]).with_room(&room);
+            let scenario = Scenario::new([]).with_room(&room);
             assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{room} {key}");
         }
     }
@@ -163,7 +163,7 @@ fn a_condition_on_an_unknown_member_count_is_not_met() {
         [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]
     {
         let condition = json!({"kind": "room_member_count", "is": is});
-        let scenario = Scenario::of([]).with_room(&json!({"member_count": count}));
+        let scenario = Scenario::new([]).with_room(&json!({"member_count": count}));
         assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{is}");
     }
 }
@@ -204,7 +204,7 @@ fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     for (text, rule) in
         [("alice", "contains_user_name"), ("Al", "contains_display_name"), ("@room", "roomnotif")]
     {
-        let scenario = || Scenario::of([]).with_name("Al").with_room(&room);
+        let scenario = || Scenario::new([]).with_name("Al").with_room(&room);
         let mut event = message(text);
         assert_eq!(scenario().winner(&event), Some(format!(".m.rule.{rule}")));
         event["content"]["m.mentions"] = json!({});
@@ -222,7 +222,7 @@ fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     let mut event = message("Al");
     event["content"]["m.mentions"] = json!({});
     assert_eq!(
-        Scenario::of([global(&user_rule)]).with_name("Al").winner(&event).as_deref(),
+        Scenario::new([global(&user_rule)]).with_name("Al").winner(&event).as_deref(),
         Some("own")
     );
 }

@@ -1,4 +1,4 @@
-//! Tests of the contents of an explanation.
+//! Tests of explanations.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn tweaks_have_defaults_and_the_last_of_a_name_counts() {
         ),
     ] {
         let rule = json!({"rule_id": "x", "conditions": [], "actions": actions});
-        let explanation = Scenario::of([global(&[("override", rule)])]).explain(&message("hi"));
+        let explanation = Scenario::new([global(&[("override", rule)])]).explain(&message("hi"));
         assert_eq!(explanation["notify"], notify, "{actions}");
         assert_eq!(
             (&explanation["actions"], &explanation["tweaks"]),
@@ -59,7 +59,7 @@ fn an_explanation_lists_each_rule_up_to_the_one_that_matched() {
         ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
         ("content", json!({"rule_id": "cake", "pattern": "Cake"})),
     ];
-    let explanation = Scenario::of([global(&rules)]).explain(&message("Hi"));
+    let explanation = Scenario::new([global(&rules)]).explain(&message("Hi"));
     let walk = explanation["walk"].as_array().unwrap();
     assert_eq!(
         walk[0],
@@ -99,7 +99,7 @@ fn long_values_are_truncated() {
     ];
     let mut event = message(&"é".repeat(500));
     event["content"]["l"] = json!(list);
-    let explanation = Scenario::of([global(&rules)]).explain(&event);
+    let explanation = Scenario::new([global(&rules)]).explain(&event);
     let walk = explanation["walk"].as_array().unwrap();
     let found = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
     assert_eq!(*found("cake"), format!("{}…", "é".repeat(100)));

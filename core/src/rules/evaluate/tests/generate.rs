@@ -174,7 +174,7 @@ fn mentions() -> impl Strategy<Value = Value> {
 pub(crate) fn event() -> impl Strategy<Value = Value> {
     let types =
         ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];
-    let senders = USERS.into_iter().chain(["@stranger:x", "@ALICE:x"]).collect::<Vec<_>>();
+    let senders = USERS.into_iter().chain(["@zoe:x", "@ALICE:x"]).collect::<Vec<_>>();
     let state_keys = USERS.into_iter().chain(["", "@BOB:X", "@cat:x"]).collect::<Vec<_>>();
     let content = (
         prop::option::weighted(0.9, body()),

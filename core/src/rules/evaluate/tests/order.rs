@@ -41,7 +41,7 @@ fn the_master_rule_ranks_above_all_others() {
         scoped("global", std::slice::from_ref(&over), &master),
         scoped("device/phone", &[over], &json!({})),
     ];
-    let explanation = Scenario::of(documents).with_tag("phone").explain(&message("hi"));
+    let explanation = Scenario::new(documents).with_tag("phone").explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.master");
     assert_eq!((&explanation["notify"], &explanation["actions"]), (&json!(false), &json!([])));
 }
@@ -64,11 +64,11 @@ fn device_rules_rank_above_global_rules() {
         ]
     };
     for (tag, winner) in [("phone", "p"), ("desk", "g"), ("unknown", "g"), ("", "g")] {
-        let explanation = Scenario::of(documents()).with_tag(tag).explain(&message("hi"));
+        let explanation = Scenario::new(documents()).with_tag(tag).explain(&message("hi"));
         assert_eq!(explanation["rule"]["rule_id"], winner, "{tag}");
     }
-    assert_eq!(Scenario::of(documents()).winner(&message("hi")).as_deref(), Some("g"));
-    let explanation = Scenario::of(documents()).with_tag("phone").explain(&message("hi"));
+    assert_eq!(Scenario::new(documents()).winner(&message("hi")).as_deref(), Some("g"));
+    let explanation = Scenario::new(documents()).with_tag("phone").explain(&message("hi"));
     assert_eq!(
         explanation["rule"],
         json!({"scope": "device/phone", "kind": "underride", "rule_id": "p"})
@@ -83,7 +83,7 @@ fn a_disabled_rule_is_skipped() {
     ];
     assert_eq!(winner(&rules, &message("hi")).as_deref(), Some("on"));
     let off = json!({".m.rule.message": {"enabled": false}});
-    assert_eq!(Scenario::of([scoped("global", &[], &off)]).winner(&message("hi")), None);
+    assert_eq!(Scenario::new([scoped("global", &[], &off)]).winner(&message("hi")), None);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn no_rule_is_evaluated_for_the_users_own_events() {
     let rules = [("override", json!({"rule_id": "over", "conditions": []}))];
     for sender in ["sender", "user_id"] {
         let event = json!({"type": "m.room.message", sender: ALICE, "content": {"body": "hi"}});
-        let explanation = Scenario::of([global(&rules)]).explain(&event);
+        let explanation = Scenario::new([global(&rules)]).explain(&event);
         assert_eq!(
             explanation,
             json!({"notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": []})

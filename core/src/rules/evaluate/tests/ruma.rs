@@ -37,11 +37,11 @@ impl Comparison<'_> {
         let ours =
             explanation.evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
-        let rules = json!(self.document.ruleset(User::new(self.user)));
-        let rules: Theirs = serde_json::from_value(rules).unwrap();
+        let rules: Theirs =
+            serde_json::from_value(json!(self.document.ruleset(User::new(self.user)))).unwrap();
         let raw: Raw<Value> = Raw::new(event).unwrap();
-        let theirs = poll_ready(rules.get_match(&raw, &self.context(event)));
-        let theirs = theirs.map(|rule| format!("{}/{}", kind_of(rule), rule.rule_id()));
+        let theirs = poll_ready(rules.get_match(&raw, &self.context(event)))
+            .map(|rule| format!("{}/{}", kind_of(rule), rule.rule_id()));
         (ours, theirs)
     }
 
@@ -82,11 +82,11 @@ fn kind_of(rule: ruma_common::push::AnyPushRuleRef<'_>) -> &'static str {
         Rule::Room(_) => "room",
         Rule::Sender(_) => "sender",
         Rule::Underride(_) => "underride",
-        _ => "another",
+        _ => "unknown",
     }
 }
 
-/// The output of a future that is ready at once.
+/// Returns the output of a future that never waits.
 fn poll_ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -155,7 +155,7 @@ fn event() -> impl Strategy<Value = Value> {
         }
         if event.get("sender").is_some_and(|id| <&UserId>::try_from(id.as_str().unwrap()).is_err())
         {
-            event["sender"] = json!("@stranger:x");
+            event["sender"] = json!("@zoe:x");
         }
         event
     })
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// Whether a rule matches according to Belfry, and according to ruma.
+/// Returns whether a rule matches according to Belfry, and according to ruma.
 fn compare(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     let room = Room {
         member_count: Some(9),
@@ -291,8 +291,8 @@ fn ruma_ignores_creators_if_the_power_levels_are_unknown() {
     let condition = json!({"kind": "sender_notification_permission", "key": "room"});
     let rule = json!({"rule_id": "x", "conditions": [condition]});
     for (levels, theirs) in [(json!({"users_default": -1}), true), (json!(null), false)] {
-        let room = json!({"member_count": 9, "power_levels": levels, "creators": ["@b:x"]});
-        let room = read_room(&room);
+        let room =
+            read_room(&json!({"member_count": 9, "power_levels": levels, "creators": ["@b:x"]}));
         let document = scoped("global", &[("override", rule.clone())], &json!({}));
         let comparison = Comparison { user: "@alice:x", name: "Al", room, document };
         let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");

@@ -1,4 +1,4 @@
-//! Changes of preferences as changes of rules.
+//! Preference changes as rule changes.
 
 use super::*;
 use crate::rules::{NewRuleLimits, RuleError};
@@ -45,7 +45,7 @@ fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
 }
 
 #[test]
-fn a_word_that_is_no_valid_id_gets_a_similar_one() {
+fn a_word_that_is_not_a_valid_id_gets_a_similar_one() {
     let empty = document(&json!({}));
     let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| word(text, false, false));
     let rules = changed(&empty, &words);
@@ -249,7 +249,7 @@ fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
 }
 
 #[test]
-fn removing_twice_is_no_error() {
+fn removing_twice_is_not_an_error() {
     let document = document(&json!({
         "content": [{"rule_id": "a", "pattern": "x", "actions": []}],
         "sender": [{"rule_id": "@bob:x", "actions": []}],
@@ -288,7 +288,7 @@ fn a_switch_sets_all_its_rules() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // Also if a client gave the rule other actions.
+    // Even if a client gave the rule other actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();

@@ -161,11 +161,11 @@ fn a_person_or_room_is_named_by_its_id_or_a_link() {
         (&long, Err(PreferenceError::IdTooLong)),
     ] {
         let parsed = Subject::parse(text);
-        let parsed = parsed.as_ref().map(|subject| match subject {
+        let described = parsed.as_ref().map(|subject| match subject {
             Subject::Person(id) => ("person", id.as_str()),
             Subject::Room(id) => ("room", id.as_str()),
         });
-        assert_eq!(parsed.map_err(|error| *error), expected, "{text}");
+        assert_eq!(described.map_err(|error| *error), expected, "{text}");
     }
 }
 

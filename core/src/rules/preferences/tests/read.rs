@@ -85,7 +85,7 @@ fn the_rule_that_decides_is_shown_for_a_room_with_several() {
 }
 
 #[test]
-fn rules_that_are_no_preference_are_counted() {
+fn rules_that_are_not_preferences_are_counted() {
     let condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!a:x"});
     let with = |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
     for rules in [
@@ -113,8 +113,11 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
     let mut switched: Vec<&(RuleKind, &str)> =
         Switch::ALL.iter().flat_map(|switch| switch.rules()).collect();
     switched.sort_unstable();
-    let all = builtin::all().iter().map(|(kind, rule)| (kind, rule.rule_id.as_str()));
-    let mut all: Vec<(RuleKind, &str)> = all.filter(|(_, id)| *id != builtin::MASTER).collect();
+    let mut all: Vec<(RuleKind, &str)> = builtin::all()
+        .iter()
+        .map(|(kind, rule)| (kind, rule.rule_id.as_str()))
+        .filter(|(_, id)| *id != builtin::MASTER)
+        .collect();
     all.sort_unstable();
     assert_eq!(switched, all.iter().collect::<Vec<_>>());
     // All are on by default, and only a silencer prevents notifications.

@@ -26,7 +26,7 @@ fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
     let rules = UserRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
-    let coloured = Page { explanation: &explanation, state: State::Active }.to_string();
+    let coloured = Page { explanation: &explanation, state: EnabledState::Active }.to_string();
     let plain = anstream::adapter::strip_str(&coloured).to_string();
     let page = if colours { coloured } else { plain };
     page.lines().map(str::to_owned).collect()

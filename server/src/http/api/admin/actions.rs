@@ -7,7 +7,7 @@ use belfry_core::admin::AccountAction;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::last_value;
 use belfry_core::oauth::scope::Scope;
-use belfry_store::{AccountDeletion, AccountUpdate, UpdateOutcome};
+use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, UpdateOutcome};
 use serde_json::{Value, json};
 
 use super::AccountId;
@@ -72,9 +72,9 @@ pub(crate) async fn delete(
     let account = id.load(&state).await?;
     let events = admin.event(AuditKind::AccountDelete, "").into();
     match state.store.delete_account(&events, account.id, state.clock.now()).await? {
-        AccountDeletion::Deleted(_) => Ok(Json(admin_account(&state, &account))),
-        AccountDeletion::NotFound => Err(ApiError::RecordNotFound),
-        AccountDeletion::LastAdmin => Err(ApiError::LastAdmin),
+        AccountDeletionOutcome::Deleted(_) => Ok(Json(admin_account(&state, &account))),
+        AccountDeletionOutcome::NotFound => Err(ApiError::RecordNotFound),
+        AccountDeletionOutcome::LastAdmin => Err(ApiError::LastAdmin),
     }
 }
 
@@ -101,10 +101,10 @@ pub(crate) async fn reject(
     Err(ApiError::NotAllowed)
 }
 
-fn check(outcome: AccountUpdate) -> Result<(), ApiError> {
+fn check(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
     match outcome {
-        AccountUpdate::Updated => Ok(()),
-        AccountUpdate::NotFound => Err(ApiError::RecordNotFound),
-        AccountUpdate::LastAdmin => Err(ApiError::LastAdmin),
+        AccountUpdateOutcome::Updated => Ok(()),
+        AccountUpdateOutcome::NotFound => Err(ApiError::RecordNotFound),
+        AccountUpdateOutcome::LastAdmin => Err(ApiError::LastAdmin),
     }
 }

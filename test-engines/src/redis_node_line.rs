@@ -1,28 +1,28 @@
-//! The output of `CLUSTER NODES`: what one node reports about all nodes of its cluster.
+//! The output of `CLUSTER NODES`: one node's report about all nodes of its cluster.
 
-/// What a node reports about a node of the cluster.
+/// A line of `CLUSTER NODES`: one node, as reported by a node of the cluster.
 #[derive(Debug, Clone)]
-pub(super) struct NodeLine {
-    pub(super) id: String,
-    pub(super) port: u16,
+pub(crate) struct NodeLine {
+    pub(crate) id: String,
+    pub(crate) port: u16,
     flags: Vec<String>,
     /// The id of its primary; `None` for a primary.
-    pub(super) primary: Option<String>,
+    pub(crate) primary: Option<String>,
     slots: usize,
 }
 
 impl NodeLine {
-    pub(super) fn is_primary(&self) -> bool {
+    pub(crate) fn is_primary(&self) -> bool {
         self.primary.is_none() && self.slots > 0
     }
 
-    pub(super) fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         !self.flags.iter().any(|flag| flag.starts_with("fail") || flag == "handshake")
     }
 }
 
 /// Parses the output of `CLUSTER NODES`.
-pub(super) fn parse_lines(output: &str) -> Vec<NodeLine> {
+pub(crate) fn parse_lines(output: &str) -> Vec<NodeLine> {
     output.lines().filter_map(parse_line).collect()
 }
 

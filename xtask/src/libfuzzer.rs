@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_engines::process_group::{OnDrop, ProcessGroup};
+use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
 use crate::cargo;
 
 /// The result of a search.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Passed {
         /// The number of inputs.
         inputs: String,
@@ -40,7 +40,7 @@ const MAX_LENGTH: u32 = 4096;
 const TIMEOUT_SECONDS: u32 = 60;
 
 /// Creates a cargo command for the targets.
-pub(super) fn cargo(arguments: &[&str]) -> Command {
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = cargo::command(arguments);
     command.args(["--package", "belfry-fuzz", "--features", "libfuzzer"]);
     // With --target, the flags do not apply to build scripts and procedural macros.
@@ -54,7 +54,7 @@ pub(super) fn cargo(arguments: &[&str]) -> Command {
 const DIR: &str = "target/fuzz";
 
 /// Runs the target with one input and prints its output; returns whether it passed.
-pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
+pub(crate) fn run_once(target: &str, input: &str) -> io::Result<bool> {
     let input = fs::canonicalize(input)
         .map_err(|error| io::Error::new(error.kind(), format!("cannot read {input}: {error}")))?;
     let mut command = cargo(&["run", "--quiet", "--bin", target]);
@@ -63,7 +63,7 @@ pub(super) fn run_once(target: &str, input: &str) -> io::Result<bool> {
 }
 
 /// Runs a target for this many seconds, or until it fails.
-pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
+pub(crate) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     let dir = cargo::root().join(DIR);
     let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
     for dir in [&corpus, &failures] {
@@ -81,7 +81,7 @@ pub(super) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     command.arg(option("print_final_stats", 1));
     let log = dir.join(format!("{target}.log"));
     command.env("RUST_BACKTRACE", "0").stderr(File::create(&log)?);
-    let succeeded = ProcessGroup::spawn(command, &OnDrop::default())?.wait()?.success();
+    let succeeded = ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success();
     let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     Ok(if succeeded {
         Outcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }
@@ -104,18 +104,23 @@ fn parse_count(output: &str) -> Option<&str> {
 
 /// Returns the panic message, or else the error of libFuzzer, or else the whole output.
 fn parse_failure(output: &str, log: &Path) -> Outcome {
-    let input = output.lines().find_map(|line| line.split_once("Test unit written to "));
-    let input = input.map(|(_, path)| path.trim());
-    let input = input.map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
-    let panic = output.lines().skip_while(|line| !line.contains("panicked at"));
-    let panic: Vec<&str> = panic.take_while(|line| !line.starts_with("==")).collect();
+    let input = output
+        .lines()
+        .find_map(|line| line.split_once("Test unit written to "))
+        .map(|(_, path)| path.trim())
+        .map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
+    let panic: Vec<&str> = output
+        .lines()
+        .skip_while(|line| !line.contains("panicked at"))
+        .take_while(|line| !line.starts_with("=="))
+        .collect();
     let errors = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
     let lines = [panic, errors].into_iter().find(|lines| !lines.is_empty());
     let message = lines.map_or_else(|| output.trim_end().to_owned(), |lines| lines.join("\n"));
     Outcome::Failed { message, input }
 }
 
-/// Returns the path relative to the root of the repository.
+/// Returns the path relative to the repository root.
 fn relative_to_root(path: &str) -> String {
     let path = PathBuf::from(path);
     path.strip_prefix(cargo::root()).unwrap_or(&path).display().to_string()

@@ -1,4 +1,4 @@
-//! The requests of the rows, and what they need.
+//! The requests of the rows, and their preparation.
 
 use std::io;
 

@@ -29,23 +29,23 @@ const SERVICE_TOKEN: &str = "a-token-of-an-application-service";
 const SCOPES: &str = "read write push profile";
 
 /// A running server and the credentials for it.
-pub(super) struct TestServer {
+pub(crate) struct TestServer {
     server: Server,
     dir: TempDir,
-    /// The token of a user.
+    /// A user's token.
     pub user: String,
-    /// Another token of the user, which the log-out revokes.
+    /// A second token of the user, which the log-out revokes.
     pub log_out: String,
-    /// The token of an admin.
+    /// An admin's token.
     pub admin: String,
-    /// The token of an app.
+    /// An app's token.
     pub app: String,
     client_id: String,
     client_secret: String,
 }
 
 impl TestServer {
-    pub(super) fn start(program: &Path) -> io::Result<Self> {
+    pub(crate) fn start(program: &Path) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), SETTINGS)?;
         let run = |arguments: &[&str]| run(command(program, dir.path(), arguments));
@@ -55,8 +55,9 @@ impl TestServer {
         let (user, log_out) = (issue("alice", SCOPES)?, issue("alice", SCOPES)?);
         let admin = issue("root", &format!("{SCOPES} admin:read admin:write"))?;
         let uri = "https://app.example/cb";
-        let app = run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
-        let app: Value = serde_json::from_str(&app)?;
+        let added =
+            run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
+        let app: Value = serde_json::from_str(&added)?;
         let text = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
         let serve = ["serve", "--listen", "127.0.0.1:0", "--limits", "off"];
         let mut this = Self {
@@ -73,16 +74,16 @@ impl TestServer {
         Ok(this)
     }
 
-    pub(super) fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.server.address)
     }
 
     /// Sets the variables that `schemathesis.toml` refers to.
-    pub(super) fn set_credentials(&self, command: &mut Command, token: &str) {
+    pub(crate) fn set_credentials(&self, command: &mut Command, token: &str) {
         command
             .env("BELFRY_TOKEN", token)
             .env("BELFRY_SERVICE_TOKEN", SERVICE_TOKEN)
@@ -99,9 +100,9 @@ impl TestServer {
             .with_header("content-type", "application/x-www-form-urlencoded")
             .with_body(body);
         let response = request.send().map_err(io::Error::other)?;
-        let response: Value = serde_json::from_slice(response.as_bytes())?;
-        let token = response["access_token"].as_str().map(str::to_owned);
-        token.ok_or_else(|| io::Error::other(format!("no token: {response}")))
+        let body: Value = serde_json::from_slice(response.as_bytes())?;
+        let token = body["access_token"].as_str().map(str::to_owned);
+        token.ok_or_else(|| io::Error::other(format!("no token: {body}")))
     }
 }
 
