@@ -43,7 +43,7 @@ pub struct AppState {
     pub store: Store,
     /// The last readiness check of the database and its result.
     pub database_status: Mutex<Option<(Instant, String)>>,
-    /// Whether the server shuts down.
+    /// True if the server shuts down.
     is_stopping: AtomicBool,
     /// The key by which `belfry doctor` recognises this process.
     pub diagnostics_key: DiagnosticsKey,

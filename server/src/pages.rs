@@ -61,7 +61,7 @@ pub struct Layout<'a> {
     /// The logo of the service, next to its title; a bell without one.
     pub logo: Option<&'a StaticFile>,
     pub style: &'a str,
-    /// Whether a press right after loading is ignored. A site that led here can choose the time, so
+    /// True if a press right after loading is ignored. A site that led here can choose the time, so
     /// that the press may have been meant for a page of that site.
     pub pauses_at_load: bool,
 }

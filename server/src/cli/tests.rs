@@ -135,7 +135,7 @@ fn full_name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
 
-/// Whether a word stands for any command, or is a redirection.
+/// Returns whether a word stands for any command, or is a redirection.
 fn is_placeholder(word: &str) -> bool {
     word.starts_with(['…', '>', '<']) || !word.contains(|c: char| c.is_lowercase())
 }

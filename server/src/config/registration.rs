@@ -38,7 +38,7 @@ pub struct ApplicationService {
     /// The account name it acts as when a request names no other user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
-    /// Whether its requests count for the limits on every request; they do not when unset.
+    /// True if its requests count for the limits on every request; they do not when unset.
     pub rate_limited: Option<bool>,
     #[serde(default)]
     namespaces: Namespaces,
@@ -54,7 +54,7 @@ struct UserNamespace {
     /// Matches the whole id; `None` if it matches all users, so that matching can be skipped.
     #[serde(deserialize_with = "whole_regex")]
     regex: Option<Regex>,
-    /// Whether matching accounts are reserved for the application service.
+    /// True if matching accounts are reserved for the application service.
     #[serde(default)]
     exclusive: bool,
 }

@@ -147,10 +147,10 @@ pub struct OAuth {
     #[default(100)]
     #[serde(deserialize_with = "values::positive")]
     pub max_app_tokens: usize,
-    /// Whether the push rules accept an access token in the query, where logs of proxies show it.
+    /// True if the push rules accept an access token in the query, where logs of proxies show it.
     #[default = true]
     pub query_tokens: bool,
-    /// Whether authorization requests without a PKCE challenge are rejected.
+    /// True if authorization requests without a PKCE challenge are rejected.
     pub require_pkce: bool,
     /// Further schemes without a dot that apps may register for redirect URIs.
     pub redirect_schemes: Vec<PrivateUseScheme>,

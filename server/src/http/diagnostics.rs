@@ -56,7 +56,7 @@ pub struct Settings {
 pub struct Arrival {
     /// The other end of the connection.
     pub peer: SocketAddr,
-    /// Whether the peer is one of `trusted_proxies`.
+    /// True if the peer is one of `trusted_proxies`.
     pub is_trusted_proxy: bool,
     /// The names of the forwarding headers of the request.
     pub headers: Vec<String>,

@@ -19,7 +19,7 @@ use crate::metrics::{LimitCounters, LimitMetrics};
 /// The settings that decide about requests until they are replaced.
 #[derive(Debug)]
 pub struct ActiveLimits {
-    /// Whether requests over a limit are rejected.
+    /// Treatment of requests over a limit.
     pub mode: LimitMode,
     /// The limits of requests by method and path.
     pub table: LimitTable,

@@ -65,7 +65,7 @@ pub struct TryErrors {
     pub sender: Option<PreferenceError>,
     /// Reason why the room is not a room id.
     pub room: Option<PreferenceError>,
-    /// Whether the number of members is not a number.
+    /// True if the number of members is not a number.
     pub is_count_invalid: bool,
 }
 

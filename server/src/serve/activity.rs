@@ -28,7 +28,7 @@ pub(super) struct Activity {
     opened: Instant,
     /// The requests in a row that were rejected by rate limits.
     rejections: AtomicU32,
-    /// Whether the body of the last request of HTTP/1 was not read to its end.
+    /// True if the body of the last request of HTTP/1 was not read to its end.
     has_unread_body: AtomicBool,
     /// Notified when the connection is to be closed after the requests in flight.
     close: Notify,
@@ -38,12 +38,12 @@ pub(super) struct Activity {
 struct State {
     /// The requests in flight.
     requests: usize,
-    /// Whether a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
+    /// True if a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
     is_reading_head: bool,
     /// The time of the last change of the two fields above, or of the last progress of a response.
     since: Instant,
     protocol: Protocol,
-    /// Whether a request has been received.
+    /// True if a request has been received.
     is_used: bool,
     /// The time at which the current series of rejections began.
     rejected_since: Instant,

@@ -46,7 +46,7 @@ pub(super) struct Connection {
     pub(super) peer: Peer,
     /// Becomes true when the server stops; dropped when the connection has ended.
     pub(super) stop: watch::Receiver<bool>,
-    /// Whether the connection exceeds the maximum number and serves health requests only.
+    /// True if the connection exceeds the maximum number and serves health requests only.
     pub(super) is_health_only: bool,
     pub(super) idle_timeout: Duration,
 }

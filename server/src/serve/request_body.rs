@@ -26,7 +26,7 @@ pub(super) struct RequestBody(Arc<Mutex<State>>);
 
 struct State {
     body: Incoming,
-    /// Whether the client sends the body without waiting for `100 Continue`, which hyper sends when
+    /// True if the client sends the body without waiting for `100 Continue`, which hyper sends when
     /// the body is polled.
     is_arriving: bool,
 }

@@ -28,7 +28,7 @@ pub(super) struct Slots {
 pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
     _network: Option<NetworkSlot>,
-    /// Whether the connection exceeds the maximum and serves health requests only.
+    /// True if the connection exceeds the maximum and serves health requests only.
     pub(super) is_health_only: bool,
 }
 

@@ -52,8 +52,8 @@ fn succeed(command: &mut Command) -> String {
     stdout.into_owned()
 }
 
-/// Whether packages can be installed into a directory and run there: by root, for `chroot`, on a
-/// Debian system, for its libraries. Otherwise the tests are reported as skipped.
+/// Returns whether packages can be installed into a directory and run there: by root, for `chroot`,
+/// on a Debian system, for its libraries. Otherwise the tests are reported as skipped.
 fn can_install() -> bool {
     let can_install =
         rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists();

@@ -61,7 +61,7 @@ fn id_of(secret: &str) -> String {
     SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
 }
 
-/// Whether a browser is signed in.
+/// Returns whether a browser is signed in.
 async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get(SECURITY).await.status == 200
 }

@@ -56,7 +56,7 @@ pub(crate) async fn sign_up(
 #[derive(Default)]
 struct Errors {
     fields: Vec<AccountError>,
-    /// Whether `password_again` differs from `password`.
+    /// True if `password_again` differs from `password`.
     passwords_differ: bool,
     failed: Option<AuthenticationError>,
 }

@@ -28,7 +28,7 @@ pub struct AbuseGuard {
     pub(crate) audit: Audit,
     /// Receives the decision for the headers of the response.
     outcome: GuardOutcome,
-    /// Whether the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
+    /// True if the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
     /// but not counted, and must not be refunded.
     is_counted: AtomicBool,
 }
@@ -72,8 +72,8 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
-    /// Takes back a sign-up that was counted for the lookup of a name which no account has: only names
-    /// that are revealed use up the limit.
+    /// Takes back a sign-up that was counted for the lookup of a name which no account has: only
+    /// names that are revealed use up the limit.
     pub async fn unused_name(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);

@@ -47,11 +47,11 @@ pub(crate) struct BrowserSession {
     pub(crate) notice: Option<Notice>,
     /// The page to return to after signing in, in the query of the request.
     pub(crate) return_to: Option<AccountSection>,
-    /// Whether errors are returned as JSON.
+    /// True if errors are returned as JSON.
     pub(crate) wants_json: bool,
-    /// Whether the request comes from a page of this server, according to the browser's headers.
+    /// True if the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
-    /// Whether a form or link of this server led to the page. Browsers send the header for a
+    /// True if a form or link of this server led to the page. Browsers send the header for a
     /// redirect as for the request that was redirected.
     pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.

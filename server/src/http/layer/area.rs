@@ -27,9 +27,9 @@ pub(crate) struct Area {
     pub(crate) cors: Cors,
     pub(crate) cache: CachePolicy,
     pub(crate) limits: LimitClass,
-    /// Whether browsers get pages at routes that have a different error format for programs.
+    /// True if browsers get pages at routes that have a different error format for programs.
     pub(crate) has_pages_for_browsers: bool,
-    /// Whether each route also has a path with a trailing slash.
+    /// True if each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
 }
 

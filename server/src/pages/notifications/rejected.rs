@@ -15,7 +15,7 @@ use crate::language::{Argument, Language};
 pub struct RejectedForm {
     /// The part of the page with the form.
     pub(super) part: NotificationsPart,
-    /// Whether it adds an entry, and does not change one in a list.
+    /// True if it adds an entry, and does not change one in a list.
     pub(super) is_new: bool,
     /// Description of the problem, with advice.
     pub(super) text: String,

@@ -97,7 +97,7 @@ impl App {
         callback.expect("the app receives a response in time").unwrap()
     }
 
-    /// Whether no further request has arrived at the redirect URI.
+    /// Returns whether no further request has arrived at the redirect URI.
     pub(super) async fn has_no_callback(&self) -> bool {
         self.callbacks.lock().await.is_empty()
     }
@@ -126,7 +126,7 @@ impl App {
         account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()
     }
 
-    /// Whether a token is valid.
+    /// Returns whether a token is valid.
     pub(super) async fn is_valid(&self, token: &Value) -> bool {
         self.verify_credentials(token).await.status().is_success()
     }

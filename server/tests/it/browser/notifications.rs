@@ -20,7 +20,7 @@ async fn open(fixture: &Fixture) -> String {
     page
 }
 
-/// Whether a switch is on.
+/// Returns whether a switch is on.
 async fn is_on(fixture: &Fixture, switch: &str) -> bool {
     fixture.tab.has(&format!("#switch-{switch} > [aria-checked=true]")).await
 }

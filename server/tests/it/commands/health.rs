@@ -9,7 +9,7 @@ use crate::support::Process;
 use crate::support::files::write_certificate;
 use crate::support::process::{belfry, run};
 
-/// Whether a check succeeds, and what it prints.
+/// Returns whether a check succeeds, and its output.
 fn health(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let output = run(folder, &[&["health"], arguments].concat());
     let text = [output.stdout, output.stderr].concat();

@@ -30,7 +30,7 @@ fn name(number: u32) -> String {
     format!("person_{number}")
 }
 
-/// Whether a user has a silent rule for `cake`.
+/// Returns whether a user has a silent rule for `cake`.
 fn is_quiet(number: u32) -> bool {
     number % 20 == 7
 }

@@ -27,7 +27,7 @@ pub(super) async fn try_sign_in(
     browser.submit(page, "/oauth/sign_in", &fields).await
 }
 
-/// Whether the browser has a session.
+/// Returns whether the browser has a session.
 async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get("/oauth/account").await.text.contains("@alice:ring.example")
 }

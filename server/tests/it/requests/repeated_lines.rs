@@ -79,7 +79,7 @@ async fn an_outage_of_postgres_causes_a_bounded_number_of_lines() {
     assert_bounded(&server.log(), "database error", 900);
 }
 
-/// Whether reads may be served from the cache.
+/// Returns whether reads may be served from the cache.
 async fn is_cache_enabled(server: &Process) -> bool {
     let metrics = reqwest::get(format!("{}/metrics", server.url)).await.unwrap();
     metrics.text().await.unwrap().lines().any(|line| line == "belfry_cache_enabled 1")

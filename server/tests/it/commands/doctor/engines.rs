@@ -53,7 +53,7 @@ fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
     super::set_mode(&workspace.path().join("data"), 0o755);
 }
 
-/// Whether the tests run as root, who may write everywhere.
+/// Returns whether the tests run as root, who may write everywhere.
 fn rustix_is_root(workspace: &Workspace) -> bool {
     use std::os::unix::fs::MetadataExt;
     workspace.path().metadata().unwrap().uid() == 0
