@@ -90,6 +90,7 @@ async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnM
     let tab = &fixture.tab;
     tab.click("#keywords summary").await;
     show("notifications-entry").await;
+    tab.click("#subjects .add > summary").await;
     tab.fill("#id", "nonsense\u{e007}").await;
     tab.find("#id-error").await;
     show("notifications-invalid").await;

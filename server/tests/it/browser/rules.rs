@@ -66,10 +66,15 @@ async fn shown_rules(fixture: &Fixture, kind: &str) -> Vec<String> {
     fixture.tab.goto(&rules(fixture)).await;
     fixture.tab.find("h1").await;
     let rows = format!("li:has([name=rule][value^='global/{kind}/']):not(:has([value*='/.m.']))");
-    let names =
-        format!("[...document.querySelectorAll(\"{rows} .rule\")].map((name) => name.textContent)");
-    let names = fixture.tab.evaluate(&names).await;
-    names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    let paths =
+        format!("[...document.querySelectorAll(\"{rows} [name=rule]\")].map((rule) => rule.value)");
+    let paths = fixture.tab.evaluate(&paths).await;
+    let id = |path: &serde_json::Value| {
+        let path = path.as_str().unwrap();
+        let id = path.rsplit_once('/').unwrap().1;
+        belfry_core::percent::decode_segment(id).unwrap().into_owned()
+    };
+    paths.as_array().unwrap().iter().map(id).collect()
 }
 
 async fn add_rooms(fixture: &Fixture, ids: &[&str]) {
@@ -102,10 +107,11 @@ fn rules_are_changed_by_keyboard_without_scripts() {
 
         tab.goto(&rules(fixture)).await;
         by_keyboard("form:has([value='global/room/a']) [value=disable]").await;
-        tab.wait_for_text("Saved.").await;
+        // The page shows the rule again, with the notice in view.
+        tab.wait_until_in_view("li:has(:target) .notice").await;
         assert_eq!(fixture.get_rule("global/room/a").await["enabled"], json!(false));
 
-        by_keyboard("form:has([value='global/room/a']) a.danger").await;
+        by_keyboard("li:has([value='global/room/a']) a.danger").await;
         tab.find("#delete:target").await;
         by_keyboard("button[value=delete]").await;
         tab.wait_for_text("Removed.").await;
@@ -138,15 +144,15 @@ fn rules_with_hostile_names_are_changed() {
         for name in names {
             let path = format!("global/room/{}", belfry_core::percent::encode(name));
             put(fixture, &path, r#"{"actions":[]}"#).await;
-            let form = format!("form:has([value='{path}'])");
+            let row = format!("li:has([value='{path}'])");
             tab.goto(&rules(fixture)).await;
             tab.resize(320, 800).await;
             let overflow = "document.documentElement.scrollWidth - innerWidth";
             assert!(tab.evaluate(overflow).await.as_i64().unwrap() <= 0, "{name:?}");
-            tab.click(&format!("{form} [value=disable]")).await;
+            tab.click(&format!("{row} [value=disable]")).await;
             tab.wait_for_text("Saved.").await;
             assert_eq!(fixture.get_rule(&path).await["enabled"], json!(false), "{name:?}");
-            tab.click(&format!("{form} a.secondary")).await;
+            tab.click(&format!("{row} a.secondary")).await;
             tab.find("pre").await;
             assert!(tab.evaluate(overflow).await.as_i64().unwrap() <= 0, "{name:?}");
             assert_ne!(tab.evaluate("document.title").await, "alert");

@@ -25,7 +25,7 @@ async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
     for name in &names {
         let id = percent::encode(name);
         alice
-            .put_rule(&format!("global/content/{id}"), &json!({"pattern": name, "actions": []}))
+            .put_rule(&format!("global/content/{id}"), &json!({"pattern": name, "actions": ["notify"]}))
             .await;
         alice
             .put_rule(&format!("device/{id}/content/x"), &json!({"pattern": "x", "actions": []}))
@@ -73,5 +73,10 @@ async fn hostile_words_are_added_as_they_were_entered() {
         assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
         let rules = alice.rules("global/content/").await;
         assert_eq!(rules[0]["pattern"], word, "{rules}");
+        let page = alice.change(&[("change", "mute-word"), ("word", word)]).await;
+        assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
+        let id = percent::encode(rules[0]["rule_id"].as_str().unwrap());
+        assert_eq!(alice.rules(&format!("global/content/{id}/actions")).await["actions"], json!([]));
+        page.page(200, &format!("name=\"rule\" value=\"{id}\">"));
     }
 }
