@@ -12,9 +12,7 @@ use super::evaluate::{
 use super::event::Event;
 use super::index::key::{EventKeys, IndexKey};
 use super::work::Work;
-use super::{
-    Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin,
-};
+use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// All rules of one user, including the built-in rules.
 #[derive(Debug)]

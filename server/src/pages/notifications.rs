@@ -265,6 +265,13 @@ impl NotificationsPage<'_> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
 
+    /// Whether a part with this number of entries is unfolded. A part without entries is folded
+    /// until it is used.
+    fn is_unfolded(&self, part: NotificationsPart, count: usize) -> bool {
+        let is_rejected = self.rejected.as_ref().is_some_and(|rejected| rejected.part == part);
+        count > 0 || is_rejected || self.view.part == Some(part)
+    }
+
     /// The rejected form of this part that adds an entry, or that changes one.
     fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();

@@ -177,7 +177,11 @@ impl TryPage<'_> {
             TrialReason::Rule(id) => return with("try-because-rule", "rule", id),
             TrialReason::Builtin(id) => {
                 let title = builtin_title(id, &self.layout);
-                return language.text_with("try-because-builtin", "rule", Argument::Trusted(&title));
+                return language.text_with(
+                    "try-because-builtin",
+                    "rule",
+                    Argument::Trusted(&title),
+                );
             }
             TrialReason::OwnMessage => "try-because-own",
             TrialReason::NoRule => "try-because-no-rule",

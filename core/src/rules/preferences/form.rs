@@ -48,7 +48,9 @@ impl PreferenceChange {
                 target: KeywordTarget::Word(read_word(value("word"))?),
                 effect: Effect::Silent,
             },
-            "remove-keyword" | "remove-muted-word" => Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?),
+            "remove-keyword" | "remove-muted-word" => {
+                Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?)
+            }
             "subject" => Self::SetSubject {
                 subject: subject()?,
                 choice: read_choice(value("choice"), now)?,

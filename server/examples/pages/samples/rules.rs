@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, Form, Layout, NewRuleFields, Notice, PageNumber, RulePage, RulesPage,
-    RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
+    AccountNav, AccountSection, Form, Layout, NewRuleFields, Notice, PageNumber, RulePage,
+    RulesPage, RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
 };
 
 /// Every page, about a rule with this id.

@@ -136,7 +136,7 @@ fn a_held_key_submits_no_field() {
             const word = document.getElementById('word');
             if (!word) return;
             word.value = 'cake';
-            word.closest('details').open = true;
+            document.querySelectorAll('details').forEach((it) => it.open = true);
         })",
         )
         .await;

@@ -24,7 +24,7 @@ async fn a_keyword_is_added_changed_and_removed() {
     );
     let page = alice.browser.follow(&response).await;
     let text = visible_text(&page);
-    assert!(text.contains("Keywords|Saved.|"), "{text}");
+    assert!(text.contains("Keywords|1|Saved.|"), "{text}");
     assert!(text.contains("|cake|Sound|Highlight|"), "{text}");
     assert!(!text.contains("You have no keywords."));
 
@@ -40,7 +40,7 @@ async fn a_keyword_is_added_changed_and_removed() {
     let page = alice.change(&[("change", "remove-keyword"), ("rule", "cake")]).await;
     let text = visible_text(&page);
     assert!(
-        text.contains("Keywords|Removed.|") && text.contains("You have no keywords."),
+        text.contains("Keywords|0|Removed.|") && text.contains("You have no keywords."),
         "{text}"
     );
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
@@ -59,7 +59,7 @@ async fn a_word_is_muted_and_removed() {
             "actions": []})
     );
     let text = visible_text(&alice.browser.follow(&response).await);
-    assert!(text.contains("Muted words|Saved.|") && text.contains("|spam|Remove|"), "{text}");
+    assert!(text.contains("Muted words|1|Saved.|") && text.contains("|spam|Remove|"), "{text}");
     assert!(text.contains("You have no keywords.") && !text.contains("no muted words"), "{text}");
 
     // A word is either a keyword or muted, whatever its case.
@@ -71,7 +71,7 @@ async fn a_word_is_muted_and_removed() {
 
     let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
     let text = visible_text(&page);
-    assert!(text.contains("Muted words|Removed.|") && text.contains("no muted words"), "{text}");
+    assert!(text.contains("Muted words|0|Removed.|") && text.contains("no muted words"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
 }
 
@@ -107,7 +107,7 @@ async fn people_and_rooms_are_muted_and_always_notified_of() {
 
     let page = alice.change(&[("change", "remove-subject"), ("rule", "%40eve%3Ax")]).await;
     let text = visible_text(&page);
-    assert!(text.contains("People and rooms|Removed.|") && !text.contains("@eve:x"), "{text}");
+    assert!(text.contains("People and rooms|2|Removed.|") && !text.contains("@eve:x"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/sender/").await, ["@bob:x"]);
 }
 
@@ -220,8 +220,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
     let defaults = alice.rules("global/").await;
     for name in &names {
         // By default nothing notifies of these.
-        let is_on =
-            !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
+        let is_on = !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
         let [default, other] = if is_on { ["on", "off"] } else { ["off", "on"] };
         page.page(200, &switch(name, is_on));
         let button = format!("{name}-{other}");
@@ -233,7 +232,8 @@ async fn every_switch_turns_its_rules_off_and_on() {
         let page = alice.browser.follow(&response).await;
         page.page(200, &switch(name, !is_on));
         // The notice is at the switch, which is visible then.
-        let notice = format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
+        let notice =
+            format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
         page.page(200, &notice);
         assert_eq!(page.text.matches("Saved.").count(), 1, "{name}");
         assert_ne!(alice.rules("global/").await, defaults, "{name}");
@@ -245,9 +245,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
 /// The button of a switch in this state.
 fn switch(name: &str, is_on: bool) -> String {
     let other = if is_on { "off" } else { "on" };
-    format!(
-        "role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">"
-    )
+    format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")
 }
 
 /// Every sentence begins with "Notify me", and the switch says whether that is so.
@@ -267,6 +265,30 @@ async fn a_switch_that_is_on_notifies() {
     let text = visible_text(&alice.page().await);
     assert!(text.contains("|Notify me of messages from bots|On|"), "{text}");
     assert!(text.contains("|Notify me of reactions|On|"), "{text}");
+}
+
+/// On a phone, the page is short until there is something to show.
+#[tokio::test]
+async fn a_section_without_entries_is_folded_until_it_is_used() {
+    let mut alice = Alice::new().await;
+    let page = alice.page().await;
+    for part in ["keywords", "muted-words", "subjects"] {
+        page.page(200, &format!("<details class=\"part\" id=\"{part}\">"));
+    }
+    let muted = "<details class=\"part\" id=\"muted-words\" open>";
+    let add =
+        |state: &str| format!("<details class=\"add\"{state}>\n<summary>Mute a word</summary>");
+    // Its form is shown as soon as it is unfolded.
+    page.page(200, &add(" open"));
+    let page = alice.change(&[("change", "mute-word"), ("word", "spam")]).await;
+    page.page(200, muted);
+    let page = alice.page().await;
+    page.page(200, muted);
+    page.page(200, &add(""));
+    // The notice is visible after the last entry was removed, and so is an error.
+    let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
+    page.page(200, muted);
+    alice.post(&[("change", "mute-word"), ("word", "")]).await.page(422, muted);
 }
 
 #[tokio::test]

@@ -95,12 +95,12 @@ async fn a_form_of_a_stale_page_changes_nothing() {
     let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
     page.page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
     let text = visible_text(&page);
-    assert!(text.contains("Keywords|cake was changed in the meantime"), "{text}");
+    assert!(text.contains("Keywords|1|cake was changed in the meantime"), "{text}");
     assert!(text.contains("|cake|Highlight|"), "the page shows the present state: {text}");
     let fields =
         [("change", "subject"), ("rule", "%40bob%3Ax"), ("seen", &*bob), ("choice", "mute-week")];
     let page = alice.post(&fields).await;
-    assert!(visible_text(&page).contains("People and rooms|@bob:x was changed in the meantime"));
+    assert!(visible_text(&page).contains("People and rooms|1|@bob:x was changed in the meantime"));
     assert_eq!(alice.rules("").await, before);
 
     // Removed meanwhile, by an app.
