@@ -119,6 +119,29 @@ fn rules_are_changed_by_keyboard_without_scripts() {
     });
 }
 
+/// Built-in rules have no link to delete them, and rules have texts of different lengths.
+#[test]
+fn the_controls_of_all_rules_are_at_the_same_place() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        add_rooms(fixture, &["a", "!a-room-with-a-long-name:ring.example"]).await;
+        tab.goto(&rules(fixture)).await;
+        let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
+        tab.evaluate(unfold).await;
+        for width in [320, 1280] {
+            tab.resize(width, 800).await;
+            for css in [".rules .track", ".rules a.secondary", ".rules a.danger"] {
+                let places = format!(
+                    "[...new Set([...document.querySelectorAll('{css}')]
+                        .map((it) => Math.round(it.getBoundingClientRect().right)))].length"
+                );
+                assert_eq!(tab.evaluate(&places).await, 1, "{css} {width}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_double_click_on_delete_deletes_one_rule() {
     with_browser(async |fixture| {
