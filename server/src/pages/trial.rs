@@ -213,9 +213,10 @@ impl TryPage<'_> {
         let kind = self.layout.text(&format!("rules-{kind}"));
         let is_builtin = RuleId::is_reserved(id);
         TraceRow {
-            name: match is_builtin {
-                true => builtin_title(id, &self.layout).into_owned(),
-                false => shown_text(id).into_owned(),
+            name: if is_builtin {
+                builtin_title(id, &self.layout).into_owned()
+            } else {
+                shown_text(id).into_owned()
             },
             place: format!("{kind} · {}", scope_title(scope, &self.layout)),
             id: is_builtin.then(|| id.clone()),

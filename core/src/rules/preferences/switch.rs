@@ -84,10 +84,7 @@ impl Switch {
     /// disabling it or by changing its actions.
     fn notifies(self, rule: &Rule) -> bool {
         let is_silent = Effect::of(&rule.actions) == Effect::Silent;
-        match self.is_silencer() {
-            true => !rule.enabled || !is_silent,
-            false => rule.enabled && !is_silent,
-        }
+        if self.is_silencer() { !rule.enabled || !is_silent } else { rule.enabled && !is_silent }
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
