@@ -12,7 +12,7 @@ use super::evaluate::{
 use super::event::Event;
 use super::index::key::{EventKeys, IndexKey};
 use super::work::Work;
-use super::{Condition, Document, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
+use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// All rules of one user, including the built-in rules.
 #[derive(Debug)]
@@ -134,6 +134,27 @@ impl<'a> UserRules<'a> {
             }
         }
         explanation
+    }
+
+    /// The first disabled built-in rule that would notify of an event.
+    pub(super) fn find_disabled(
+        &self,
+        event: &Event,
+        room: &Room,
+        member: Member<'_>,
+    ) -> Option<MatchedRule<'_>> {
+        let work = Work::unlimited();
+        let context = Context { event, room, user: &NO_USER, member, work: &work };
+        let matches = |name: MatchedRule<'_>, rule: &Rule| {
+            let conditions = effective_conditions(name.kind, rule);
+            Step::new(name, true, conditions, &context).outcome == Outcome::Won
+        };
+        let mut rules = self.ranked_rules(member.profile_tag);
+        let found = rules.find(|(name, rule)| {
+            let is_switched_off = rule.is_builtin() && !rule.enabled;
+            is_switched_off && Effect::from_actions(&rule.actions) != Effect::Silent && matches(*name, rule)
+        });
+        found.map(|(name, _)| name)
     }
 
     /// The rule with this name.

@@ -43,6 +43,13 @@ impl<'a> RuleListing<'a> {
         self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
     }
 
+    /// Whether a rule is listed.
+    pub fn contains(&self, rule: &RuleRef) -> bool {
+        let (scope, kind) = (&RuleScope::Global, RuleKind::Override);
+        let is_master = (&rule.scope, rule.kind, &rule.id) == (scope, kind, &self.master.rule_id);
+        is_master || self.index_of(rule).is_some()
+    }
+
     /// The index of a rule among those after the first one.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let mut rules = self.scopes.iter().flat_map(|scope| {
@@ -106,7 +113,9 @@ mod tests {
             ("device/phone/room/r", None),
             ("global/override/.m.rule.master", None),
         ] {
-            assert_eq!(listing.index_of(&RuleRef::from_path(path).unwrap()), index, "{path}");
+            let rule = RuleRef::from_path(path).unwrap();
+            assert_eq!(listing.index_of(&rule), index, "{path}");
+            assert_eq!(listing.contains(&rule), index.is_some() || path.ends_with("master"));
         }
     }
 

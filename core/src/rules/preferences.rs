@@ -3,7 +3,8 @@
 //! | preference | rules |
 //! |---|---|
 //! | pause | `.m.rule.master` is enabled |
-//! | keyword | a content rule; without actions it mutes |
+//! | keyword | a content rule that notifies |
+//! | muted word | a content rule that does not notify |
 //! | person | a sender rule whose id is a user id |
 //! | room | a room rule, or an override rule whose only condition is the room |
 //! | switch | one or two built-in rules |
@@ -64,6 +65,8 @@ pub struct Preferences<'d> {
     pub pause: Option<Pause>,
     /// Keywords, in alphabetical order.
     pub keywords: Vec<Keyword<'d>>,
+    /// Muted words, in alphabetical order.
+    pub muted_words: Vec<Keyword<'d>>,
     /// People, by user id.
     pub people: Vec<SubjectPreference<'d>>,
     /// Rooms, by room id.
@@ -151,15 +154,19 @@ impl<'d> Preferences<'d> {
         let mut keywords: Vec<Keyword<'d>> =
             rules[RuleKind::Content].iter().filter_map(keyword).collect();
         keywords.sort_by_cached_key(|keyword| (lower(keyword.pattern), keyword.id));
+        let (muted_words, keywords): (Vec<_>, Vec<_>) =
+            keywords.into_iter().partition(|keyword| keyword.setting.effect == Effect::Silent);
         let people = subjects(document, &[RuleKind::Sender], Subject::is_person);
         // The last kind decides if a room has rules of both: it is evaluated first.
         let rooms = subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
-        let expressed =
-            keywords.len() + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
+        let expressed = keywords.len()
+            + muted_words.len()
+            + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
         let without_count = |(preference, _)| preference;
         Self {
             pause: switch::pause(document),
             keywords,
+            muted_words,
             people: people.into_iter().map(without_count).collect(),
             rooms: rooms.into_iter().map(without_count).collect(),
             switches: match document.scope() {

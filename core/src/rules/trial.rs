@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::evaluate::{MatchedRule, Member, Room};
 use super::event::Event;
-use super::explain::{Explanation, FailureReason, Step, UserRules};
+use super::explain::{FailureReason, Step, UserRules};
+use super::preferences::Switch;
 use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
 /// A message to try the rules with. Empty fields are unknown.
@@ -46,8 +47,12 @@ pub enum TrialReason {
     NoRule,
     /// The rule that disables all notifications is enabled.
     Paused,
-    /// A rule of the user for words in the text. Contains the pattern.
+    /// The user turned off the switch of the rule that would notify.
+    SwitchedOff(Switch),
+    /// A rule of the user for words in the text that notifies. Contains the pattern.
     Keyword(String),
+    /// A rule of the user for words in the text that does not notify. Contains the pattern.
+    MutedWord(String),
     /// A rule of the user for the room that does not notify.
     MutedRoom,
     /// A rule of the user for the room that notifies.
@@ -93,11 +98,20 @@ impl UserRules<'_> {
             display_name: Some(&*message.display_name).filter(|name| !name.is_empty()),
             profile_tag: message.profile_tag.as_ref().map(ProfileTag::as_str),
         };
-        let explanation = self.explain(&message.event(), &room, member);
+        let event = message.event();
+        let explanation = self.explain(&event, &room, member);
         let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
         let effect =
             matched.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
-        let reason = TrialReason::new(&explanation, matched, effect);
+        let reason = match matched {
+            Some((name, rule)) => TrialReason::of_match(name, rule, effect),
+            None if explanation.walk.is_empty() => TrialReason::OwnMessage,
+            None => {
+                let disabled = self.find_disabled(&event, &room, member);
+                let switch = disabled.and_then(|name| Switch::of_rule(name.kind, name.rule_id));
+                switch.map_or(TrialReason::NoRule, TrialReason::SwitchedOff)
+            }
+        };
         TrialResult {
             effect,
             reason,
@@ -115,24 +129,18 @@ impl TrialResult {
 }
 
 impl TrialReason {
-    fn new(
-        explanation: &Explanation<'_>,
-        matched: Option<(MatchedRule<'_>, &Rule)>,
-        effect: Effect,
-    ) -> Self {
-        let Some((name, rule)) = matched else {
-            let is_own = explanation.walk.is_empty();
-            return if is_own { Self::OwnMessage } else { Self::NoRule };
-        };
+    fn of_match(name: MatchedRule<'_>, rule: &Rule, effect: Effect) -> Self {
         let (id, is_silent) = (name.rule_id, effect == Effect::Silent);
         if rule.is_builtin() {
-            return Self::builtin(id, is_silent);
+            return Self::of_builtin(name.kind, id, is_silent);
         }
+        let pattern = || rule.pattern.clone().unwrap_or_default();
         match name.kind {
             // Some clients mute a room by an override rule.
             RuleKind::Override if is_about_room(rule) && is_silent => Self::MutedRoom,
             RuleKind::Override if is_about_room(rule) => Self::Room,
-            RuleKind::Content => Self::Keyword(rule.pattern.clone().unwrap_or_default()),
+            RuleKind::Content if is_silent => Self::MutedWord(pattern()),
+            RuleKind::Content => Self::Keyword(pattern()),
             RuleKind::Room if is_silent => Self::MutedRoom,
             RuleKind::Room => Self::Room,
             RuleKind::Sender if is_silent => Self::MutedSender(id.to_owned()),
@@ -141,7 +149,10 @@ impl TrialReason {
         }
     }
 
-    fn builtin(id: &str, is_silent: bool) -> Self {
+    fn of_builtin(kind: RuleKind, id: &str, is_silent: bool) -> Self {
+        if let Some(switch) = Switch::of_rule(kind, id).filter(|_| is_silent) {
+            return Self::SwitchedOff(switch);
+        }
         match id {
             builtin::MASTER if is_silent => Self::Paused,
             ".m.rule.contains_display_name" => Self::DisplayName,
@@ -223,12 +234,13 @@ mod tests {
             {"kind":"event_match","key":"room_id","pattern":"!r:x"}]}"#;
         let cake = "There is cake";
         let word = |text: &str| text.to_owned();
+        let off = Reason::SwitchedOff;
         for (rules, text, reason, effect) in [
             (&[][..], "Hello", Reason::AnyMessage, notify(false, false)),
             (&[], "Hello Alice B.!", Reason::DisplayName, notify(true, true)),
             (&[], "Hello alice", Reason::UserName, notify(true, true)),
             (&[(Content, "c", loud)], cake, Reason::Keyword(word("cake")), notify(true, false)),
-            (&[(Content, "c", quiet)], cake, Reason::Keyword(word("cake")), Effect::Silent),
+            (&[(Content, "c", quiet)], cake, Reason::MutedWord(word("cake")), Effect::Silent),
             (&[(Content, "c", loud)], "Pie", Reason::AnyMessage, notify(false, false)),
             (&[(Room, "!r:x", quiet)], "Hello", Reason::MutedRoom, Effect::Silent),
             (&[(Room, "!r:x", plain)], "Hello", Reason::Room, notify(false, false)),
@@ -249,8 +261,37 @@ mod tests {
             (&[(Override, "mine", plain)], "Hi", Reason::Rule(word("mine")), notify(false, false)),
             (&[(Underride, "rest", quiet)], "Hi", Reason::Rule(word("rest")), Effect::Silent),
             (&[(Override, ".m.rule.master", "on")], "Hi", Reason::Paused, Effect::Silent),
-            (&[(Underride, ".m.rule.message", "off")], "Hi", Reason::NoRule, Effect::Silent),
-            (&[(Underride, ".m.rule.message", "[]")], "Hi", Reason::AnyMessage, Effect::Silent),
+            // Clients turn a built-in rule off by disabling it or by removing its actions.
+            (&[(Underride, ".m.rule.message", "off")], "Hi", off(Switch::Group), Effect::Silent),
+            (&[(Underride, ".m.rule.message", "[]")], "Hi", off(Switch::Group), Effect::Silent),
+            // The first rule that would notify is named, if no other one does.
+            (
+                &[(Content, ".m.rule.contains_user_name", "off")],
+                "Hello alice",
+                Reason::AnyMessage,
+                notify(false, false),
+            ),
+            (
+                &[
+                    (Content, ".m.rule.contains_user_name", "off"),
+                    (Underride, ".m.rule.message", "off"),
+                ],
+                "Hello alice",
+                off(Switch::UserName),
+                Effect::Silent,
+            ),
+            // A disabled rule that would not notify is not the reason.
+            (
+                &[
+                    (Override, ".m.rule.contains_display_name", "[]"),
+                    (Override, ".m.rule.contains_display_name", "off"),
+                    (Content, ".m.rule.contains_user_name", "off"),
+                    (Underride, ".m.rule.message", "off"),
+                ],
+                "Alice B.",
+                off(Switch::UserName),
+                Effect::Silent,
+            ),
         ] {
             let result = result_of(&[document("global", rules)], &message(text));
             assert_eq!((result.reason, result.effect), (reason, effect), "{rules:?} {text}");

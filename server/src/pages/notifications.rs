@@ -14,7 +14,9 @@ use jiff::Timestamp;
 pub(super) use self::rejected::field_error;
 use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
-use self::rows::{KeywordRow, SubjectRow, keyword_row, show_name, subject_row};
+use self::rows::{
+    KeywordRow, MutedWordRow, SubjectRow, keyword_row, muted_word_row, show_name, subject_row,
+};
 pub use self::view::{NotificationsPart, NotificationsView};
 use super::pager::{PageNumber, Pager, shown};
 use super::timed_text::{TimeFormat, TimedText};
@@ -48,20 +50,24 @@ const CHOICES: [&str; 6] = ["mute", "mute-hour", "mute-8-hours", "mute-day", "mu
 /// The lengths of a pause.
 const PAUSES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
 
-/// The switches, by the keys of their headings.
+/// The switches for every day, by the keys of their headings.
 const SWITCHES: [(&str, &[Switch]); 3] = [
-    (
-        "notifications-messages",
-        &[Switch::OneToOne, Switch::Group, Switch::Bots, Switch::Edits, Switch::Reactions],
-    ),
+    ("notifications-messages", &[Switch::OneToOne, Switch::Group]),
     (
         "notifications-mentions",
         &[Switch::Mention, Switch::DisplayName, Switch::UserName, Switch::RoomMention],
     ),
-    (
-        "notifications-events",
-        &[Switch::Call, Switch::Invitation, Switch::Upgrade, Switch::Members, Switch::Servers],
-    ),
+    ("notifications-calls", &[Switch::Call, Switch::Invitation]),
+];
+
+/// The switches that are folded.
+const RARE_SWITCHES: [Switch; 6] = [
+    Switch::Bots,
+    Switch::Edits,
+    Switch::Reactions,
+    Switch::Members,
+    Switch::Upgrade,
+    Switch::Servers,
 ];
 
 /// The number of profiles that are listed.
@@ -79,11 +85,21 @@ struct SwitchGroup {
 }
 
 struct SwitchRow {
+    /// The id in the page.
+    id: String,
     name: &'static str,
     sentence: Cow<'static, str>,
     is_on: bool,
     is_partly_on: bool,
     state: Cow<'static, str>,
+    notice: Option<Notice>,
+}
+
+impl SwitchRow {
+    /// The value of its button, which sets it to the other state.
+    fn button(&self) -> String {
+        format!("{}-{}", self.name, if self.is_on { "off" } else { "on" })
+    }
 }
 
 struct ProfileLink {
@@ -126,10 +142,14 @@ impl NotificationsPage<'_> {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
-    /// The number of keywords, people and rooms.
+    /// The number of words, people and rooms.
     fn count(&self) -> usize {
-        let Preferences { keywords, people, rooms, .. } = self.preferences;
-        keywords.len() + people.len() + rooms.len()
+        self.words() + self.preferences.people.len() + self.preferences.rooms.len()
+    }
+
+    /// The number of keywords and muted words.
+    fn words(&self) -> usize {
+        self.preferences.keywords.len() + self.preferences.muted_words.len()
     }
 
     fn pager(&self) -> Option<Pager> {
@@ -145,13 +165,20 @@ impl NotificationsPage<'_> {
         shown(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
     }
 
+    fn muted_words(&self) -> Vec<MutedWordRow> {
+        let row = |word| muted_word_row(&self.layout, word, self.now);
+        let entries = self.view.page.entries(self.count());
+        let Preferences { keywords, muted_words, .. } = self.preferences;
+        shown(muted_words, keywords.len(), &entries).iter().map(row).collect()
+    }
+
     fn people(&self) -> Vec<SubjectRow> {
-        self.subjects(&self.preferences.people, self.preferences.keywords.len())
+        self.subjects(&self.preferences.people, self.words())
     }
 
     fn rooms(&self) -> Vec<SubjectRow> {
-        let Preferences { keywords, people, rooms, .. } = self.preferences;
-        self.subjects(rooms, keywords.len() + people.len())
+        let Preferences { people, rooms, .. } = self.preferences;
+        self.subjects(rooms, self.words() + people.len())
     }
 
     fn subjects(&self, subjects: &[SubjectPreference<'_>], first: usize) -> Vec<SubjectRow> {
@@ -161,9 +188,27 @@ impl NotificationsPage<'_> {
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
-        let row = |switch: &Switch| {
-            let (_, state) = *self.preferences.switches.iter().find(|(it, _)| it == switch)?;
+        let group = |(title, switches): (&str, &[Switch])| SwitchGroup {
+            title: self.layout.text(title),
+            switches: self.switches(switches),
+        };
+        SWITCHES.into_iter().map(group).collect()
+    }
+
+    fn rare_switches(&self) -> Vec<SwitchRow> {
+        self.switches(&RARE_SWITCHES)
+    }
+
+    /// Whether one of the folded switches was changed.
+    fn has_changed_rare_switch(&self) -> bool {
+        RARE_SWITCHES.iter().any(|it| self.view.part == Some(NotificationsPart::Switch(*it)))
+    }
+
+    fn switches(&self, switches: &[Switch]) -> Vec<SwitchRow> {
+        let row = |&switch: &Switch| {
+            let (_, state) = *self.preferences.switches.iter().find(|(it, _)| *it == switch)?;
             Some(SwitchRow {
+                id: format!("switch-{switch}"),
                 name: switch.as_str(),
                 sentence: self.layout.text(&format!("notifications-switch-{switch}")),
                 is_on: state == SwitchState::On,
@@ -173,13 +218,10 @@ impl NotificationsPage<'_> {
                     SwitchState::Partly => "notifications-switch-partly",
                     SwitchState::Off => "notifications-switch-off",
                 }),
+                notice: self.notice_in(NotificationsPart::Switch(switch)),
             })
         };
-        let group = |(title, switches): (&str, &[Switch])| SwitchGroup {
-            title: self.layout.text(title),
-            switches: switches.iter().filter_map(row).collect(),
-        };
-        SWITCHES.into_iter().map(group).collect()
+        switches.iter().filter_map(row).collect()
     }
 
     /// Links to the profiles; none if there are no profiles.
@@ -223,10 +265,25 @@ impl NotificationsPage<'_> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
 
+    /// Whether a part with this number of entries is unfolded. A part without entries is folded
+    /// until it is used.
+    fn is_unfolded(&self, part: NotificationsPart, count: usize) -> bool {
+        let is_rejected = self.rejected.as_ref().is_some_and(|rejected| rejected.part == part);
+        count > 0 || is_rejected || self.view.part == Some(part)
+    }
+
     /// The rejected form of this part that adds an entry, or that changes one.
     fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();
         rejected.filter(|rejected| rejected.part == part && rejected.is_new == is_new)
+    }
+
+    /// Why the pause or a switch was not changed.
+    fn rejected_switch(&self) -> Option<&RejectedForm> {
+        let rejected = self.rejected.as_ref();
+        rejected.filter(|rejected| {
+            matches!(rejected.part, NotificationsPart::Pause | NotificationsPart::Switch(_))
+        })
     }
 
     /// The error of the field for a new entry of this part.

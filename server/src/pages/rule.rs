@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::{RuleId, RuleRef};
+use belfry_core::rules::{Rule, RuleRef};
 
-use super::rules::scope_title;
+use super::rules::{rule_title, scope_title};
 use super::{AccountNav, Form, Layout};
 
 /// `templates/rule.html`. Posts `rule`, to delete it.
@@ -15,22 +15,25 @@ pub struct RulePage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
     pub form: Form<'a>,
-    pub rule: &'a RuleRef,
-    /// Its JSON, without invisible characters.
-    pub json: &'a str,
+    pub name: &'a RuleRef,
+    pub rule: &'a Rule,
     pub back: &'a str,
 }
 
 impl RulePage<'_> {
+    fn title(&self) -> String {
+        rule_title(self.name.kind, self.rule, &self.layout)
+    }
+
     fn kind_title(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("rules-{}", self.rule.kind))
+        self.layout.text(&format!("rules-{}", self.name.kind))
     }
 
     fn scope_title(&self) -> String {
-        scope_title(&self.rule.scope, &self.layout)
+        scope_title(&self.name.scope, &self.layout)
     }
 
     fn is_builtin(&self) -> bool {
-        RuleId::is_reserved(&self.rule.id)
+        self.rule.is_builtin()
     }
 }

@@ -2,20 +2,22 @@
 
 mod links;
 mod row;
+mod title;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use askama::Template;
 use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleScope, ScopeListing};
+use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleRef, RuleScope, ScopeListing};
 use belfry_core::text::escape_invisible;
 
 pub use self::links::RulesView;
 pub(crate) use self::links::anchor as rule_anchor;
 use self::row::RuleRow;
+pub(super) use self::title::{builtin_title, rule_title};
 use super::pager::{PageNumber, Pager, shown};
-use super::{AccountNav, Form, Layout};
+use super::{AccountNav, Form, Layout, Notice};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
 /// `templates/rules.html`. Posts `change`, and `rule` or the fields of the form for a new rule.
@@ -27,7 +29,9 @@ pub struct RulesPage<'a> {
     pub form: Form<'a>,
     pub listing: &'a RuleListing<'a>,
     pub view: &'a RulesView,
-    /// Reason why a rule was not changed.
+    /// The notice of the rule that was changed.
+    pub notice: Option<Notice>,
+    /// Why a rule was not changed.
     pub rejected: Option<String>,
     pub new_rule: NewRuleFields,
 }
@@ -120,7 +124,9 @@ impl RulesPage<'_> {
     }
 
     fn row(&self, scope: &RuleScope, kind: RuleKind, rule: &Rule) -> RuleRow {
-        RuleRow::new(scope, kind, rule, &self.layout, self.nav.lang)
+        let name = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
+        let notice = self.notice.filter(|_| self.view.changed.as_ref() == Some(&name));
+        RuleRow::new(&name, rule, notice, &self.layout, self.nav.lang)
     }
 
     fn notifications_path(&self) -> String {

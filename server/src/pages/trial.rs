@@ -6,13 +6,13 @@ use askama::Template;
 use belfry_core::rules::explain::{FailureReason, Outcome, Step};
 use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TrialReason, TrialResult};
-use belfry_core::rules::{ConditionKind, Effect, RuleRef};
+use belfry_core::rules::{ConditionKind, Effect, RuleId, RuleRef};
 use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::notifications::{field_error, listed_profiles, more_profiles};
-use super::rules::scope_title;
+use super::rules::{builtin_title, scope_title};
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
@@ -73,12 +73,19 @@ pub struct TryErrors {
 struct TraceRow {
     name: String,
     place: String,
+    /// The id of a built-in rule, whose name is its title.
+    id: Option<String>,
     outcome: &'static str,
     sentence: String,
+    /// The condition that is not met, for a user who knows it.
+    detail: Option<String>,
 }
 
 /// The maximum number of checked rules on the page.
 const MAX_RULES: usize = 100;
+
+/// The keys that the sentence about a condition explains.
+const EXPLAINED: [&str; 3] = ["content.body", "room_id", "sender"];
 
 /// The maximum number of characters of an expected value.
 const MAX_VALUE: usize = 100;
@@ -114,7 +121,15 @@ impl TryPage<'_> {
         more_profiles(self.profiles, &self.layout)
     }
 
-    /// Returns whether and why the user would be notified.
+    /// Whether the user would be notified, in a word.
+    fn state(&self, result: &TrialResult) -> Cow<'static, str> {
+        self.layout.text(match result.effect {
+            Effect::Silent => "rules-silent",
+            Effect::Notify { .. } => "try-notified",
+        })
+    }
+
+    /// Whether and why the user would be notified.
     fn sentence(&self, result: &TrialResult) -> TimedText {
         let language = self.layout.language;
         let outcome = language.text(match result.effect {
@@ -151,10 +166,23 @@ impl TryPage<'_> {
             |key: &str, name: &str, value: &str| language.text_with(key, name, &*shown_text(value));
         let key = match reason {
             TrialReason::Keyword(word) => return with("try-because-keyword", "word", word),
+            TrialReason::MutedWord(word) => return with("try-because-muted-word", "word", word),
+            TrialReason::SwitchedOff(switch) => {
+                let sentence = self.layout.text(&format!("notifications-switch-{switch}"));
+                let sentence = Argument::Trusted(&sentence);
+                return language.text_with("try-because-switched-off", "switch", sentence);
+            }
             TrialReason::MutedSender(id) => return with("try-because-muted-sender", "sender", id),
             TrialReason::Sender(id) => return with("try-because-sender", "sender", id),
             TrialReason::Rule(id) => return with("try-because-rule", "rule", id),
-            TrialReason::Builtin(id) => return with("try-because-builtin", "rule", id),
+            TrialReason::Builtin(id) => {
+                let title = builtin_title(id, &self.layout);
+                return language.text_with(
+                    "try-because-builtin",
+                    "rule",
+                    Argument::Trusted(&title),
+                );
+            }
             TrialReason::OwnMessage => "try-because-own",
             TrialReason::NoRule => "try-because-no-rule",
             TrialReason::Paused => "try-because-paused",
@@ -181,16 +209,24 @@ impl TryPage<'_> {
     }
 
     fn trace_row(&self, step: &Step<RuleRef>) -> TraceRow {
-        let kind = self.layout.text(&format!("rules-{}", step.rule.kind));
+        let RuleRef { scope, kind, id } = &step.rule;
+        let kind = self.layout.text(&format!("rules-{kind}"));
+        let is_builtin = RuleId::is_reserved(id);
         TraceRow {
-            name: shown_text(&step.rule.id).into_owned(),
-            place: format!("{kind} · {}", scope_title(&step.rule.scope, &self.layout)),
+            name: if is_builtin {
+                builtin_title(id, &self.layout).into_owned()
+            } else {
+                shown_text(id).into_owned()
+            },
+            place: format!("{kind} · {}", scope_title(scope, &self.layout)),
+            id: is_builtin.then(|| id.clone()),
             outcome: match step.outcome {
                 Outcome::Disabled => "off",
                 Outcome::Failed => "failed",
                 Outcome::Won => "matched",
             },
             sentence: self.describe(step),
+            detail: self.describe_condition(step),
         }
     }
 
@@ -199,7 +235,7 @@ impl TryPage<'_> {
             (Outcome::Won, ..) => "try-trace-matched",
             (Outcome::Disabled, ..) => "try-trace-off",
             (Outcome::Failed, Some(condition), _) => {
-                return self.describe_failure(&condition.kind, step.found.as_ref());
+                return self.describe_failure(&step.rule, &condition.kind, step.found.as_ref());
             }
             (Outcome::Failed, None, Some(FailureReason::WorkLimit)) => "try-trace-work",
             (Outcome::Failed, None, None) => "try-trace-skipped",
@@ -207,46 +243,75 @@ impl TryPage<'_> {
         self.layout.text(key).into_owned()
     }
 
-    /// The expected value of a condition, and the value that was found.
-    fn describe_failure(&self, condition: &ConditionKind, found: Option<&Value>) -> String {
-        let language = self.layout.language;
+    /// Why a condition of a rule is not met, in everyday terms.
+    fn describe_failure(
+        &self,
+        rule: &RuleRef,
+        condition: &ConditionKind,
+        found: Option<&Value>,
+    ) -> String {
         let found = found.map(shown);
-        let with = |key: &str, arguments: &[(&'static str, &str)]| {
-            let arguments = arguments.iter().map(|(name, value)| (*name, Argument::from(*value)));
-            language.text_with_all(key, arguments)
-        };
-        let compare = |key: &str, expected: String| {
-            let key = shown_text(key);
-            match &found {
-                Some(found) => with(
-                    "try-trace-value",
-                    &[("key", &*key), ("found", found), ("expected", &expected)],
-                ),
-                None => with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
-            }
-        };
         match (condition, &found) {
-            (ConditionKind::EventMatch { key, pattern }, _) => compare(key, shown(pattern)),
+            (ConditionKind::EventMatch { key, pattern }, _) if key == "content.body" => {
+                self.with("try-trace-text", &[("word", &*shown_text(pattern))])
+            }
+            (ConditionKind::EventMatch { key, .. }, _) if key == "room_id" => {
+                self.with("try-trace-room", &[])
+            }
+            (ConditionKind::EventMatch { key, .. }, _) if key == "sender" => {
+                self.with("try-trace-sender", &[])
+            }
             (
-                ConditionKind::EventPropertyIs { key, value }
-                | ConditionKind::EventPropertyContains { key, value },
+                ConditionKind::EventMatch { .. }
+                | ConditionKind::EventPropertyIs { .. }
+                | ConditionKind::EventPropertyContains { .. },
                 _,
-            ) => compare(key, shown(value)),
+            ) => {
+                let is_builtin = RuleId::is_reserved(&rule.id);
+                self.with(if is_builtin { "try-trace-kind" } else { "try-trace-condition" }, &[])
+            }
             (ConditionKind::ContainsDisplayName, Some(name)) => {
-                with("try-trace-name", &[("name", name)])
+                self.with("try-trace-name", &[("name", name)])
             }
-            (ConditionKind::ContainsDisplayName, None) => with("try-trace-no-name", &[]),
+            (ConditionKind::ContainsDisplayName, None) => self.with("try-trace-no-name", &[]),
             (ConditionKind::RoomMemberCount { is }, Some(count)) => {
-                with("try-trace-members", &[("count", count), ("expected", is)])
+                self.with("try-trace-members", &[("count", count), ("expected", is)])
             }
-            (ConditionKind::RoomMemberCount { .. }, None) => with("try-trace-no-members", &[]),
+            (ConditionKind::RoomMemberCount { .. }, None) => self.with("try-trace-no-members", &[]),
             (ConditionKind::SenderNotificationPermission { .. }, _) => {
-                with("try-trace-permission", &[])
+                self.with("try-trace-permission", &[])
             }
             (ConditionKind::Unknown { kind }, _) => {
-                with("try-trace-unknown", &[("kind", &*shown_text(kind))])
+                self.with("try-trace-unknown", &[("kind", &*shown_text(kind))])
             }
         }
+    }
+
+    /// The key, the expected and the found value of a condition that an app added to a rule.
+    fn describe_condition(&self, step: &Step<RuleRef>) -> Option<String> {
+        let (key, expected) = match &step.condition.as_ref()?.kind {
+            _ if RuleId::is_reserved(&step.rule.id) => return None,
+            ConditionKind::EventMatch { key, pattern } if !EXPLAINED.contains(&&**key) => {
+                (key, shown(pattern))
+            }
+            ConditionKind::EventPropertyIs { key, value }
+            | ConditionKind::EventPropertyContains { key, value } => (key, shown(value)),
+            _ => return None,
+        };
+        let key = shown_text(key);
+        Some(match step.found.as_ref().map(shown) {
+            Some(found) => {
+                let values = [("key", &*key), ("found", &found), ("expected", &expected)];
+                self.with("try-trace-value", &values)
+            }
+            None => self.with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
+        })
+    }
+
+    /// The message of this key with values of the user.
+    fn with(&self, key: &str, arguments: &[(&'static str, &str)]) -> String {
+        let arguments = arguments.iter().map(|(name, value)| (*name, Argument::from(*value)));
+        self.layout.language.text_with_all(key, arguments)
     }
 }
 

@@ -44,7 +44,13 @@ impl PreferenceChange {
                     highlight: is_checked("highlight"),
                 },
             },
-            "remove-keyword" => Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?),
+            "mute-word" => Self::SetKeyword {
+                target: KeywordTarget::Word(read_word(value("word"))?),
+                effect: Effect::Silent,
+            },
+            "remove-keyword" | "remove-muted-word" => {
+                Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?)
+            }
             "subject" => Self::SetSubject {
                 subject: subject()?,
                 choice: read_choice(value("choice"), now)?,

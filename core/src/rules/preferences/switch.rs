@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use super::super::{
-    Document, Effect, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleKind, User, builtin,
+    Action, Document, Effect, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleKind, User, builtin,
 };
 use super::Pause;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A switch for one built-in rule, or for two that differ only in encryption or in the form of
-    /// mentions.
+    /// A switch of one built-in rule, or of two that differ only in encryption or in the form of a
+    /// mention. While it is on, the user is notified.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Switch {
         OneToOne = "one-to-one",
@@ -30,14 +30,14 @@ wire_enum! {
     }
 }
 
-/// The combined state of a switch's rules.
+/// Whether a switch is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
-    /// All of its rules apply.
+    /// All of its rules are set as the switch sets them to notify.
     On,
-    /// Some of its rules apply.
+    /// Some of its rules are.
     Partly,
-    /// None of its rules apply.
+    /// None of its rules are.
     Off,
 }
 
@@ -68,29 +68,36 @@ impl Switch {
         }
     }
 
-    /// Returns whether its rules prevent notifications.
-    pub const fn is_silencer(self) -> bool {
-        matches!(self, Self::Bots | Self::Edits | Self::Members | Self::Reactions | Self::Servers)
+    /// The switch of a built-in rule. The master rule has none.
+    pub fn of_rule(kind: RuleKind, id: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 
-    /// Returns whether a rule has the effect that the switch promises. Clients turn a built-in rule
-    /// off by disabling it or by changing its actions.
-    fn applies(self, rule: &Rule) -> bool {
-        rule.enabled
-            && (Effect::from_actions(&rule.actions) == Effect::Silent) == self.is_silencer()
+    /// Whether its rules silence messages that later rules notify of. The switch is on while they are
+    /// disabled, so that muted people and rooms stay silent. No later rule is about reactions and room
+    /// events: their rules notify themselves while the switch is on.
+    const fn is_silencer(self) -> bool {
+        matches!(self, Self::Bots | Self::Edits)
+    }
+
+    /// Whether a rule is set as the switch sets it to notify. Clients turn a built-in rule off by
+    /// disabling it or by changing its actions.
+    fn notifies(self, rule: &Rule) -> bool {
+        let is_silent = Effect::from_actions(&rule.actions) == Effect::Silent;
+        if self.is_silencer() { !rule.enabled || !is_silent } else { rule.enabled && !is_silent }
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
         let rules = || self.rules().iter().map(|&(kind, id)| read(document, kind, id));
-        let applies = |rule: Option<Rule>| rule.is_some_and(|rule| self.applies(&rule));
-        match (rules().any(applies), rules().all(applies)) {
+        let notifies = |rule: Option<Rule>| rule.is_some_and(|rule| self.notifies(&rule));
+        match (rules().any(notifies), rules().all(notifies)) {
             (_, true) => SwitchState::On,
             (true, false) => SwitchState::Partly,
             (false, false) => SwitchState::Off,
         }
     }
 
-    /// Turns its rules on or off. Actions that contradict the switch become those of the definition.
+    /// Turns the switch on or off. Actions of the user that agree with it are preserved.
     pub(super) fn set(
         self,
         document: &mut Document,
@@ -98,11 +105,14 @@ impl Switch {
         limits: NewRuleLimits,
     ) -> Result<(), RuleError> {
         for &(kind, id) in self.rules() {
-            document.set_enabled(kind, id, on)?;
-            let applies = read(document, kind, id).is_some_and(|rule| self.applies(&rule));
             let definition = builtin::all()[kind].iter().find(|rule| rule.rule_id == id);
-            if let Some(definition) = definition.filter(|_| on && !applies) {
-                document.set_actions(kind, id, definition.actions.clone(), limits)?;
+            let default = definition.map(|rule| rule.actions.clone()).unwrap_or_default();
+            let is_silent = Effect::from_actions(&default) == Effect::Silent;
+            let enabled = if on { !self.is_silencer() } else { is_silent };
+            document.set_enabled(kind, id, enabled)?;
+            if read(document, kind, id).is_some_and(|rule| self.notifies(&rule) != on) {
+                let actions = if on && is_silent { vec![Action::Notify] } else { default };
+                document.set_actions(kind, id, actions, limits)?;
             }
         }
         Ok(())

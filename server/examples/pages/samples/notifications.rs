@@ -64,7 +64,7 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
             render(layout, &State { query: "profile=phone", profiles: 40, ..State::default() })?,
         ),
     ];
-    for part in ["keywords", "subjects", "switches"] {
+    for part in ["keywords", "muted-words", "subjects", "switch-call", "switch-reactions"] {
         let query = format!("part={part}");
         let state = State { query: &query, stored: rules("cake"), ..State::default() };
         pages.push(("notifications-saved", render(layout, &state)?));
@@ -77,6 +77,8 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         ("change=keyword&word=tea&sound=on", RejectionReason::Rules(RuleError::TooManyRules(1000))),
         ("change=keyword&word=tea", RejectionReason::Rules(RuleError::TooManyBytes(1))),
         ("change=keyword&word=tea", RejectionReason::Rules(RuleError::RepeatedNeighbour)),
+        ("change=mute-word", field(PreferenceError::WordBlank)),
+        ("change=switch&switch=call-off", RejectionReason::Rules(RuleError::TooManyBytes(1))),
         (
             "change=keyword&rule=cake",
             RejectionReason::Rules(RuleError::ChangedMeanwhile { kind, id: id.to_owned() }),

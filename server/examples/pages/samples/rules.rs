@@ -2,17 +2,17 @@
 
 use askama::Template;
 use belfry_core::rules::explain::{FailureReason, Outcome, Step, UserRules};
-use belfry_core::rules::preferences::PreferenceError;
+use belfry_core::rules::preferences::{PreferenceError, Switch};
 use belfry_core::rules::trial::{TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
-    Document, Effect, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User,
+    Document, Effect, Rule, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User,
 };
 use serde_json::{Value, json};
 
 use super::super::RejectionReason;
 use super::{
-    AccountNav, AccountSection, Form, Layout, NewRuleFields, PageNumber, RulePage, RulesPage,
-    RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
+    AccountNav, AccountSection, Form, Layout, NewRuleFields, Notice, PageNumber, RulePage,
+    RulesPage, RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
 };
 
 /// Every page, about a rule with this id.
@@ -22,9 +22,12 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     let gone = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
     let gone = Some(gone.text(id, layout.language));
     let all = RulesView::default();
+    let room = "global/room/%21bellringers%3Asocial.example";
+    let changed = RulesView { changed: RuleRef::from_path(room).ok(), ..all.clone() };
     let second = RulesView { page: PageNumber::of_entry(50), changed: None };
     let mut pages = vec![
         ("rules", rules(layout, &few, &all, None, none.clone())?),
+        ("rules-changed", rules(layout, &few, &changed, None, none.clone())?),
         ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
         ("many-rules", rules(layout, &many, &second, None, none)?),
     ];
@@ -39,16 +42,16 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     }
     let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };
     let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..own.clone() };
-    for (name, rule) in [("rule", &own), ("builtin-rule", &builtin)] {
+    for (page_name, name) in [("rule", &own), ("builtin-rule", &builtin)] {
         let page = RulePage {
             layout,
             nav: nav(AccountSection::Rules),
             form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
-            rule,
-            json: "{\n  \"actions\": []\n}",
+            name,
+            rule: &Rule { rule_id: name.id.clone(), ..Rule::default() },
             back: "/oauth/account/rules",
         };
-        pages.push((name, page.render()?));
+        pages.push((page_name, page.render()?));
     }
     pages.extend(trials(layout, id, &few)?);
     Ok(pages)
@@ -71,6 +74,7 @@ fn rules(
         form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
         listing: &RuleListing::new(documents, User::new("@alice:social.example")),
         view,
+        notice: view.changed.as_ref().map(|_| Notice::Saved),
         rejected,
         new_rule,
     };
@@ -125,6 +129,7 @@ fn trials(
     let effects = effects.into_iter().chain([Effect::Silent]).cycle();
     let by_id = [
         TrialReason::Keyword(id.to_owned()),
+        TrialReason::MutedWord(id.to_owned()),
         TrialReason::MutedSender(id.to_owned()),
         TrialReason::Sender(id.to_owned()),
         TrialReason::Rule(id.to_owned()),
@@ -132,6 +137,7 @@ fn trials(
     let others = [
         TrialReason::OwnMessage,
         TrialReason::NoRule,
+        TrialReason::SwitchedOff(Switch::Group),
         TrialReason::Paused,
         TrialReason::Paused,
         TrialReason::MutedRoom,
@@ -183,9 +189,14 @@ fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     timed["until"] = 1_800_000_000_000_i64.into();
     let mut unknown = rule("rest", true, none());
     unknown["conditions"] = json!([{ "kind": "org.example.moon" }]);
+    let mut typed = rule("polls", true, none());
+    typed["conditions"] = json!([{ "kind": "event_match", "key": "type", "pattern": "m.poll" }]);
+    let mut nested = rule("votes", true, none());
+    nested["conditions"] =
+        json!([{ "kind": "event_property_is", "key": "content.vote", "value": true }]);
     let global = json!({
         "rules": {
-            "override": [rule(id, false, none())],
+            "override": [rule(id, false, none()), typed, nested],
             "content": [content("cake", "cake"), content("sweet", id)],
             "room": [timed],
             "sender": [rule("@bob:social.example", true, json!(["notify"]))],

@@ -13,7 +13,8 @@ use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, respond, show_large_page};
 use crate::pages::{
-    self, AccountSection, NotificationsPage, NotificationsView, RejectedForm, RejectionReason,
+    self, AccountSection, Notice, NotificationsPage, NotificationsPart, NotificationsView,
+    RejectedForm, RejectionReason,
 };
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
@@ -38,7 +39,7 @@ pub(crate) async fn change_notifications(
         let account = session.require_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         match save(&session, account, &view, &pairs).await {
-            Ok(change) => redirect_after(&session, account, view, &change).await,
+            Ok(change) => redirect_after(&session, account, view, &pairs, &change).await,
             Err(error) => {
                 let reason = error.rejected()?;
                 let language = session.layout(session.lang).language;
@@ -102,13 +103,16 @@ async fn redirect_after(
     session: &BrowserSession,
     account: &Account,
     mut view: NotificationsView,
+    pairs: &Pairs,
     change: &PreferenceChange,
 ) -> Result<Response, PageError> {
     let rulesets = load(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
         view.show_changed(change, &Preferences::read(document));
     }
-    redirect(session, &view.path_after(change))
+    let part = NotificationsPart::of_form(pairs).ok_or(CommonError::Internal)?;
+    let notice = if change.is_removal() { Notice::Removed } else { Notice::Saved };
+    redirect(session, &view.path_after(part, notice))
 }
 
 /// The rules of the signed-in user.

@@ -34,12 +34,12 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
         let path = last_value(&query, "rule");
-        let rule = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
+        let name = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
         let rulesets = load(&session, account).await?;
-        let without_rules = Document::new(rule.scope.clone());
-        let document = rulesets.document(&rule.scope).unwrap_or(&without_rules);
+        let without_rules = Document::new(name.scope.clone());
+        let document = rulesets.document(&name.scope).unwrap_or(&without_rules);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
-        let stored = document.rule(rule.kind, &rule.id, User::new(&user_id));
+        let stored = document.rule(name.kind, &name.id, User::new(&user_id));
         let page = RulePage {
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
@@ -48,9 +48,9 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
                 csrf: &session.csrf_token(),
                 request: None,
             },
-            rule: &rule,
-            json: &stored.map_err(|_| CommonError::NotFound)?.to_pretty_json(),
-            back: &RulesView::default().after(&rule).path(session.lang),
+            name: &name,
+            rule: &*stored.map_err(|_| CommonError::NotFound)?,
+            back: &RulesView::default().after(&name).path(session.lang),
         };
         show_large_page(&session, StatusCode::OK, &page, account.id)
     };
@@ -177,8 +177,12 @@ async fn show_rules(
 ) -> Result<Response, PageError> {
     let rulesets = load(session, account).await?;
     let user_id = matrix::user_id(&account.name, session.state.server_name());
+    let listing = RuleListing::new(rulesets.documents(), User::new(&user_id));
     let mut nav = session.nav(AccountSection::Rules);
     nav.notice.take_if(|_| status != StatusCode::OK);
+    // The notice of a change is shown at the rule, if it still exists.
+    let is_listed = view.changed.as_ref().is_some_and(|rule| listing.contains(rule));
+    let notice = nav.notice.take_if(|_| is_listed);
     let page = RulesPage {
         layout: session.layout(session.lang),
         nav,
@@ -187,8 +191,9 @@ async fn show_rules(
             csrf: &session.csrf_token(),
             request: None,
         },
-        listing: &RuleListing::new(rulesets.documents(), User::new(&user_id)),
+        listing: &listing,
         view,
+        notice,
         rejected,
         new_rule,
     };

@@ -1,4 +1,4 @@
-//! Rows of the lists of keywords, people and rooms.
+//! Rows of the lists of words, people and rooms.
 
 use belfry_core::percent;
 use belfry_core::rules::Effect;
@@ -23,6 +23,14 @@ pub(super) struct KeywordRow {
     pub(super) seen: String,
     pub(super) sound: bool,
     pub(super) highlight: bool,
+    pub(super) marks: Vec<TimedText>,
+}
+
+/// A muted word.
+pub(super) struct MutedWordRow {
+    pub(super) word: String,
+    /// The percent-encoded id of the rule.
+    pub(super) rule: String,
     pub(super) marks: Vec<TimedText>,
 }
 
@@ -52,9 +60,6 @@ pub(super) fn keyword_row(
     if !setting.enabled {
         marks.push(text("notifications-off"));
     }
-    if setting.effect == Effect::Silent {
-        marks.push(text("notifications-muted"));
-    }
     for (is_set, key) in [(sound, "notifications-sound"), (highlight, "notifications-highlight")] {
         if is_set {
             marks.push(text(key));
@@ -69,6 +74,19 @@ pub(super) fn keyword_row(
         highlight,
         marks,
     }
+}
+
+pub(super) fn muted_word_row(
+    layout: &Layout<'_>,
+    word: &Keyword<'_>,
+    now: Timestamp,
+) -> MutedWordRow {
+    let mut marks = Vec::new();
+    if !word.setting.enabled {
+        marks.push(TimedText::plain(layout.text("notifications-off")));
+    }
+    marks.extend(end(layout, &word.setting, now));
+    MutedWordRow { word: show_name(word.pattern), rule: percent::encode(word.id), marks }
 }
 
 pub(super) fn subject_row(

@@ -2,9 +2,8 @@
 
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent;
-use belfry_core::rules::preferences::{KeywordTarget, PreferenceChange, Preferences};
+use belfry_core::rules::preferences::{KeywordTarget, PreferenceChange, Preferences, Switch};
 use belfry_core::rules::{ProfileTag, RuleScope, pattern};
-use strum::{EnumString, IntoStaticStr};
 
 use crate::language::Language;
 use crate::pages::{Notice, PageNumber};
@@ -22,31 +21,51 @@ pub struct NotificationsView {
     pub page: PageNumber,
 }
 
-/// A part of the page. Its name in a query is also its id in the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
+/// A part of the page that forms change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationsPart {
     Pause,
+    Switch(Switch),
     Keywords,
+    MutedWords,
     /// People and rooms.
     Subjects,
-    Switches,
 }
 
 impl NotificationsPart {
-    /// The part with the form of this name of a change.
-    pub fn of_change(name: &str) -> Option<Self> {
-        match name {
+    /// The part with the form of these fields.
+    pub fn of_form(pairs: &Pairs) -> Option<Self> {
+        match last_value(pairs, "change") {
             "pause" | "resume" => Some(Self::Pause),
+            "switch" => {
+                let (switch, _) = last_value(pairs, "switch").rsplit_once('-')?;
+                Switch::from_name(switch).map(Self::Switch)
+            }
             "keyword" | "remove-keyword" => Some(Self::Keywords),
+            "mute-word" | "remove-muted-word" => Some(Self::MutedWords),
             "subject" | "remove-subject" => Some(Self::Subjects),
-            "switch" => Some(Self::Switches),
             _ => None,
         }
     }
 
-    fn id(self) -> &'static str {
-        self.into()
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "keywords" => Some(Self::Keywords),
+            "muted-words" => Some(Self::MutedWords),
+            "subjects" => Some(Self::Subjects),
+            _ => Switch::from_name(name.strip_prefix("switch-")?).map(Self::Switch),
+        }
+    }
+
+    /// Its name in a query, which is also its id in the page.
+    fn name(self) -> String {
+        match self {
+            Self::Pause => "pause".to_owned(),
+            Self::Switch(switch) => format!("switch-{switch}"),
+            Self::Keywords => "keywords".to_owned(),
+            Self::MutedWords => "muted-words".to_owned(),
+            Self::Subjects => "subjects".to_owned(),
+        }
     }
 }
 
@@ -54,7 +73,7 @@ impl NotificationsView {
     /// Reads the parameters of a query. Those that are invalid are ignored.
     pub fn from_query(query: &Pairs, lang: Option<Language>) -> Self {
         let profile = last_value(query, "profile").parse().ok();
-        let part = last_value(query, "part").parse().ok();
+        let part = NotificationsPart::from_name(last_value(query, "part"));
         Self { lang, profile, part, page: PageNumber::from_query(query) }
     }
 
@@ -70,25 +89,16 @@ impl NotificationsView {
         with_parameters(&path, profile.into_iter().chain(self.page.parameter()))
     }
 
-    /// The path of the page after a change: it shows a notice in the part that was changed, and
-    /// scrolls there.
-    pub fn path_after(&self, change: &PreferenceChange) -> String {
-        let (part, fragment) = match change {
-            // The sentence about the pause says it all.
-            PreferenceChange::Pause { .. } | PreferenceChange::Resume => return self.path(),
-            PreferenceChange::SetKeyword { .. } | PreferenceChange::RemoveKeyword(_) => {
-                (NotificationsPart::Keywords, NotificationsPart::Keywords.id().to_owned())
-            }
-            PreferenceChange::SetSubject { .. } | PreferenceChange::RemoveSubject(_) => {
-                (NotificationsPart::Subjects, NotificationsPart::Subjects.id().to_owned())
-            }
-            PreferenceChange::SetSwitch(switch, _) => {
-                (NotificationsPart::Switches, format!("switch-{switch}"))
-            }
-        };
-        let notice = if change.is_removal() { Notice::Removed } else { Notice::Saved };
-        let path = with_parameters(&self.path(), [("part", part.id()), ("notice", notice.code())]);
-        format!("{path}#{fragment}")
+    /// The path of the page after a change of this part, which shows a notice. The page scrolls
+    /// there.
+    pub fn path_after(&self, part: NotificationsPart, notice: Notice) -> String {
+        // The sentence about the pause is enough.
+        if part == NotificationsPart::Pause {
+            return self.path();
+        }
+        let name = part.name();
+        let path = with_parameters(&self.path(), [("part", &*name), ("notice", notice.code())]);
+        format!("{path}#{name}")
     }
 
     pub(super) fn with_profile(&self, profile: Option<ProfileTag>) -> Self {
@@ -97,10 +107,10 @@ impl NotificationsView {
 
     /// Shows the page with the changed entry.
     pub fn show_changed(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
-        let Preferences { keywords, people, rooms, .. } = preferences;
+        let Preferences { keywords, muted_words, people, rooms, .. } = preferences;
         let index = match change {
             PreferenceChange::SetKeyword { target, .. } => {
-                keywords.iter().position(|keyword| match target {
+                keywords.iter().chain(muted_words).position(|keyword| match target {
                     KeywordTarget::Word(word) => {
                         pattern::lower(keyword.pattern) == pattern::lower(word)
                     }
@@ -109,7 +119,7 @@ impl NotificationsView {
             }
             PreferenceChange::SetSubject { subject, .. } => {
                 let index = people.iter().chain(rooms).position(|it| it.id == subject.id());
-                index.map(|index| keywords.len() + index)
+                index.map(|index| keywords.len() + muted_words.len() + index)
             }
             _ => None,
         };

@@ -88,8 +88,9 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
 /// Opens the notifications page after changes.
 async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
-    tab.click("#keywords summary").await;
+    tab.click("#keywords .entries summary").await;
     show("notifications-entry").await;
+    tab.click("#subjects .add > summary").await;
     tab.fill("#id", "nonsense\u{e007}").await;
     tab.find("#id-error").await;
     show("notifications-invalid").await;

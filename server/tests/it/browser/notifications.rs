@@ -30,24 +30,34 @@ fn notifications_are_changed_with_the_keyboard_alone() {
     with_browser(async |fixture| {
         open(fixture).await;
         let tab = &fixture.tab;
-        tab.tab_to("#word").await;
-        tab.press(&format!("cake{ENTER}")).await;
-        tab.find("#keywords .notice").await;
-        tab.wait_for_text("cake").await;
-        // The entry unfolds, and its first check box is the sound.
-        tab.tab_to("#keywords summary").await;
-        tab.press(ENTER).await;
-        tab.tab_to("#keywords .entries [name=sound]").await;
-        tab.press(SPACE).await;
-        tab.tab_to("#keywords .entries button[value=keyword]").await;
-        tab.press(ENTER).await;
-        tab.find("#keywords .entries input[name=seen][value=highlight]").await;
         // A switch has the focus again after it was turned off.
         tab.tab_to("#switch-call > button").await;
         tab.press(SPACE).await;
         tab.find("#switch-call > [aria-checked=false]:focus").await;
         tab.press(SPACE).await;
         tab.find("#switch-call > [aria-checked=true]").await;
+        // A section without entries unfolds, and shows the form.
+        tab.tab_to("#keywords > summary").await;
+        tab.press(ENTER).await;
+        tab.tab_to("#word").await;
+        tab.press(&format!("cake{ENTER}")).await;
+        tab.find("#keywords .notice").await;
+        tab.wait_for_text("cake").await;
+        // The entry unfolds, and its first check box is the sound.
+        tab.tab_to("#keywords .entries summary").await;
+        tab.press(ENTER).await;
+        tab.tab_to("#keywords .entries [name=sound]").await;
+        tab.press(SPACE).await;
+        tab.tab_to("#keywords .entries button[value=keyword]").await;
+        tab.press(ENTER).await;
+        tab.find("#keywords .entries input[name=seen][value=highlight]").await;
+        tab.tab_to("#muted-words > summary").await;
+        tab.press(ENTER).await;
+        tab.tab_to("#muted-word").await;
+        tab.press(&format!("spam{ENTER}")).await;
+        tab.tab_to("#muted-words button[value=remove-muted-word]").await;
+        tab.press(ENTER).await;
+        tab.find("#muted-words:not(:has(.entries)) .notice").await;
     });
 }
 
@@ -64,20 +74,24 @@ fn notifications_are_changed_without_scripts() {
         tab.click("button[value=resume]").await;
         tab.find("button[value=hour]").await;
 
+        tab.click("#subjects > summary").await;
         tab.fill("#id", "#tea:ring.example").await;
         tab.click("form:has(#id) button").await;
         tab.find("#id[aria-invalid=true]:focus").await;
         tab.wait_for_text("This is the address of a room, not its id.").await;
         tab.fill("#id", "!tea:ring.example").await;
         tab.click("form:has(#id) button").await;
+        tab.wait_until_in_view("#subjects .notice").await;
         tab.find("#rooms + ul summary").await;
         tab.click("#rooms + ul summary").await;
         tab.click("#rooms + ul button[value=remove-subject]").await;
         tab.find("#subjects:not(:has(#rooms)) .notice").await;
 
+        tab.click("details:has(#switch-bots) > summary").await;
         tab.click("#switch-bots > button").await;
-        tab.find("#switch-bots > [aria-checked=false]").await;
-        assert!(is_on(fixture, "edits").await);
+        // The folded switches are shown again, with the notice in view.
+        tab.wait_until_in_view("#switch-bots > .notice").await;
+        assert!(is_on(fixture, "bots").await && !is_on(fixture, "edits").await);
     });
 }
 
@@ -115,13 +129,14 @@ fn a_stale_page_says_what_happened_and_overwrites_nothing() {
     with_browser(async |fixture| {
         let page = open(fixture).await;
         let tab = &fixture.tab;
+        tab.click("#keywords > summary").await;
         tab.fill("#word", &format!("cake{ENTER}")).await;
         tab.find("#keywords .entries").await;
         // Meanwhile the keyword is changed in an app.
         let token = fixture.issue_token(&["push"]);
         let quiet = r#"{"pattern":"cake","actions":["notify"]}"#;
         fixture.put_rule(&token, "global/content/cake", quiet).await;
-        tab.click("#keywords summary").await;
+        tab.click("#keywords .entries summary").await;
         tab.click("#keywords .entries [name=highlight]").await;
         tab.click("#keywords .entries button[value=keyword]").await;
         tab.find("#keywords [role=alert]:focus").await;
@@ -149,6 +164,7 @@ fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
             for state in ["error", "paused"] {
                 tab.goto(&format!("{page}?lang={lang}")).await;
                 if state == "error" {
+                    tab.click("#subjects .add > summary").await;
                     tab.fill("#id", &format!("bob{ENTER}")).await;
                     tab.find("#id-error").await;
                 } else {

@@ -134,7 +134,9 @@ fn a_held_key_submits_no_field() {
         tab.run_in_new_pages(
             "addEventListener('DOMContentLoaded', () => {
             const word = document.getElementById('word');
-            if (word) word.value = 'cake';
+            if (!word) return;
+            word.value = 'cake';
+            document.querySelectorAll('details').forEach((it) => it.open = true);
         })",
         )
         .await;

@@ -66,10 +66,15 @@ async fn shown_rules(fixture: &Fixture, kind: &str) -> Vec<String> {
     fixture.tab.goto(&rules(fixture)).await;
     fixture.tab.find("h1").await;
     let rows = format!("li:has([name=rule][value^='global/{kind}/']):not(:has([value*='/.m.']))");
-    let names =
-        format!("[...document.querySelectorAll(\"{rows} .rule\")].map((name) => name.textContent)");
-    let names = fixture.tab.evaluate(&names).await;
-    names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    let paths =
+        format!("[...document.querySelectorAll(\"{rows} [name=rule]\")].map((rule) => rule.value)");
+    let paths = fixture.tab.evaluate(&paths).await;
+    let id = |path: &serde_json::Value| {
+        let path = path.as_str().unwrap();
+        let id = path.rsplit_once('/').unwrap().1;
+        belfry_core::percent::decode_segment(id).unwrap().into_owned()
+    };
+    paths.as_array().unwrap().iter().map(id).collect()
 }
 
 async fn add_rooms(fixture: &Fixture, ids: &[&str]) {
@@ -102,14 +107,38 @@ fn rules_are_changed_by_keyboard_without_scripts() {
 
         tab.goto(&rules(fixture)).await;
         by_keyboard("form:has([value='global/room/a']) [value=disable]").await;
-        tab.wait_for_text("Saved.").await;
+        // The page shows the rule again, with the notice in view.
+        tab.wait_until_in_view("li:has(:target) .notice").await;
         assert_eq!(fixture.get_rule("global/room/a").await["enabled"], json!(false));
 
-        by_keyboard("form:has([value='global/room/a']) a.danger").await;
+        by_keyboard("li:has([value='global/room/a']) a.danger").await;
         tab.find("#delete:target").await;
         by_keyboard("button[value=delete]").await;
         tab.wait_for_text("Removed.").await;
         assert_eq!(shown_rules(fixture, "room").await, ["!tea:x", "b"]);
+    });
+}
+
+/// Built-in rules have no link to delete them, and rules have texts of different lengths.
+#[test]
+fn the_controls_of_all_rules_are_at_the_same_place() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        sign_in(fixture).await;
+        add_rooms(fixture, &["a", "!a-room-with-a-long-name:ring.example"]).await;
+        tab.goto(&rules(fixture)).await;
+        let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
+        tab.evaluate(unfold).await;
+        for width in [320, 1280] {
+            tab.resize(width, 800).await;
+            for css in [".rules .track", ".rules a.secondary", ".rules a.danger"] {
+                let places = format!(
+                    "[...new Set([...document.querySelectorAll('{css}')]
+                        .map((it) => Math.round(it.getBoundingClientRect().right)))].length"
+                );
+                assert_eq!(tab.evaluate(&places).await, 1, "{css} {width}");
+            }
+        }
     });
 }
 
@@ -138,15 +167,15 @@ fn rules_with_hostile_names_are_changed() {
         for name in names {
             let path = format!("global/room/{}", belfry_core::percent::encode(name));
             put(fixture, &path, r#"{"actions":[]}"#).await;
-            let form = format!("form:has([value='{path}'])");
+            let row = format!("li:has([value='{path}'])");
             tab.goto(&rules(fixture)).await;
             tab.resize(320, 800).await;
             let overflow = "document.documentElement.scrollWidth - innerWidth";
             assert!(tab.evaluate(overflow).await.as_i64().unwrap() <= 0, "{name:?}");
-            tab.click(&format!("{form} [value=disable]")).await;
+            tab.click(&format!("{row} [value=disable]")).await;
             tab.wait_for_text("Saved.").await;
             assert_eq!(fixture.get_rule(&path).await["enabled"], json!(false), "{name:?}");
-            tab.click(&format!("{form} a.secondary")).await;
+            tab.click(&format!("{row} a.secondary")).await;
             tab.find("pre").await;
             assert!(tab.evaluate(overflow).await.as_i64().unwrap() <= 0, "{name:?}");
             assert_ne!(tab.evaluate("document.title").await, "alert");

@@ -223,6 +223,20 @@ impl Tab {
         }
     }
 
+    /// Waits until an element is in the visible part of the page.
+    pub(super) async fn wait_until_in_view(&self, css: &str) {
+        self.find(css).await;
+        let edges = format!(
+            "(({{ top, bottom }}) => top >= 0 && bottom <= innerHeight)\
+             (document.querySelector(\"{css}\").getBoundingClientRect())"
+        );
+        let end = Instant::now() + DEADLINE;
+        while self.evaluate(&edges).await != true {
+            assert!(Instant::now() < end, "{css} is not in view: {}", self.url().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// The value of an expression in the page.
     pub(super) async fn evaluate(&self, expression: &str) -> Value {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()

@@ -24,7 +24,7 @@ async fn a_keyword_is_added_changed_and_removed() {
     );
     let page = alice.browser.follow(&response).await;
     let text = visible_text(&page);
-    assert!(text.contains("Keywords|Saved.|"), "{text}");
+    assert!(text.contains("Keywords|1|Saved.|"), "{text}");
     assert!(text.contains("|cake|Sound|Highlight|"), "{text}");
     assert!(!text.contains("You have no keywords."));
 
@@ -40,10 +40,51 @@ async fn a_keyword_is_added_changed_and_removed() {
     let page = alice.change(&[("change", "remove-keyword"), ("rule", "cake")]).await;
     let text = visible_text(&page);
     assert!(
-        text.contains("Keywords|Removed.|") && text.contains("You have no keywords."),
+        text.contains("Keywords|0|Removed.|") && text.contains("You have no keywords."),
         "{text}"
     );
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_word_is_muted_and_removed() {
+    let mut alice = Alice::new().await;
+    alice.page().await.page(200, "You have no muted words.");
+    let response = alice.post(&[("change", "mute-word"), ("word", " spam ")]).await;
+    let location = format!("{PAGE}?part=muted-words&notice=saved#muted-words");
+    assert_eq!(response.header("location"), location);
+    assert_eq!(
+        alice.rules("global/content/spam").await,
+        json!({"rule_id": "spam", "default": false, "enabled": true, "pattern": "spam",
+            "actions": []})
+    );
+    let text = visible_text(&alice.browser.follow(&response).await);
+    assert!(text.contains("Muted words|1|Saved.|") && text.contains("|spam|Remove|"), "{text}");
+    assert!(text.contains("You have no keywords.") && !text.contains("no muted words"), "{text}");
+
+    // A word is either a keyword or muted, whatever its case.
+    alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
+    let text = visible_text(&alice.page().await);
+    assert!(text.contains("|spam|Sound|") && text.contains("You have no muted words."), "{text}");
+    alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    assert_eq!(alice.rules("global/content/spam/actions").await, json!({"actions": []}));
+
+    let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
+    let text = visible_text(&page);
+    assert!(text.contains("Muted words|0|Removed.|") && text.contains("no muted words"), "{text}");
+    assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_word_that_an_app_muted_is_listed_with_its_end() {
+    let mut alice = Alice::new().await;
+    let until = (START + 3600) * 1000;
+    let muted = json!({"pattern": "spam", "actions": ["dont_notify"], "until": until});
+    alice.put_rule("global/content/x", &muted).await;
+    alice.put_rule("global/content/y", &json!({"pattern": "tea", "actions": []})).await;
+    alice.put_rule("global/content/y/enabled", &json!(false)).await;
+    let text = visible_text(&alice.page().await);
+    assert!(text.contains("|spam|Until|09:00 UTC|Remove|tea|Off|Remove|"), "{text}");
 }
 
 #[tokio::test]
@@ -66,7 +107,7 @@ async fn people_and_rooms_are_muted_and_always_notified_of() {
 
     let page = alice.change(&[("change", "remove-subject"), ("rule", "%40eve%3Ax")]).await;
     let text = visible_text(&page);
-    assert!(text.contains("People and rooms|Removed.|") && !text.contains("@eve:x"), "{text}");
+    assert!(text.contains("People and rooms|2|Removed.|") && !text.contains("@eve:x"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/sender/").await, ["@bob:x"]);
 }
 
@@ -171,30 +212,108 @@ async fn every_switch_turns_its_rules_off_and_on() {
     let page = alice.page().await;
     let names: Vec<String> = page
         .text
-        .split("id=\"switch-")
+        .split("<div id=\"switch-")
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap().to_owned())
         .collect();
     assert_eq!(names.len(), 14);
-    assert_eq!(page.text.matches("aria-checked=\"true\"").count(), 14);
     let defaults = alice.rules("global/").await;
     for name in &names {
-        let off = format!("{name}-off");
-        page.page(200, &format!("name=\"switch\" value=\"{off}\""));
-        let response = alice.post(&[("change", "switch"), ("switch", &off)]).await;
+        // By default nothing notifies of these.
+        let is_on = !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
+        let [default, other] = if is_on { ["on", "off"] } else { ["off", "on"] };
+        page.page(200, &switch(name, is_on));
+        let button = format!("{name}-{other}");
+        let response = alice.post(&[("change", "switch"), ("switch", &button)]).await;
         assert_eq!(
             response.header("location"),
-            format!("{PAGE}?part=switches&notice=saved#switch-{name}")
+            format!("{PAGE}?part=switch-{name}&notice=saved#switch-{name}")
         );
         let page = alice.browser.follow(&response).await;
-        let button = format!(
-            "id=\"switch-{name}\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\" name=\"switch\" value=\"{name}-on\""
-        );
-        page.page(200, &button);
+        page.page(200, &switch(name, !is_on));
+        // The notice is at the switch, which is visible then.
+        let notice =
+            format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
+        page.page(200, &notice);
+        assert_eq!(page.text.matches("Saved.").count(), 1, "{name}");
         assert_ne!(alice.rules("global/").await, defaults, "{name}");
-        alice.change(&[("change", "switch"), ("switch", &format!("{name}-on"))]).await;
+        alice.change(&[("change", "switch"), ("switch", &format!("{name}-{default}"))]).await;
         assert_eq!(alice.rules("global/").await, defaults, "{name}");
     }
+}
+
+/// The button of a switch in this state.
+fn switch(name: &str, is_on: bool) -> String {
+    let other = if is_on { "off" } else { "on" };
+    format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")
+}
+
+/// Every sentence begins with "Notify me", and the switch says whether that is so.
+#[tokio::test]
+async fn a_switch_that_is_on_notifies() {
+    let mut alice = Alice::new().await;
+    let text = visible_text(&alice.page().await);
+    assert_eq!(text.matches("|Notify me ").count(), 14, "{text}");
+    assert!(text.contains("|Notify me of reactions|Off|"), "{text}");
+    alice.change(&[("change", "switch"), ("switch", "reactions-on")]).await;
+    let rule = alice.rules("global/override/.m.rule.reaction").await;
+    assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(true), &json!(["notify"])));
+    // The rules for messages notify of messages from bots, unless the room is muted.
+    alice.change(&[("change", "switch"), ("switch", "bots-on")]).await;
+    let rule = alice.rules("global/override/.m.rule.suppress_notices").await;
+    assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!([])));
+    let text = visible_text(&alice.page().await);
+    assert!(text.contains("|Notify me of messages from bots|On|"), "{text}");
+    assert!(text.contains("|Notify me of reactions|On|"), "{text}");
+}
+
+/// On a phone, the page is short until there is something to show.
+#[tokio::test]
+async fn a_section_without_entries_is_folded_until_it_is_used() {
+    let mut alice = Alice::new().await;
+    let page = alice.page().await;
+    for part in ["keywords", "muted-words", "subjects"] {
+        page.page(200, &format!("<details class=\"part\" id=\"{part}\">"));
+    }
+    let muted = "<details class=\"part\" id=\"muted-words\" open>";
+    let add =
+        |state: &str| format!("<details class=\"add\"{state}>\n<summary>Mute a word</summary>");
+    // Its form is shown as soon as it is unfolded.
+    page.page(200, &add(" open"));
+    let page = alice.change(&[("change", "mute-word"), ("word", "spam")]).await;
+    page.page(200, muted);
+    let page = alice.page().await;
+    page.page(200, muted);
+    page.page(200, &add(""));
+    // The notice is visible after the last entry was removed, and so is an error.
+    let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
+    page.page(200, muted);
+    alice.post(&[("change", "mute-word"), ("word", "")]).await.page(422, muted);
+}
+
+#[tokio::test]
+async fn everyday_switches_come_first_and_rare_ones_are_folded() {
+    let mut alice = Alice::new().await;
+    let page = alice.page().await;
+    let text = visible_text(&page);
+    let position = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    let order = [
+        "Pause for an hour",
+        "Notify me of messages in all other rooms",
+        "Notify me when somebody calls me",
+        "Notify me of reactions",
+        "You have no keywords.",
+        "You have no muted words.",
+        "You have no settings for people or rooms.",
+    ];
+    assert!(order.map(position).is_sorted(), "{text}");
+    let (_, folded) = page.text.split_once("<details>").unwrap();
+    let folded = folded.split_once("</details>").unwrap().0;
+    assert_eq!(folded.matches("role=\"switch\"").count(), 6);
+    // They are shown after one of them was changed.
+    let page = alice.change(&[("change", "switch"), ("switch", "edits-on")]).await;
+    let (_, open) = page.text.split_once("<details open>").unwrap();
+    assert!(open.split_once("</details>").unwrap().0.contains("Saved."), "{}", page.text);
 }
 
 /// Element turns a rule off by changing its actions.
@@ -205,15 +324,9 @@ async fn a_switch_shows_what_clients_changed() {
     alice.put_rule("global/underride/.m.rule.call/actions", &silent).await;
     alice.put_rule("global/underride/.m.rule.encrypted/enabled", &json!(false)).await;
     let page = alice.page().await;
-    page.page(
-        200,
-        "id=\"switch-call\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\"",
-    );
-    page.page(
-        200,
-        "id=\"switch-group\"><button class=\"toggle\" role=\"switch\" aria-checked=\"false\"",
-    );
-    assert!(visible_text(&page).contains("|Notify me of messages in all other rooms.|Partly on|"));
+    page.page(200, &switch("call", false));
+    page.page(200, &switch("group", false));
+    assert!(visible_text(&page).contains("|Notify me of messages in all other rooms|Partly on|"));
     alice.change(&[("change", "switch"), ("switch", "call-on")]).await;
     let rule = alice.rules("global/underride/.m.rule.call").await;
     assert_eq!(rule["actions"], json!(["notify", {"set_tweak": "sound", "value": "ring"}]));

@@ -48,14 +48,19 @@ async fn an_invalid_field_is_shown_again_with_what_was_entered() {
         page.page(422, "<option value=\"mute-day\" selected>");
     }
     let long = "x".repeat(241);
-    for (word, text) in [(" ", "Please enter a word."), (&*long, "This is too long for a keyword.")]
-    {
+    for (word, text) in [(" ", "Please enter a word."), (&*long, "This word is too long.")] {
+        let page = alice.post(&[("change", "mute-word"), ("word", word)]).await;
+        assert_invalid(&page, 422, "muted-word", word, text);
+        // Its form is unfolded, and the other one is blank.
+        page.page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
+        page.page(422, "<input id=\"word\" name=\"word\" value=\"\"");
         let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
         assert_invalid(&page, 422, "word", word, text);
         page.page(422, "id=\"highlight\" name=\"highlight\" checked>");
         page.page(422, "id=\"sound\" name=\"sound\">");
     }
-    assert!(alice.page().await.text.contains("You have no keywords."));
+    let text = visible_text(&alice.page().await);
+    assert!(text.contains("You have no keywords.") && text.contains("You have no muted words."));
 }
 
 #[tokio::test]
@@ -90,12 +95,12 @@ async fn a_form_of_a_stale_page_changes_nothing() {
     let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
     page.page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
     let text = visible_text(&page);
-    assert!(text.contains("Keywords|cake was changed in the meantime"), "{text}");
+    assert!(text.contains("Keywords|1|cake was changed in the meantime"), "{text}");
     assert!(text.contains("|cake|Highlight|"), "the page shows the present state: {text}");
     let fields =
         [("change", "subject"), ("rule", "%40bob%3Ax"), ("seen", &*bob), ("choice", "mute-week")];
     let page = alice.post(&fields).await;
-    assert!(visible_text(&page).contains("People and rooms|@bob:x was changed in the meantime"));
+    assert!(visible_text(&page).contains("People and rooms|1|@bob:x was changed in the meantime"));
     assert_eq!(alice.rules("").await, before);
 
     // Removed meanwhile, by an app.
@@ -122,6 +127,9 @@ async fn a_form_may_be_submitted_twice() {
         &[("change", "pause"), ("for", "hour")],
         &[("change", "resume")],
         &[("change", "switch"), ("switch", "call-off")],
+        &[("change", "mute-word"), ("word", "cake")],
+        &[("change", "remove-muted-word"), ("rule", "cake")],
+        &[("change", "keyword"), ("word", "cake"), ("sound", "on")],
         &[("change", "remove-keyword"), ("rule", "cake")],
         &[("change", "remove-subject"), ("rule", "%40bob%3Ax")],
     ] {
@@ -206,4 +214,13 @@ async fn the_limits_of_the_api_apply_and_are_explained_at_the_field() {
     alice.put_rule("global/content/a", &json!({"pattern": "a", "actions": []})).await;
     let page = alice.post(&[("change", "keyword"), ("word", &word)]).await;
     assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
+
+    // A switch has no field; the reason is above all of them.
+    let mut alice = Alice::with(crate::support::service::config(|config| {
+        *config = unlimited();
+        config.rules.max_bytes = 1;
+    }))
+    .await;
+    let page = alice.post(&[("change", "switch"), ("switch", "reactions-on")]).await;
+    page.page(422, "role=\"alert\" tabindex=\"-1\" autofocus>Your rules take up all the space");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Alice, PAGE};
 use crate::support::browser::visible_text;
 
-/// Stores as many keywords, people and rooms as the limits allow.
+/// Stores as many words, people and rooms as the limits allow. The last 50 words are muted.
 async fn fill(alice: &Alice) {
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let mut document = Document::new("global".parse().unwrap());
@@ -19,8 +19,10 @@ async fn fill(alice: &Alice) {
         (RuleKind::Underride, 1, ""),
     ] {
         for number in 0..count {
-            let body =
-                json!({"pattern": format!("word {number:03}{}", "x".repeat(500)), "actions": []});
+            let pattern = format!("word {number:03}{}", "x".repeat(500));
+            let is_muted = kind != RuleKind::Content || number >= 350;
+            let actions = if is_muted { json!([]) } else { json!(["notify"]) };
+            let body = json!({"pattern": pattern, "actions": actions});
             let rule = NewRule::read(
                 kind,
                 body.to_string().as_bytes(),
@@ -43,7 +45,7 @@ async fn a_thousand_rules_are_shown_in_pages() {
     fill(&alice).await;
     let page = alice.page().await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
-    assert_eq!(page.text.matches("<details>").count(), 50);
+    assert_eq!(page.text.matches("value=\"remove-keyword\"").count(), 50);
     let text = visible_text(&page);
     assert!(text.contains("|Page 1 of 20|Next page|"), "{text}");
     assert!(text.contains(&format!("|word 000{}…|", "x".repeat(192))), "{text}");
@@ -53,11 +55,13 @@ async fn a_thousand_rules_are_shown_in_pages() {
     let page = alice.browser.get(&format!("{PAGE}?page=8&lang=de")).await;
     let text = visible_text(&page);
     assert!(text.contains("word 399") && text.contains("word 350") && !text.contains("word 349"));
+    assert_eq!(page.text.matches("value=\"remove-muted-word\"").count(), 50);
     assert!(!text.contains("@000:x") && text.contains("Vorige Seite|Seite 8 von 20|"), "{text}");
     page.page(200, &format!("<a href=\"{PAGE}?lang=de&#38;page=9\" rel=\"next\">"));
     let text = visible_text(&alice.browser.get(&format!("{PAGE}?page=9")).await);
     assert!(text.contains("|@000:x|") && !text.contains("word 399"), "{text}");
     assert!(!text.contains("You have no keywords."), "{text}");
+    assert!(!text.contains("You have no muted words."), "{text}");
     // A page that does not exist is the first or the last one.
     for number in ["21", "99999999999999999999", "0", "-1", "x"] {
         alice.browser.get(&format!("{PAGE}?page={number}")).await.page(200, "</html>");
@@ -68,9 +72,12 @@ async fn a_thousand_rules_are_shown_in_pages() {
 async fn the_page_after_a_change_shows_the_changed_entry() {
     let mut alice = Alice::new().await;
     fill(&alice).await;
-    alice.app.delete("global/content/000:x").await;
+    for id in ["000:x", "001:x"] {
+        alice.app.delete(&format!("global/content/{id}")).await;
+    }
     for (fields, page, part) in [
-        ([("change", "keyword"), ("word", "word 400"), ("sound", "on")], 8, "keywords"),
+        ([("change", "keyword"), ("word", "word 400"), ("sound", "on")], 7, "keywords"),
+        ([("change", "mute-word"), ("word", "word 401"), ("sound", "")], 8, "muted-words"),
         ([("change", "subject"), ("id", "!280:x"), ("choice", "notify")], 20, "subjects"),
     ] {
         let response = alice.post_to(&format!("{PAGE}?lang=de&page=3"), &fields).await;

@@ -25,7 +25,10 @@ async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
     for name in &names {
         let id = percent::encode(name);
         alice
-            .put_rule(&format!("global/content/{id}"), &json!({"pattern": name, "actions": []}))
+            .put_rule(
+                &format!("global/content/{id}"),
+                &json!({"pattern": name, "actions": ["notify"]}),
+            )
             .await;
         alice
             .put_rule(&format!("device/{id}/content/x"), &json!({"pattern": "x", "actions": []}))
@@ -46,12 +49,13 @@ async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
     assert!(page.text.contains("\u{2068}\\u202egnp.exe\\u2069\\u2066\u{2069}"));
 
-    for name in &names {
+    for (index, name) in names.iter().enumerate() {
         let rule = percent::encode(name);
         let seen = seen(&alice.page().await, &rule);
         let fields = [("change", "keyword"), ("rule", &*rule), ("seen", &*seen), ("sound", "on")];
         let page = alice.change(&fields).await;
-        assert!(visible_text(&page).contains("Keywords|Saved.|"), "{name:?}");
+        let count = names.len() - index;
+        assert!(visible_text(&page).contains(&format!("Keywords|{count}|Saved.|")), "{name:?}");
         let actions = alice.rules(&format!("global/content/{rule}/actions")).await;
         assert_eq!(actions["actions"][0], "notify", "{name:?}");
         // A stale form about it.
@@ -73,5 +77,13 @@ async fn hostile_words_are_added_as_they_were_entered() {
         assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
         let rules = alice.rules("global/content/").await;
         assert_eq!(rules[0]["pattern"], word, "{rules}");
+        let page = alice.change(&[("change", "mute-word"), ("word", word)]).await;
+        assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
+        let id = percent::encode(rules[0]["rule_id"].as_str().unwrap());
+        assert_eq!(
+            alice.rules(&format!("global/content/{id}/actions")).await["actions"],
+            json!([])
+        );
+        page.page(200, &format!("name=\"rule\" value=\"{id}\">"));
     }
 }

@@ -44,7 +44,9 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
                 let page = alice.browser.follow(&saved).await;
                 page.page(200, "Saved.");
                 row(&page, rule);
-                assert!(visible_text(&page).contains(&format!("|On|{mark}|Turn off|")));
+                // The notice is at the rule.
+                let text = visible_text(&page);
+                assert!(text.contains(&format!("|On|Saved.|{mark}|Delete|")), "{text}");
                 let stored = alice.client.get_rules(&format!("{rule}/actions")).await;
                 assert_eq!(stored, json!({ "actions": actions }), "{effect} {value}");
             }
@@ -59,7 +61,7 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
     let form = new_rule(&alice.browser.get(RULES).await);
     for (subject, value, reason) in [
         ("word", " ", "Please enter a word."),
-        ("word", &*"x".repeat(241), "This is too long for a keyword."),
+        ("word", &*"x".repeat(241), "This word is too long."),
         ("person", "", "Please enter the id of a person or a room."),
         ("person", "@bob", "The server is missing."),
         ("person", "!a:x", "This is not an id."),
@@ -88,7 +90,7 @@ async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
     let form = new_rule(&alice.browser.get(RULES).await);
     let large = "x".repeat(60_000);
     for (subject, reason) in [
-        ("word", "This is too long for a keyword. Please enter a shorter one."),
+        ("word", "This word is too long. Please enter a shorter one."),
         ("person", "This is too long for an id. Please check it."),
         ("room", "This is too long for an id. Please check it."),
     ] {

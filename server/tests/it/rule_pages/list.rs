@@ -24,6 +24,7 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
         ("global/room/!quiet:x/enabled", json!(false)),
         ("global/underride/.m.rule.message/enabled", json!(false)),
         ("device/phone/sender/@bob:x", json!({ "actions": [] })),
+        ("global/override/polls", json!({ "actions": [], "conditions": [] })),
     ] {
         alice.client.put_ok(path, &body).await;
     }
@@ -33,16 +34,18 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let text = visible_text(&page);
     let mut rest = text.as_str();
     for part in [
-        "Before everything else|While this rule is on, nothing notifies you.|.m.rule.master|Off|\
-         Silent|Built-in|Turn on|Details|",
-        "On devices with the profile phone|People|1|@bob:x|On|Silent|Turn off|Details|Delete|",
-        "On all devices|Above all others|11|.m.rule.suppress_notices|\
-         Stay silent for messages from bots.|On|Silent|Built-in|",
-        "Words|2|sweets|Looks for cake|On|Notifies|Sound|Highlight|Turn off|Details|Delete|\
-         .m.rule.contains_user_name|",
-        "Rooms|2|!quiet:x|Off|Silent|Turn on|Details|Delete|!loud:x|On|Notifies|Turn off|",
-        "When nothing else fits|5|.m.rule.call|Notify me when somebody calls me.|",
-        ".m.rule.message|Notify me of messages in all other rooms.|Off|Notifies|Built-in|Turn on|",
+        "Before everything else|While this rule is on, nothing notifies you.|\
+         Pause everything|Off|.m.rule.master|Silent|Built-in|Details|",
+        "On devices with the profile phone|People|1|Messages from @bob:x|On|Silent|Delete|Details|",
+        "On all devices|Above all others|12|\
+         Rule with conditions of its own|On|polls|Silent|Delete|Details|\
+         Messages from bots|On|.m.rule.suppress_notices|Silent|Built-in|Details|",
+        "Words|2|Messages with the word cake|On|sweets|Notifies|Sound|Highlight|Delete|Details|\
+         Messages with your user name|On|.m.rule.contains_user_name|",
+        "Rooms|2|Messages in the room !quiet:x|Off|Silent|Delete|Details|\
+         Messages in the room !loud:x|On|Notifies|Delete|",
+        "When nothing else fits|5|Calls|On|.m.rule.call|",
+        "Messages in all other rooms|Off|.m.rule.message|Notifies|Built-in|Details|",
     ] {
         let Some((_, after)) = rest.split_once(part) else { panic!("{part}: {rest}") };
         rest = after;
@@ -83,14 +86,17 @@ async fn hostile_names_are_escaped_and_visible() {
         alice.client.put_ok(&path, &json!({ "actions": [], "org.x": name })).await;
     }
     alice.client.put_ok("device/%E2%80%AEa%3Cb%3E/room/a", &json!({ "actions": [] })).await;
+    let other = json!({ "actions": [], "conditions": [] });
+    alice.client.put_ok("global/override/%E2%80%AEid%3Cb%3E", &other).await;
     let page = alice.browser.get(RULES).await;
     for raw in ["<script>", "onfocus=\"alert", "<b>", "\u{202e}", "\u{2066}", "\r", "\u{1}"] {
         assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
     }
     for shown in [
-        "<bdi>&#60;script&#62;alert(1)&#60;b&#62;</bdi>",
-        "<bdi>\\u202egnp.exe\\u2066\\u2069</bdi>",
-        "<bdi>a\\u000d\\u000ab\\u0009c\\u0001</bdi>",
+        "Messages in the room \u{2068}&#60;script&#62;alert(1)&#60;b&#62;\u{2069}",
+        "Messages in the room \u{2068}\\u202egnp.exe\\u2066\\u2069\u{2069}",
+        "Messages in the room \u{2068}a\\u000d\\u000ab\\u0009c\\u0001\u{2069}",
+        "<bdi>\\u202eid&#60;b&#62;</bdi>",
         "On devices with the profile \u{2068}\\u202ea&#60;b&#62;\u{2069}",
         "{{7*7}}{ $rule }",
     ] {
@@ -127,8 +133,9 @@ async fn a_thousand_rules_are_shown_in_pages() {
     let mut alice = with_a_thousand_rules().await;
     let page = alice.browser.get(RULES).await;
     let text = visible_text(&page);
-    assert!(text.contains("Words|1001|000|Looks for xxx"), "{text}");
-    assert!(text.contains(&format!("Looks for {}…|", "x".repeat(200))), "{text}");
+    assert!(text.contains("Words|1001|Messages with the word xxx"), "{text}");
+    let title = format!("|Messages with the word {}…|On|000|", "x".repeat(200));
+    assert!(text.contains(&title), "{text}");
 
     // Every rule is on one of the pages that the links lead to.
     let (mut path, mut seen) = (RULES.to_owned(), Vec::new());
@@ -174,7 +181,11 @@ async fn a_changed_rule_is_shown_on_its_page() {
     let page = alice.browser.follow(&changed).await;
     page.page(200, "Saved.");
     let anchor = changed.header("location").split_once('#').unwrap().1;
-    assert!(page.text.contains(&format!("<li id=\"{anchor}\" class=\"off\">")), "{}", page.text);
+    let (_, row) = page.text.split_once(&format!(" id=\"{anchor}\">")).unwrap();
+    let row = row.split_once("</li>").unwrap().0;
+    assert!(row.contains("aria-checked=\"false\" name=\"change\" value=\"enable\">"), "{row}");
+    // The notice is there, and not at the top of the page.
+    assert!(row.contains("role=\"status\">Saved.") && page.text.matches("Saved.").count() == 1);
     assert_eq!(page.text.matches("<details open>").count(), 1);
     // Also from a different page.
     let path = format!("{RULES}?changed=global%2Fcontent%2F060");

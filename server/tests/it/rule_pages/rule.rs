@@ -19,14 +19,15 @@ async fn a_rule_is_shown_as_the_api_returns_it() {
     let mut alice = Alice::new().await;
     let rule = json!({ "actions": ["notify"], "pattern": "p", "org.x": { "y": [1, null] } });
     alice.client.put_ok("device/phone/room/b", &rule).await;
-    for rule in [
-        "device/phone/room/b",
-        "global/underride/.m.rule.message",
-        "global/override/.m.rule.master",
-        "global/content/.m.rule.contains_user_name",
+    for (rule, title) in [
+        ("device/phone/room/b", "Messages in the room \u{2068}b\u{2069}"),
+        ("global/underride/.m.rule.message", "Messages in all other rooms"),
+        ("global/override/.m.rule.master", "Pause everything"),
+        ("global/content/.m.rule.contains_user_name", "Messages with your user name"),
     ] {
         let page = alice.browser.get(&rule_page(rule)).await;
         page.page(200, "<h1>The rule as JSON</h1>");
+        page.page(200, &format!("<p class=\"rule\">{title}</p>"));
         assert_security_headers(&page, "'self'");
         assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");
     }

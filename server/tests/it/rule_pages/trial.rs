@@ -118,6 +118,48 @@ async fn the_result_is_a_sentence_with_the_reason() {
 }
 
 #[tokio::test]
+async fn the_switch_or_the_muted_word_that_silences_a_message_is_named() {
+    let mut alice = Alice::new().await;
+    let muted = json!({ "pattern": "spam", "actions": [] });
+    alice.client.put_ok("global/content/spam", &muted).await;
+    let form = trial(&alice.browser.get(TRY).await);
+    let page = form.clone().set("text", "More spam").submit(&mut alice.browser).await;
+    assert_eq!(sentence(&page), "You would not be notified, because you muted the word spam.");
+    for change in ["enabled", "actions"] {
+        let silent = if change == "enabled" { json!(false) } else { json!({ "actions": [] }) };
+        let rule = "global/underride/.m.rule.message";
+        alice.client.put_ok(&format!("{rule}/{change}"), &silent).await;
+        let page = form.clone().set("text", "Hello").submit(&mut alice.browser).await;
+        let expected = "You would not be notified, because you switched off “Notify me of \
+                        messages in all other rooms”.";
+        assert_eq!(sentence(&page), expected, "{change}");
+        alice.client.put_ok(&format!("{rule}/enabled"), &json!(true)).await;
+    }
+}
+
+#[tokio::test]
+async fn notified_and_silent_differ_in_icon_text_and_colour() {
+    let mut alice = Alice::new().await;
+    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
+    let notified = form.submit(&mut alice.browser).await;
+    alice.client.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    let silent = form.submit(&mut alice.browser).await;
+    let result = |page: &TestResponse| {
+        let (class, rest) =
+            page.text.split_once("<div class=\"result").unwrap().1.split_once("\">").unwrap();
+        let icon = rest.split_once("</svg>").unwrap().0;
+        (class.to_owned(), icon.to_owned())
+    };
+    let ((loud, bell), (quiet, crossed_bell)) = (result(&notified), result(&silent));
+    assert_eq!((&*loud, &*quiet), ("", " silent"));
+    assert_ne!(bell, crossed_bell);
+    let text = visible_text(&notified);
+    assert!(text.contains("Result|Notified|You would be notified,"), "{text}");
+    let text = visible_text(&silent);
+    assert!(text.contains("Result|Silent|You would not be notified,"), "{text}");
+}
+
+#[tokio::test]
 async fn the_end_of_a_timed_rule_is_shown() {
     let mut alice = Alice::new().await;
     let until = (START + 3600) * 1000;
@@ -153,11 +195,15 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     let conditions = json!([
         { "kind": "event_property_is", "key": "content.a", "value": true },
     ]);
+    let poll = json!({ "kind": "event_match", "key": "type", "pattern": "m.poll" });
     for (path, body) in [
         ("global/content/sweets", json!({ "pattern": "cake", "actions": [] })),
         ("global/room/!r:x", json!({ "actions": [] })),
         ("global/room/!r:x/enabled", json!(false)),
         ("global/override/a", json!({ "actions": [], "conditions": conditions })),
+        ("global/override/b", json!({ "actions": [], "conditions": [poll] })),
+        ("global/room/!s:x", json!({ "actions": [] })),
+        ("global/sender/@bob:x", json!({ "actions": [] })),
         ("global/underride/moon", json!({ "actions": [], "conditions": [{ "kind": "moon" }] })),
     ] {
         alice.client.put_ok(path, &body).await;
@@ -166,18 +212,27 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     let page = form.submit(&mut alice.browser).await;
     let text = unescape(&visible_text(&page));
     for line in [
-        ".m.rule.master|Above all others · On all devices|It is off.|",
-        "|a|Above all others · On all devices|The message has no content.a, and the rule looks for true.|",
+        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is off.|",
+        "|a|Above all others · On all devices|The message does not meet a condition of this rule.|\
+         The message has no content.a, and the rule looks for true.|",
+        "|b|Above all others · On all devices|The message does not meet a condition of this rule.|\
+         type is \"m.room.message\", and the rule looks for \"m.poll\".|",
+        "|Messages that mention you|Above all others · On all devices ·|.m.rule.is_user_mention|\
+         The message is not of this kind.|Messages with your display name|",
         "The text does not contain your display name \"alice\".|",
         "It depends on whether the sender may notify the whole room, which is not known here.|",
-        "sweets|Words · On all devices|content.body is \"Hello @room\", and the rule looks for \"cake\".|",
+        "sweets|Words · On all devices|The text does not contain cake.|",
+        "!s:x|Rooms · On all devices|The message is in a different room.|",
+        "@bob:x|People · On all devices|The message is from somebody else.|",
         "!r:x|Rooms · On all devices|It is off.|",
         "moon|When nothing else fits · On all devices|This server does not know the condition moon.|",
         "The number of people in the room is 3, and the rule asks for 2.|",
-        ".m.rule.message|When nothing else fits · On all devices|It fits and decides.|",
+        "|Messages in all other rooms|When nothing else fits · On all devices ·|.m.rule.message|\
+         It fits and decides.|",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+    assert!(!text.contains("m.mentions"), "no keys of built-in rules: {text}");
 }
 
 #[tokio::test]

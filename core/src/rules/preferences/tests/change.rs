@@ -1,7 +1,7 @@
 //! Preference changes as rule changes.
 
 use super::*;
-use crate::rules::{NewRuleLimits, RuleError};
+use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
 /// The rules after changes.
 #[track_caller]
@@ -279,11 +279,34 @@ fn a_switch_sets_all_its_rules() {
             }
         }
     }
-    // Actions that the user chose and that agree with the switch are preserved.
+    // Actions of the user that agree with the switch are preserved.
     let quiet = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &quiet);
     PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document, LIMITS).unwrap();
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
+}
+
+/// Messages from bots and edits are messages, of which later rules notify; of reactions and events of
+/// a room no later rule notifies.
+#[test]
+fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
+    let notify = &[Action::Notify][..];
+    for (switch, id, on, off) in [
+        (Switch::Bots, ".m.rule.suppress_notices", (false, &[][..]), (true, &[][..])),
+        (Switch::Edits, ".m.rule.suppress_edits", (false, &[]), (true, &[])),
+        (Switch::Reactions, ".m.rule.reaction", (true, notify), (true, &[])),
+        (Switch::Members, ".m.rule.member_event", (true, notify), (true, &[])),
+        (Switch::Servers, ".m.rule.room.server_acl", (true, notify), (true, &[])),
+        (Switch::Group, ".m.rule.message", (true, notify), (false, notify)),
+    ] {
+        let mut document = document_in("global", &json!({}), &json!({}));
+        for (is_on, expected) in [(true, on), (false, off), (true, on)] {
+            PreferenceChange::SetSwitch(switch, is_on).apply(&mut document, LIMITS).unwrap();
+            let (kind, _) = switch.rules()[0];
+            let rule = document.rule(kind, id, User::new("")).unwrap();
+            assert_eq!((rule.enabled, &*rule.actions), expected, "{switch} {is_on}");
+        }
+    }
 }
 
 #[test]

@@ -35,6 +35,13 @@ fn a_form_is_read_as_a_change() {
                 effect: Effect::Notify { sound: false, highlight: true },
             },
         ),
+        (
+            "change=mute-word&word=+spam",
+            PreferenceChange::SetKeyword {
+                target: KeywordTarget::Word("spam".to_owned()),
+                effect: Effect::Silent,
+            },
+        ),
         ("change=remove-keyword&rule=x", PreferenceChange::RemoveKeyword("x".to_owned())),
         (
             "change=subject&id=@bob:x&choice=notify&seen=",
@@ -86,6 +93,7 @@ fn a_form_with_an_invalid_field_is_rejected() {
         ("change=remove-keyword&rule=%25", PreferenceError::UnknownChange),
         ("change=subject&id=@bob:x&choice=x", PreferenceError::UnknownChange),
         ("change=keyword&word=+%09", PreferenceError::WordBlank),
+        ("change=mute-word&word=", PreferenceError::WordBlank),
         (&*format!("change=keyword&word={}", "x".repeat(241)), PreferenceError::WordTooLong),
     ] {
         assert_eq!(read(query), Err(error), "{query}");

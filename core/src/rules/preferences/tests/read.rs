@@ -4,7 +4,7 @@ use super::*;
 use crate::rules::builtin;
 
 #[test]
-fn a_content_rule_is_a_keyword() {
+fn a_content_rule_is_a_keyword_or_a_muted_word() {
     let document = document(&json!({"content": [
         {"rule_id": "z", "pattern": "Über*", "actions": ["notify", {"set_tweak": "highlight"}]},
         {"rule_id": "cake", "pattern": "cake", "enabled": false, "actions": ["dont_notify"]},
@@ -21,13 +21,16 @@ fn a_content_rule_is_a_keyword() {
                 pattern: "Apple",
                 setting: Setting { until, ..setting(notify(true, false)) },
             },
-            Keyword {
-                id: "cake",
-                pattern: "cake",
-                setting: Setting { enabled: false, ..setting(Effect::Silent) },
-            },
             Keyword { id: "z", pattern: "Über*", setting: setting(notify(false, true)) },
         ]
+    );
+    assert_eq!(
+        preferences.muted_words,
+        [Keyword {
+            id: "cake",
+            pattern: "cake",
+            setting: Setting { enabled: false, ..setting(Effect::Silent) },
+        }]
     );
     assert_eq!(preferences.other_rules, 0);
 }
@@ -120,15 +123,30 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
         .collect();
     all.sort_unstable();
     assert_eq!(switched, all.iter().collect::<Vec<_>>());
-    // All are on by default, and only a silencer prevents notifications.
+    for &switch in Switch::ALL {
+        for (kind, id) in switch.rules() {
+            assert_eq!(Switch::of_rule(*kind, id), Some(switch));
+        }
+    }
+    assert_eq!(Switch::of_rule(RuleKind::Override, builtin::MASTER), None);
+}
+
+#[test]
+fn a_switch_is_on_by_default_if_its_rules_notify() {
     let document = document(&json!({}));
     for (switch, state) in Preferences::read(&document).switches {
-        assert_eq!(state, SwitchState::On, "{switch}");
+        let is_silent = |(kind, id): &(RuleKind, &str)| {
+            let rule = builtin::all()[*kind].iter().find(|rule| rule.rule_id == *id).unwrap();
+            Effect::from_actions(&rule.actions) == Effect::Silent
+        };
+        let expected =
+            if switch.rules().iter().all(is_silent) { SwitchState::Off } else { SwitchState::On };
+        assert_eq!(state, expected, "{switch}");
     }
 }
 
 #[test]
-fn a_switch_is_off_if_its_rules_are_disabled_or_have_other_actions() {
+fn a_switch_is_on_while_its_rules_let_the_user_be_notified() {
     let state = |switch: Switch, changes: Value| {
         let document = document_in("global", &json!({}), &changes);
         let switches = Preferences::read(&document).switches;
@@ -138,12 +156,15 @@ fn a_switch_is_off_if_its_rules_are_disabled_or_have_other_actions() {
         (Switch::Call, json!({".m.rule.call": {"enabled": false}}), SwitchState::Off),
         (Switch::Call, json!({".m.rule.call": {"actions": ["dont_notify"]}}), SwitchState::Off),
         (Switch::Call, json!({".m.rule.call": {"actions": ["notify"]}}), SwitchState::On),
-        (Switch::Bots, json!({".m.rule.suppress_notices": {"enabled": false}}), SwitchState::Off),
+        (Switch::Bots, json!({".m.rule.suppress_notices": {"enabled": false}}), SwitchState::On),
         (
             Switch::Bots,
             json!({".m.rule.suppress_notices": {"actions": ["notify"]}}),
-            SwitchState::Off,
+            SwitchState::On,
         ),
+        // No other rule notifies of reactions.
+        (Switch::Reactions, json!({".m.rule.reaction": {"enabled": false}}), SwitchState::Off),
+        (Switch::Reactions, json!({".m.rule.reaction": {"actions": ["notify"]}}), SwitchState::On),
         (Switch::Group, json!({".m.rule.encrypted": {"enabled": false}}), SwitchState::Partly),
         (
             Switch::Group,
@@ -177,6 +198,6 @@ fn a_device_has_keywords_people_and_rooms_alone() {
     let rules = json!({"content": [{"rule_id": "a", "pattern": "a", "actions": []}]});
     let document = document_in("device/phone", &rules, &json!({}));
     let preferences = Preferences::read(&document);
-    assert_eq!((preferences.keywords.len(), preferences.switches.len()), (1, 0));
+    assert_eq!((preferences.muted_words.len(), preferences.switches.len()), (1, 0));
     assert_eq!(preferences.pause, None);
 }

@@ -1,0 +1,50 @@
+//! The title of a rule: which messages it is about.
+
+use std::borrow::Cow;
+
+use belfry_core::rules::{Rule, RuleKind, builtin};
+use belfry_core::text::escape_invisible;
+
+use crate::pages::Layout;
+use crate::pages::text::truncate;
+
+/// The maximum number of characters of a pattern. An account may have megabytes of rules.
+const MAX_PATTERN: usize = 200;
+
+/// The title of a rule of this kind.
+pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
+    let id = &rule.rule_id;
+    if rule.is_builtin() {
+        return builtin_title(id, layout).into_owned();
+    }
+    let with = |key: &str, name: &str, value: &str| {
+        let value = truncate(value, MAX_PATTERN);
+        layout.language.text_with(key, name, &*escape_invisible(&value))
+    };
+    match kind {
+        RuleKind::Content => {
+            with("rules-about-word", "word", rule.pattern.as_deref().unwrap_or_default())
+        }
+        RuleKind::Room => with("rules-about-room", "room", id),
+        RuleKind::Sender => with("rules-about-sender", "sender", id),
+        RuleKind::Override | RuleKind::Underride => layout.text("rules-about-other").into_owned(),
+    }
+}
+
+/// The title of the built-in rule with this id.
+pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'static, str> {
+    if id == builtin::MASTER {
+        return layout.text("notifications-pause");
+    }
+    let name = id.trim_start_matches(".m.rule.").replace(['.', '_'], "-");
+    layout.text(&format!("rules-about-{name}"))
+}
+
+/// Whether the title of a user's rule contains its id.
+pub(super) fn contains_id(kind: RuleKind, rule: &Rule) -> bool {
+    match kind {
+        RuleKind::Content => rule.pattern.as_ref() == Some(&rule.rule_id),
+        RuleKind::Room | RuleKind::Sender => true,
+        RuleKind::Override | RuleKind::Underride => false,
+    }
+}
