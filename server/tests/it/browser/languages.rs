@@ -31,6 +31,24 @@ fn the_language_of_the_browser_is_used() {
 }
 
 #[test]
+fn a_language_is_chosen_in_the_middle_of_an_authorization_without_scripts() {
+    with_browser(async |fixture| {
+        fixture.tab.disable_scripts().await;
+        fixture.tab.goto(&fixture.app.start(&[("lang", "fr")])).await;
+        fixture.tab.click(".languages [lang=de]").await;
+        fixture.tab.find("html[lang=de] #username").await;
+        fixture.sign_in_with("alice", "falsch").await;
+        fixture.tab.find("html[lang=de] #problem").await;
+        fixture.sign_in("alice").await;
+        fixture.tab.find("html[lang=de] button[value=allow]").await;
+        fixture.allow().await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+        fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
+        fixture.tab.find("html[lang=de] .sections").await;
+    });
+}
+
+#[test]
 fn arabic_is_written_from_right_to_left() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[("lang", "ar")])).await;
@@ -68,6 +86,16 @@ fn no_word_of_the_navigation_is_broken() {
                 }).map((link) => link.innerText)";
                 assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
             }
+            tab.resize(320, 800).await;
+            // One row, in which the current page is visible before anybody scrolls.
+            let tops = "new Set([...document.querySelectorAll('.sections a')]
+                .map((link) => link.getBoundingClientRect().top)).size";
+            assert_eq!(tab.evaluate(tops).await, 1, "{page}");
+            let current = "(({ left, right }) => left >= 0 && right <= 320)
+                (document.querySelector('.sections [aria-current]').getBoundingClientRect())";
+            assert_eq!(tab.evaluate(current).await, true, "{page}");
+            let scrolls = "document.documentElement.scrollWidth > 320";
+            assert_eq!(tab.evaluate(scrolls).await, false, "{page}");
         }
     });
 }
