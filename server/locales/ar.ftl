@@ -143,6 +143,7 @@ apps-remove = إزالة الوصول
 apps-link = عرض التطبيقات المسموح لها بالوصول وإزالتها
 apps-matrix = عملاء Matrix
 apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
+apps-matrix-device-note = سجّلت الدخول هناك بكلمة مرورك.
 apps-issued-note = أصدره القائمون على هذا الخادم.
 
 ## Notifications

@@ -141,6 +141,7 @@ apps-remove = Zugang entziehen
 apps-link = Apps mit Zugang ansehen und entfernen
 apps-matrix = Matrix-Clients
 apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
+apps-matrix-device-note = Dort hast du dich mit deinem Passwort angemeldet.
 apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
 
 ## Notifications

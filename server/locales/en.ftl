@@ -141,6 +141,7 @@ apps-remove = Remove access
 apps-link = See and remove apps with access
 apps-matrix = Matrix clients
 apps-matrix-note = Apps in which you signed in with your password.
+apps-matrix-device-note = You signed in there with your password.
 apps-issued-note = Issued by those who run this server.
 
 ## Notifications

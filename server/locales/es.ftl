@@ -141,6 +141,7 @@ apps-remove = Quitar el acceso
 apps-link = Ver y quitar aplicaciones con acceso
 apps-matrix = Clientes de Matrix
 apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
+apps-matrix-device-note = Allí iniciaste sesión con tu contraseña.
 apps-issued-note = Acceso emitido por quienes administran este servidor.
 
 ## Notifications

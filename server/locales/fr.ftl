@@ -141,6 +141,7 @@ apps-remove = Retirer l’accès
 apps-link = Voir et retirer les applications ayant accès
 apps-matrix = Clients Matrix
 apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
+apps-matrix-device-note = Vous vous y êtes connecté(e) avec votre mot de passe.
 apps-issued-note = Accès délivré par les responsables de ce serveur.
 
 ## Notifications

@@ -141,6 +141,7 @@ apps-remove = Rimuovi l’accesso
 apps-link = Vedi e rimuovi le app con accesso
 apps-matrix = Client Matrix
 apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
+apps-matrix-device-note = Lì hai effettuato l’accesso con la password.
 apps-issued-note = Accesso rilasciato da chi gestisce questo server.
 
 ## Notifications

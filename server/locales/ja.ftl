@@ -137,6 +137,7 @@ apps-remove = アクセスを取り消す
 apps-link = アクセスを許可したアプリの確認と取り消し
 apps-matrix = Matrix クライアント
 apps-matrix-note = パスワードでログインしたアプリです。
+apps-matrix-device-note = ここではパスワードでログインしました。
 apps-issued-note = このサーバーの運営者が発行したアクセスです。
 
 ## Notifications

@@ -141,6 +141,7 @@ apps-remove = Toegang intrekken
 apps-link = Apps met toegang bekijken en verwijderen
 apps-matrix = Matrix-clients
 apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
+apps-matrix-device-note = Daar heb je met je wachtwoord ingelogd.
 apps-issued-note = Uitgegeven door de beheerders van deze server.
 
 ## Notifications

@@ -143,6 +143,7 @@ apps-remove = Odbierz dostęp
 apps-link = Zobacz i usuń aplikacje z dostępem
 apps-matrix = Klienty Matrix
 apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
+apps-matrix-device-note = Tam nastąpiło logowanie hasłem.
 apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
 
 ## Notifications

@@ -141,6 +141,7 @@ apps-remove = Remover acesso
 apps-link = Ver e remover aplicativos com acesso
 apps-matrix = Clientes Matrix
 apps-matrix-note = Aplicativos em que você entrou com sua senha.
+apps-matrix-device-note = Você entrou ali com a sua senha.
 apps-issued-note = Acesso emitido por quem administra este servidor.
 
 ## Notifications

@@ -137,6 +137,7 @@ apps-remove = 移除访问权限
 apps-link = 查看和移除有访问权限的应用
 apps-matrix = Matrix 客户端
 apps-matrix-note = 你用密码登录过的应用。
+apps-matrix-device-note = 你在那里用密码登录。
 apps-issued-note = 由此服务器的管理者签发。
 
 ## Notifications

@@ -59,6 +59,14 @@ impl ListedApp {
         self.tokens.len() > 1
     }
 
+    /// The name of the device of the only token.
+    fn only_device(&self) -> Option<&str> {
+        match &*self.tokens {
+            [token] => token.device.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether a token has the name of a device, by which people recognise it.
     fn names_devices(&self) -> bool {
         self.tokens.iter().any(|token| token.device.is_some())
@@ -73,11 +81,11 @@ impl AccountPage<'_> {
         PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
     }
 
-    /// The name of an app. A Matrix client is named by its device, if it is the only one.
+    /// The name of an app, or of the only device with a Matrix client.
     fn app_title(&self, listed: &ListedApp) -> String {
-        match (listed.app.origin, &*listed.tokens) {
-            (Origin::Matrix, [AccountToken { device: Some(device), .. }]) => isolate(device),
-            (Origin::Matrix, _) => self.layout.text("apps-matrix").into_owned(),
+        match (listed.app.origin, listed.only_device()) {
+            (Origin::Matrix, Some(device)) => isolate(device),
+            (Origin::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
             (Origin::Api | Origin::Operator | Origin::CommandLine, _) => isolate(&listed.app.name),
         }
     }
@@ -92,8 +100,12 @@ impl AccountPage<'_> {
     }
 
     /// The host of the website of an app, or a note about a first-party app.
-    fn app_origin(&self, app: &AuthorizedApp) -> Option<String> {
+    fn app_origin(&self, listed: &ListedApp) -> Option<String> {
+        let app = &listed.app;
         match app.origin {
+            Origin::Matrix if listed.only_device().is_some() => {
+                Some(self.layout.text("apps-matrix-device-note").into_owned())
+            }
             Origin::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
             Origin::CommandLine => Some(self.layout.text("apps-issued-note").into_owned()),
             Origin::Api | Origin::Operator => {

@@ -22,7 +22,7 @@ use crate::paths::{
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
-/// `password_again`; `email` and `password`; `session`, the lookup key of the session to be ended; and
+/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to be ended; and
 /// `password`, to delete the account.
 #[derive(Template)]
 #[template(path = "security.html")]

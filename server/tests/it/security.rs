@@ -90,7 +90,7 @@ const FORMS: [(&str, &[(&str, &str)]); 8] = [
     ),
     (
         "/oauth/account/security/email",
-        &[("email", "new@example.org"), ("password", "correct horse alice")],
+        &[("email", "new@example.org"), ("current_password", "correct horse alice")],
     ),
     ("/oauth/account/security/end_session", &[("session", "0")]),
     ("/oauth/account/security/end_other_sessions", &[]),

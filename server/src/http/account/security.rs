@@ -150,11 +150,12 @@ async fn handle_email(
     if let Some(error) = email.and_then(|email| check_email(email).err()) {
         return Err(SubmitError::Rejected(vec![SecurityError::Email(error)]));
     }
-    let (password, kind) = (Secret::new(last_value(pairs, "password")), AuditKind::EmailChange);
+    let password = Secret::new(last_value(pairs, "current_password"));
+    let kind = AuditKind::EmailChange;
     let verified = confirm_password(session, guard, account, password, Some(kind)).await;
     let verified = verified.map_err(|error| unverified(error, SecurityError::EmailPassword))?;
     // An unchanged address stays verified.
-    if email.map(str::to_lowercase) != account.email {
+    if email.is_none() || email.map(str::to_lowercase) != account.email {
         let events = session.audit.success(kind).into();
         let store = &session.state.store;
         if store.change_email(&events, &verified.account, email).await? == UpdateOutcome::NotFound {

@@ -9,7 +9,7 @@ const COOKIE: &str = "__Host-belfry-lang";
 fn link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));
     let link = footer.split("<a href=\"").find(|link| link.contains(&format!("lang={lang}&#38;")));
-    link.unwrap().split('"').next().unwrap().replace("&#38;", "&")
+    link.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&#39;", "'")
 }
 
 /// Follows a link that may have no path, from this path.
@@ -121,10 +121,10 @@ async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
         "/\\evil.example/?a=b",
         "/nowhere?next=https://evil.example",
         "/nowhere?&&lang=fr&remember=1&a",
-        "/oauth/authorize?client_id=%22%3E%3Cscript%3E&state='><b>",
+        "/oauth/authorize?client_id=%22%3E%3Cscript%3E&state='",
     ] {
         let page = browser.get(path).await;
-        assert!(!page.text.contains("><script>") && !page.text.contains("'><b>"), "{page:?}");
+        assert!(!page.text.contains("><script>") && !page.text.contains("state='"), "{page:?}");
         let link = link(&page, "pl");
         assert!(link.starts_with('?'), "{link}");
         assert_eq!(link.matches("lang=").count(), 1, "{link}");

@@ -8,7 +8,7 @@ const PASSWORD: &str = "correct horse alice";
 
 async fn change(browser: &mut Browser, email: &str, password: &str) -> TestResponse {
     let page = browser.get(SECURITY).await;
-    browser.submit(&page, EMAIL, &[("email", email), ("password", password)]).await
+    browser.submit(&page, EMAIL, &[("email", email), ("current_password", password)]).await
 }
 
 /// The verified and the unverified address of Alice.
