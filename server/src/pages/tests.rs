@@ -406,12 +406,12 @@ fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_dev
         ),
         (
             "invalid-request",
-            "<p>Die App will dich an eine Adresse schicken,",
+            "<p>Die App will dich an eine ",
             "invalid_request: The redirect uri included is not valid.</code>",
         ),
         (
             "missing-parameter",
-            "<p>Die Anfrage der App ist unvollständig",
+            "<p>Die Anfrage der App ",
             "invalid_request: Missing required parameter: client_id.</code>",
         ),
         (

@@ -79,7 +79,7 @@ fn no_word_of_the_navigation_is_broken() {
             tab.wait_for_text("Benachrichtigungen").await;
             for width in [320, 1280] {
                 tab.resize(width, 800).await;
-                let broken = "[...document.querySelectorAll('nav a')].filter((link) => {
+                let broken = "[...document.querySelectorAll('.sections a')].filter((link) => {
                     const text = document.createRange();
                     text.selectNodeContents(link);
                     return text.getClientRects().length > 1;
