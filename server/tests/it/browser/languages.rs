@@ -69,7 +69,7 @@ fn arabic_is_written_from_right_to_left() {
 
 /// The longest words are German. The current page is printed bold, and so is wider.
 #[test]
-fn no_word_of_the_navigation_is_broken() {
+fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.goto(&format!("{}/oauth/sign_in?lang=de", fixture.server.url)).await;
