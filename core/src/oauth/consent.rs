@@ -51,7 +51,10 @@ pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
         // To people, the profile is a part of the account, and what they follow a part of everything.
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
-        _ => Scopes::from_iter(scopes.iter().filter(|other| *other != scope)).allows(scope),
+        _ => {
+            let others: Scopes = scopes.iter().filter(|other| *other != scope).collect();
+            others.allows(scope)
+        }
     };
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope) && !is_covered(scope)) {
         let new = ConsentItem::from_scope(scope);
