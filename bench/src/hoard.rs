@@ -66,6 +66,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             expires_at: now + SignedDuration::from_hours(24),
             lang: None,
             browser: UserAgent::default(),
+            address: None,
         };
         store.add_session(&events, random::secret(now).hashed(), &session, 0).await?;
     }

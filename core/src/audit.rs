@@ -23,7 +23,9 @@ wire_enum! {
         /// A user created an account.
         SignUp = "sign_up",
         PasswordChange = "password_change",
-        /// A user downloaded the account's data.
+        /// A user changed or removed the e-mail address of the account.
+        EmailChange = "email_change",
+        /// A user downloaded the data of the account.
         DataDownload = "data_download",
         /// A user allowed or denied an app's access.
         Consent = "consent",
@@ -77,6 +79,7 @@ impl AuditKind {
                 | Self::SignOut
                 | Self::SignUp
                 | Self::PasswordChange
+                | Self::EmailChange
                 | Self::DataDownload
                 | Self::Consent
                 | Self::TokenIssue
@@ -186,15 +189,36 @@ pub enum AddressPolicy {
 impl AddressPolicy {
     /// The part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn apply(self, address: IpAddr) -> Option<String> {
-        match (self, address.to_canonical()) {
-            (Self::None, _) => None,
-            (Self::Full, address) => Some(address.to_string()),
-            (Self::Truncated, address) => {
-                let prefix = if address.is_ipv4() { 24 } else { 48 };
-                Some(IpNet::new_assert(address, prefix).trunc().to_string())
-            }
+        match self {
+            Self::None => None,
+            Self::Full => Some(address.to_canonical().to_string()),
+            Self::Truncated => Some(network(address).to_string()),
         }
     }
+
+    /// The part of an address by which users recognise their own sessions, `192.0.2.x` or
+    /// `2001:db8:1:x`: never more than the network, which does not identify a person.
+    pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
+        if self == Self::None {
+            return None;
+        }
+        Some(match network(address).network() {
+            IpAddr::V4(address) => {
+                let [a, b, c, _] = address.octets();
+                format!("{a}.{b}.{c}.x")
+            }
+            IpAddr::V6(address) => {
+                let [a, b, c, ..] = address.segments();
+                format!("{a:x}:{b:x}:{c:x}:x")
+            }
+        })
+    }
+}
+
+/// The /24 of an IPv4 address, or the /48 of an IPv6 address.
+fn network(address: IpAddr) -> IpNet {
+    let address = address.to_canonical();
+    IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
 }
 
 #[cfg(test)]
@@ -229,6 +253,23 @@ mod tests {
         ] {
             let actual = policy.apply(address.parse().unwrap());
             assert_eq!(actual.unwrap_or_default(), recorded, "{policy:?} {address}");
+        }
+    }
+
+    #[test]
+    fn a_session_shows_the_network_of_its_address_if_addresses_are_recorded() {
+        use AddressPolicy::{Full, None, Truncated};
+        for (address, shown) in [
+            ("192.0.2.77", "192.0.2.x"),
+            ("::ffff:192.0.2.77", "192.0.2.x"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:x"),
+            ("::1", "0:0:0:x"),
+        ] {
+            let address = address.parse().unwrap();
+            for policy in [Full, Truncated] {
+                assert_eq!(policy.apply_to_session(address).as_deref(), Some(shown));
+            }
+            assert_eq!(None.apply_to_session(address), Option::None);
         }
     }
 

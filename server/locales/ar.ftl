@@ -18,7 +18,9 @@ sign-in-too-many =
        *[other] { $minutes } دقيقة
     }.
 sign-in-forgot = هل نسيت كلمة المرور؟
+sign-in-forgot-ask = يستطيع القائمون على هذا الخادم منحك كلمة جديدة.
 sign-in-sign-up = إنشاء حساب
+languages = اللغة
 
 ## الموافقة
 
@@ -126,10 +128,13 @@ notice-saved = تم الحفظ.
 notice-removed = تمت الإزالة.
 notice-not-saved = لم يُحفظ شيء لأن جلستك كانت قد انتهت. يرجى المحاولة مرة أخرى.
 notice-app-removed = لم يعد بإمكان هذا التطبيق الوصول إلى حسابك.
+notice-app-removed-named = لم يعد بإمكان { $app } الوصول إلى حسابك.
 pager-position = الصفحة { $page } من { $pages }
 pager-previous = الصفحة السابقة
 pager-next = الصفحة التالية
 sign-out-button = تسجيل الخروج
+email-change = تغيير البريد الإلكتروني
+email-add = إضافة بريد إلكتروني
 apps-title = التطبيقات المسموح لها بالوصول
 apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.
 apps-removal = يفقد التطبيق الذي تزيله إمكانية الوصول فورًا. يمكنك السماح له مجددًا لاحقًا.
@@ -138,6 +143,7 @@ apps-remove = إزالة الوصول
 apps-link = عرض التطبيقات المسموح لها بالوصول وإزالتها
 apps-matrix = عملاء Matrix
 apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
+apps-matrix-device-note = سجّلت الدخول هناك بكلمة مرورك.
 apps-issued-note = أصدره القائمون على هذا الخادم.
 
 ## Notifications
@@ -358,6 +364,7 @@ password-button = تغيير كلمة المرور
 password-wrong = هذه ليست كلمة مرورك.
 password-hint = الحد الأدنى لعدد الأحرف: { $count }، ولا تُقبل كلمة مرور شائعة
 password-different = كلمتا المرور غير متطابقتين.
+email-verified = يمكنك تسجيل الدخول بهذا العنوان. بعد تغييره تسجّل الدخول باسم المستخدم فقط.
 sessions-title = أين سجّلت الدخول
 sessions-this = هذا المتصفح
 sessions-browser = { $browser } على { $system }
@@ -403,6 +410,7 @@ delete-button = حذف حسابي
 delete-last-admin = أنت المدير الوحيد لهذا الخادم. اجعل شخصًا آخر مديرًا أولًا.
 notice-token-revoked = سُجّل خروج التطبيق من هناك.
 notice-password-changed = تغيّرت كلمة مرورك. سُجّل خروج كل المتصفحات الأخرى وكل التطبيقات.
+notice-email-changed = تم تحديث بريدك الإلكتروني.
 notice-session-ended = سُجّل خروج ذلك المتصفح.
 notice-sessions-ended = سُجّل خروج كل المتصفحات الأخرى.
 notice-account-kept = حسابك باقٍ.
@@ -410,13 +418,25 @@ notice-account-kept = حسابك باقٍ.
 ## Sign up
 
 sign-up-name = اسم المستخدم
-sign-up-name-hint = من 1 إلى { $count } من الأحرف اللاتينية الصغيرة والأرقام والشرطات السفلية، ومن النقاط والشرطات في الداخل فقط. لا يمكن تغييره لاحقًا.
+sign-up-name-hint = أحرف لاتينية صغيرة من a إلى z وأرقام وشرطات سفلية، مثل anna_b. لا يمكن تغييره لاحقًا.
 sign-up-email = البريد الإلكتروني
-sign-up-email-hint = استخدم اسم المستخدم لتسجيل الدخول، وليس هذا العنوان.
+sign-up-email-hint = اختياري. يستطيع القائمون على هذا الخادم التواصل معك عبره. تسجّل الدخول باسم المستخدم.
 sign-up-again = كلمة المرور مرة أخرى
 sign-up-agreement = سألتزم بقواعد هذا الخادم.
 sign-up-rules = قراءة القواعد
 sign-up-button = إنشاء حسابي
+field-username-blank = يُرجى اختيار اسم مستخدم.
+field-username-name-invalid = يُرجى استخدام الأحرف اللاتينية الصغيرة من a إلى z والأرقام والشرطات السفلية فقط. يمكن أن تكون النقاط والشرطات في الوسط.
+field-username-too-long = يُرجى اختيار اسم مستخدم لا يتجاوز طوله { $count }.
+field-username-reserved = اسم المستخدم هذا محجوز. يُرجى اختيار اسم آخر.
+field-username-taken = اسم المستخدم هذا مأخوذ. يُرجى اختيار اسم آخر.
+field-email-email-invalid = يُرجى التحقق من العنوان. يجب أن يشبه name@example.org
+field-email-too-long = يُرجى إدخال عنوان لا يتجاوز طوله { $count }.
+field-password-blank = يُرجى اختيار كلمة مرور.
+field-password-too-short = يُرجى اختيار كلمة مرور لا يقل طولها عن { $count }.
+field-password-too-long = يُرجى اختيار كلمة مرور لا يتجاوز طولها { $count }.
+field-password-password-common = من السهل تخمين كلمة المرور هذه. يُرجى اختيار كلمة أخرى.
+field-agreement-not-accepted = يُرجى الموافقة على قواعد هذا الخادم.
 sign-up-sign-in = لديّ حساب بالفعل
 registration-closed-title = لا حسابات جديدة
 registration-closed-sentence = لا يقبل هذا الخادم حسابات جديدة.
@@ -444,6 +464,11 @@ signed-out-button = تسجيل الدخول مجددًا
 invalid-request-title = لا يمكن الرد على هذا الطلب
 invalid-request-advice = عُد إلى التطبيق وحاول مرة أخرى. إذا تكرر ذلك فيُرجى إبلاغ مطوّري التطبيق.
 malformed-sentence = تعذّر على هذا الخادم قراءة ما أُرسِل.
+app-error-unknown = لا يعرف هذا الخادم التطبيق الذي أرسلك إلى هنا، أو لم يعد يسمح به.
+app-error-redirect-uri = يريد التطبيق إرسالك إلى عنوان لم يسجّله هنا.
+app-error-scope = يطلب التطبيق أذونات لا يمكنه الحصول عليها هنا.
+app-error-request = طلب التطبيق ناقص أو خاطئ.
+app-error-details = لمطوّري التطبيق:
 denied-title = رُفض الوصول
 denied-sentence = لم يحصل التطبيق على الوصول، ولم تتم مشاركة أي شيء يخصك.
 denied-advice = يمكنك إغلاق هذه الصفحة.
@@ -465,33 +490,6 @@ busy-advice = يُرجى المحاولة مرة أخرى بعد قليل.
 not-found-title = الصفحة غير موجودة
 not-found-sentence = لا يوجد شيء في هذا العنوان.
 not-found-advice = يُرجى التحقق من العنوان أو العودة إلى التطبيق الذي أتيت منه.
-
-## أخطاء طلب التفويض
-
-oauth-error-missing = المعامل المطلوب { $parameter } غير موجود.
-oauth-error-repeated = أُرسل المعامل { $parameter } أكثر من مرة.
-oauth-error-not-one-value = يجب أن يكون المعامل { $parameter } قيمة واحدة لا قائمة.
-oauth-error-state-too-long =
-    المعامل state طويل جدًا (الحد الأقصى { $count ->
-        [one] بايت واحد
-        [two] بايتان
-        [few] { $count } بايتات
-       *[other] { $count } بايت
-    }).
-oauth-error-too-long = المعاملات طويلة جدًا.
-oauth-error-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
-oauth-error-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
-oauth-error-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
-oauth-error-unsupported-response-type = لا يدعم خادم التفويض نوع الاستجابة هذا (response_type).
-oauth-error-unsupported-response-mode = لا يدعم خادم التفويض طريقة الاستجابة هذه (response_mode).
-oauth-error-invalid-scope = الصلاحية المطلوبة غير صالحة أو غير معروفة أو مكتوبة بشكل خاطئ.
-oauth-error-invalid-challenge-method = يجب أن تكون قيمة code_challenge_method هي S256.
-oauth-error-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
-oauth-error-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
-oauth-error-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
-oauth-error-unauthorized-client = لا يُسمح لهذا التطبيق باستخدام نوع التفويض هذا.
-oauth-error-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
-oauth-error-unauthorized-revocation = ليس لديك إذن لإلغاء هذا الرمز المميز
 
 ## أخطاء التسجيل
 

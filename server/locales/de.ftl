@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } Minuten
     } noch einmal.
 sign-in-forgot = Passwort vergessen?
+sign-in-forgot-ask = Die Betreiber dieses Servers können dir ein neues geben.
 sign-in-sign-up = Konto erstellen
+languages = Sprache
 
 ## Zustimmung
 
@@ -124,10 +126,13 @@ notice-saved = Gespeichert.
 notice-removed = Entfernt.
 notice-not-saved = Es wurde nichts gespeichert, weil du nicht mehr angemeldet warst. Bitte versuche es noch einmal.
 notice-app-removed = Diese App hat keinen Zugang mehr zu deinem Konto.
+notice-app-removed-named = { $app } hat keinen Zugang mehr zu deinem Konto.
 pager-position = Seite { $page } von { $pages }
 pager-previous = Vorige Seite
 pager-next = Nächste Seite
 sign-out-button = Abmelden
+email-change = E-Mail-Adresse ändern
+email-add = E-Mail-Adresse hinzufügen
 apps-title = Apps mit Zugang
 apps-none = Keine App hat Zugang zu deinem Konto.
 apps-removal = Eine App, die du entfernst, verliert ihren Zugang sofort. Du kannst sie später wieder zulassen.
@@ -136,6 +141,7 @@ apps-remove = Zugang entziehen
 apps-link = Apps mit Zugang ansehen und entfernen
 apps-matrix = Matrix-Clients
 apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
+apps-matrix-device-note = Dort hast du dich mit deinem Passwort angemeldet.
 apps-issued-note = Ausgestellt von den Betreibenden dieses Servers.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Passwort ändern
 password-wrong = Das ist nicht dein Passwort.
 password-hint = Mindestens { $count } Zeichen und kein verbreitetes Passwort
 password-different = Die beiden Passwörter sind verschieden.
+email-verified = Mit dieser Adresse kannst du dich anmelden. Nach einer Änderung meldest du dich nur noch mit dem Benutzernamen an.
 sessions-title = Wo du angemeldet bist
 sessions-this = Dieser Browser
 sessions-browser = { $browser } auf { $system }
@@ -393,6 +400,7 @@ delete-button = Mein Konto löschen
 delete-last-admin = Du verwaltest diesen Server allein. Gib zuerst jemand anderem die Verwaltungsrechte.
 notice-token-revoked = Die App ist dort abgemeldet.
 notice-password-changed = Dein Passwort ist geändert. Alle anderen Browser und alle Apps sind abgemeldet.
+notice-email-changed = Deine E-Mail-Adresse ist aktualisiert.
 notice-session-ended = Dieser Browser ist abgemeldet.
 notice-sessions-ended = Alle anderen Browser sind abgemeldet.
 notice-account-kept = Dein Konto bleibt bestehen.
@@ -400,13 +408,25 @@ notice-account-kept = Dein Konto bleibt bestehen.
 ## Sign up
 
 sign-up-name = Benutzername
-sign-up-name-hint = 1 bis { $count } Kleinbuchstaben, Ziffern und Unterstriche, innen auch Punkte und Bindestriche. Er lässt sich später nicht ändern.
+sign-up-name-hint = Kleinbuchstaben von a bis z, Ziffern und Unterstriche, zum Beispiel anna_b. Er lässt sich später nicht ändern.
 sign-up-email = E-Mail-Adresse
-sign-up-email-hint = Du meldest dich mit dem Benutzernamen an, nicht mit dieser Adresse.
+sign-up-email-hint = Freiwillig. Die Betreiber dieses Servers können dich dort erreichen. Du meldest dich mit dem Benutzernamen an.
 sign-up-again = Passwort wiederholen
 sign-up-agreement = Ich halte mich an die Regeln dieses Servers.
 sign-up-rules = Regeln lesen
 sign-up-button = Mein Konto erstellen
+field-username-blank = Bitte wähle einen Benutzernamen.
+field-username-name-invalid = Bitte verwende nur Kleinbuchstaben von a bis z, Ziffern und Unterstriche. In der Mitte sind auch Punkte und Bindestriche möglich.
+field-username-too-long = Bitte wähle einen Benutzernamen mit höchstens { $count } Zeichen.
+field-username-reserved = Dieser Benutzername ist reserviert. Bitte wähle einen anderen.
+field-username-taken = Dieser Benutzername ist schon vergeben. Bitte wähle einen anderen.
+field-email-email-invalid = Bitte prüfe die Adresse. Sie sollte so aussehen: name@example.org
+field-email-too-long = Bitte gib eine Adresse mit höchstens { $count } Zeichen ein.
+field-password-blank = Bitte wähle ein Passwort.
+field-password-too-short = Bitte wähle ein Passwort mit mindestens { $count } Zeichen.
+field-password-too-long = Bitte wähle ein Passwort mit höchstens { $count } Zeichen.
+field-password-password-common = Dieses Passwort ist leicht zu erraten. Bitte wähle ein anderes.
+field-agreement-not-accepted = Bitte stimme den Regeln dieses Servers zu.
 sign-up-sign-in = Ich habe schon ein Konto
 registration-closed-title = Keine neuen Konten
 registration-closed-sentence = Dieser Server nimmt keine neuen Konten an.
@@ -434,6 +454,11 @@ signed-out-button = Wieder anmelden
 invalid-request-title = Diese Anfrage lässt sich nicht beantworten
 invalid-request-advice = Geh zurück zur App und versuche es noch einmal. Falls es wieder geschieht, sag bitte denen Bescheid, die die App entwickeln.
 malformed-sentence = Dieser Server konnte nicht lesen, was gesendet wurde.
+app-error-unknown = Dieser Server kennt die App nicht, von der du kommst, oder lässt sie nicht mehr zu.
+app-error-redirect-uri = Die App will dich an eine Adresse schicken, die sie hier nicht angemeldet hat.
+app-error-scope = Die App bittet um Rechte, die sie hier nicht bekommen kann.
+app-error-request = Die Anfrage der App ist unvollständig oder fehlerhaft.
+app-error-details = Für die Entwickler der App:
 denied-title = Zugang abgelehnt
 denied-sentence = Die App hat keinen Zugang bekommen. Nichts von dir wurde geteilt.
 denied-advice = Du kannst diese Seite schließen.
@@ -455,27 +480,6 @@ busy-advice = Bitte versuche es gleich noch einmal.
 not-found-title = Seite nicht gefunden
 not-found-sentence = Unter dieser Adresse gibt es nichts.
 not-found-advice = Bitte prüfe die Adresse oder geh zurück zu der App, aus der du kommst.
-
-## Fehler einer Autorisierungsanfrage
-
-oauth-error-missing = Der erforderliche Parameter { $parameter } fehlt.
-oauth-error-repeated = Der Parameter { $parameter } wurde mehr als einmal gesendet.
-oauth-error-not-one-value = Der Parameter { $parameter } muss ein einzelner Wert sein, keine Liste.
-oauth-error-state-too-long = Der Parameter state ist zu lang (höchstens { $count } Bytes).
-oauth-error-too-long = Die Parameter sind zu lang.
-oauth-error-invalid-client = Die App konnte sich nicht ausweisen: Sie ist unbekannt, hat keine Zugangsdaten gesendet oder ein nicht unterstütztes Verfahren benutzt.
-oauth-error-two-authentications = Die App hat sich auf mehr als eine Weise ausgewiesen.
-oauth-error-invalid-redirect-uri = Die angegebene Weiterleitungs-URI ist nicht gültig.
-oauth-error-unsupported-response-type = Der Autorisierungsserver unterstützt diese Art der Antwort (response_type) nicht.
-oauth-error-unsupported-response-mode = Der Autorisierungsserver unterstützt diesen Weg der Antwort (response_mode) nicht.
-oauth-error-invalid-scope = Die angefragte Berechtigung ist ungültig, unbekannt oder falsch geschrieben.
-oauth-error-invalid-challenge-method = Der Parameter code_challenge_method muss S256 sein.
-oauth-error-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
-oauth-error-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
-oauth-error-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
-oauth-error-unauthorized-client = Die App darf diese Art der Autorisierung nicht benutzen.
-oauth-error-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
-oauth-error-unauthorized-revocation = Du darfst dieses Token nicht widerrufen
 
 ## Fehler einer Registrierung
 
@@ -511,7 +515,7 @@ account-name-invalid = darf nur Kleinbuchstaben, Ziffern und Unterstriche enthal
 account-email-invalid = ist keine gültige E-Mail-Adresse
 account-too-long = ist zu lang (höchstens { $count } Zeichen)
 account-too-short = ist zu kurz (mindestens { $count } Zeichen)
-account-password-common = ist zu verbreitet; nehmen Sie eines, auf das sonst niemand kommt
+account-password-common = ist zu verbreitet; nimm eines, auf das sonst niemand kommt
 account-reserved = ist reserviert
 account-taken = ist bereits vergeben
 account-not-accepted = muss akzeptiert werden

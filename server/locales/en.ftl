@@ -1,4 +1,4 @@
-# English. The error messages equal those of the API.
+# English. The errors of a registration equal those of the API.
 
 ## Sign in
 
@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minutes
     }.
 sign-in-forgot = Forgot your password?
+sign-in-forgot-ask = The people who run this server can give you a new one.
 sign-in-sign-up = Create an account
+languages = Language
 
 ## Consent
 
@@ -124,10 +126,13 @@ notice-saved = Saved.
 notice-removed = Removed.
 notice-not-saved = Nothing was saved, because you were no longer signed in. Please try again.
 notice-app-removed = That app no longer has access to your account.
+notice-app-removed-named = { $app } no longer has access to your account.
 pager-position = Page { $page } of { $pages }
 pager-previous = Previous page
 pager-next = Next page
 sign-out-button = Sign out
+email-change = Change e-mail address
+email-add = Add an e-mail address
 apps-title = Apps with access
 apps-none = No app has access to your account.
 apps-removal = An app that you remove loses its access at once. You can allow it again later.
@@ -136,6 +141,7 @@ apps-remove = Remove access
 apps-link = See and remove apps with access
 apps-matrix = Matrix clients
 apps-matrix-note = Apps in which you signed in with your password.
+apps-matrix-device-note = You signed in there with your password.
 apps-issued-note = Issued by those who run this server.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Change password
 password-wrong = This is not your password.
 password-hint = At least { $count } characters, and not a common password
 password-different = The two passwords are not the same.
+email-verified = You can sign in with this address. After a change you sign in with your username only.
 sessions-title = Where you are signed in
 sessions-this = This browser
 sessions-browser = { $browser } on { $system }
@@ -393,6 +400,7 @@ delete-button = Delete my account
 delete-last-admin = You are the only administrator of this server. Make somebody else one first.
 notice-token-revoked = That sign-in of the app has ended.
 notice-password-changed = Your password is changed. All other browsers and all apps are signed out.
+notice-email-changed = Your e-mail address is updated.
 notice-session-ended = That browser is signed out.
 notice-sessions-ended = All other browsers are signed out.
 notice-account-kept = Your account will not be deleted.
@@ -400,13 +408,25 @@ notice-account-kept = Your account will not be deleted.
 ## Sign up
 
 sign-up-name = Username
-sign-up-name-hint = 1 to { $count } small letters, numbers and underscores, and dots or hyphens inside. You cannot change it later.
+sign-up-name-hint = Small letters from a to z, numbers and underscores, for example anna_b. You cannot change it later.
 sign-up-email = E-mail address
-sign-up-email-hint = You sign in with your username, not with this address.
+sign-up-email-hint = Optional. The people who run this server can reach you there. You sign in with your username.
 sign-up-again = Password again
 sign-up-agreement = I will follow the rules of this server.
 sign-up-rules = Read the rules
 sign-up-button = Create my account
+field-username-blank = Please choose a username.
+field-username-name-invalid = Please use only small letters from a to z, numbers and underscores. Dots and hyphens can be in the middle.
+field-username-too-long = Please choose a username of at most { $count } characters.
+field-username-reserved = This username is reserved. Please choose a different one.
+field-username-taken = This username is already taken. Please choose a different one.
+field-email-email-invalid = Please check the address. It should look like name@example.org.
+field-email-too-long = Please enter an address of at most { $count } characters.
+field-password-blank = Please choose a password.
+field-password-too-short = Please choose a password of at least { $count } characters.
+field-password-too-long = Please choose a password of at most { $count } characters.
+field-password-password-common = This password is easy to guess. Please choose a different one.
+field-agreement-not-accepted = Please accept the rules of this server.
 sign-up-sign-in = I already have an account
 registration-closed-title = No new accounts
 registration-closed-sentence = This server does not accept new accounts.
@@ -434,6 +454,11 @@ signed-out-button = Sign in again
 invalid-request-title = This request cannot be answered
 invalid-request-advice = Go back to the app and try again. If this happens again, please tell the makers of the app.
 malformed-sentence = This server could not read what was sent.
+app-error-unknown = This server does not know the app that sent you here, or no longer allows it.
+app-error-redirect-uri = The app wants to send you to an address that it has not registered here.
+app-error-scope = The app asks for permissions that it cannot get here.
+app-error-request = The request of the app is incomplete or wrong.
+app-error-details = For the makers of the app:
 denied-title = Access denied
 denied-sentence = The app got no access. Nothing of yours was shared.
 denied-advice = You can close this page.
@@ -455,27 +480,6 @@ busy-advice = Please try again in a moment.
 not-found-title = Page not found
 not-found-sentence = There is nothing at this address.
 not-found-advice = Please check the address, or go back to the app you came from.
-
-## Errors of an authorization request
-
-oauth-error-missing = Missing required parameter: { $parameter }.
-oauth-error-repeated = The parameter { $parameter } was sent more than once.
-oauth-error-not-one-value = The parameter { $parameter } must be one value, not a list.
-oauth-error-state-too-long = The parameter state is too long (maximum is { $count } bytes).
-oauth-error-too-long = The parameters are too long.
-oauth-error-invalid-client = Client authentication failed due to unknown client, no client authentication included, or unsupported authentication method.
-oauth-error-two-authentications = The request utilizes more than one mechanism for authenticating the client.
-oauth-error-invalid-redirect-uri = The redirect uri included is not valid.
-oauth-error-unsupported-response-type = The authorization server does not support this response type.
-oauth-error-unsupported-response-mode = The authorization server does not support this response mode.
-oauth-error-invalid-scope = The requested scope is invalid, unknown, or malformed.
-oauth-error-invalid-challenge-method = The code_challenge_method must be S256.
-oauth-error-invalid-challenge = The code_challenge must be a SHA-256 digest as 43 characters of base64url.
-oauth-error-access-denied = The resource owner or authorization server denied the request.
-oauth-error-unsupported-grant-type = The authorization grant type is not supported by the authorization server.
-oauth-error-unauthorized-client = The client is not authorized to perform this request using this method.
-oauth-error-invalid-grant = The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.
-oauth-error-unauthorized-revocation = You are not authorized to revoke this token
 
 ## Errors of a registration
 

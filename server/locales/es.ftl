@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minutos
     }.
 sign-in-forgot = ¿Has olvidado tu contraseña?
+sign-in-forgot-ask = Quienes gestionan este servidor pueden darte una nueva.
 sign-in-sign-up = Crear una cuenta
+languages = Idioma
 
 ## Consentimiento
 
@@ -124,10 +126,13 @@ notice-saved = Guardado.
 notice-removed = Eliminado.
 notice-not-saved = No se ha guardado nada, porque ya no tenías la sesión iniciada. Inténtalo de nuevo.
 notice-app-removed = Esa aplicación ya no tiene acceso a tu cuenta.
+notice-app-removed-named = { $app } ya no tiene acceso a tu cuenta.
 pager-position = Página { $page } de { $pages }
 pager-previous = Página anterior
 pager-next = Página siguiente
 sign-out-button = Cerrar sesión
+email-change = Cambiar el correo electrónico
+email-add = Añadir un correo electrónico
 apps-title = Aplicaciones con acceso
 apps-none = Ninguna aplicación tiene acceso a tu cuenta.
 apps-removal = La aplicación que quites pierde el acceso de inmediato. Más adelante puedes volver a dárselo.
@@ -136,6 +141,7 @@ apps-remove = Quitar el acceso
 apps-link = Ver y quitar aplicaciones con acceso
 apps-matrix = Clientes de Matrix
 apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
+apps-matrix-device-note = Allí iniciaste sesión con tu contraseña.
 apps-issued-note = Acceso emitido por quienes administran este servidor.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Cambiar la contraseña
 password-wrong = Esta no es tu contraseña.
 password-hint = Al menos { $count } caracteres, y que no sea una contraseña común
 password-different = Las dos contraseñas no coinciden.
+email-verified = Puedes iniciar sesión con esta dirección. Después de un cambio, solo iniciarás sesión con el nombre de usuario.
 sessions-title = Dónde tienes la sesión abierta
 sessions-this = Este navegador
 sessions-browser = { $browser } en { $system }
@@ -393,6 +400,7 @@ delete-button = Eliminar mi cuenta
 delete-last-admin = Eres la única persona que administra este servidor. Antes, da ese papel a otra.
 notice-token-revoked = La aplicación ya no tiene la sesión abierta allí.
 notice-password-changed = Tu contraseña ha cambiado. Se ha cerrado la sesión en los demás navegadores y en todas las aplicaciones.
+notice-email-changed = Tu correo electrónico está actualizado.
 notice-session-ended = Se ha cerrado la sesión en ese navegador.
 notice-sessions-ended = Se ha cerrado la sesión en todos los demás navegadores.
 notice-account-kept = Tu cuenta se conserva.
@@ -400,13 +408,25 @@ notice-account-kept = Tu cuenta se conserva.
 ## Sign up
 
 sign-up-name = Nombre de usuario
-sign-up-name-hint = De 1 a { $count } letras minúsculas, números y guiones bajos, y puntos o guiones en el interior. No podrás cambiarlo después.
+sign-up-name-hint = Letras minúsculas de la a a la z, números y guiones bajos, por ejemplo anna_b. No podrás cambiarlo después.
 sign-up-email = Correo electrónico
-sign-up-email-hint = Iniciarás sesión con el nombre de usuario, no con esta dirección.
+sign-up-email-hint = Opcional. Quienes gestionan este servidor pueden escribirte ahí. Iniciarás sesión con el nombre de usuario.
 sign-up-again = Repite la contraseña
 sign-up-agreement = Respetaré las reglas de este servidor.
 sign-up-rules = Leer las reglas
 sign-up-button = Crear mi cuenta
+field-username-blank = Elige un nombre de usuario.
+field-username-name-invalid = Usa solo letras minúsculas de la a a la z, números y guiones bajos. En medio puede haber puntos y guiones.
+field-username-too-long = Elige un nombre de usuario de { $count } caracteres como máximo.
+field-username-reserved = Este nombre de usuario está reservado. Elige otro.
+field-username-taken = Este nombre de usuario ya está ocupado. Elige otro.
+field-email-email-invalid = Comprueba la dirección. Debería ser como nombre@example.org.
+field-email-too-long = Escribe una dirección de { $count } caracteres como máximo.
+field-password-blank = Elige una contraseña.
+field-password-too-short = Elige una contraseña de al menos { $count } caracteres.
+field-password-too-long = Elige una contraseña de { $count } caracteres como máximo.
+field-password-password-common = Esta contraseña es fácil de adivinar. Elige otra.
+field-agreement-not-accepted = Acepta las reglas de este servidor.
 sign-up-sign-in = Ya tengo una cuenta
 registration-closed-title = No hay cuentas nuevas
 registration-closed-sentence = Este servidor no acepta cuentas nuevas.
@@ -434,6 +454,11 @@ signed-out-button = Volver a iniciar sesión
 invalid-request-title = No se puede responder a esta solicitud
 invalid-request-advice = Vuelve a la aplicación e inténtalo de nuevo. Si se repite, avisa a quienes la desarrollan.
 malformed-sentence = Este servidor no ha podido leer lo que se ha enviado.
+app-error-unknown = Este servidor no conoce la aplicación que te ha enviado aquí, o ya no la permite.
+app-error-redirect-uri = La aplicación quiere enviarte a una dirección que no ha registrado aquí.
+app-error-scope = La aplicación pide permisos que no puede obtener aquí.
+app-error-request = La solicitud de la aplicación está incompleta o es incorrecta.
+app-error-details = Para quienes desarrollan la aplicación:
 denied-title = Acceso rechazado
 denied-sentence = La aplicación no ha recibido acceso. No se ha compartido nada tuyo.
 denied-advice = Puedes cerrar esta página.
@@ -455,27 +480,6 @@ busy-advice = Vuelve a intentarlo dentro de un momento.
 not-found-title = Página no encontrada
 not-found-sentence = No hay nada en esta dirección.
 not-found-advice = Revisa la dirección o vuelve a la aplicación de la que vienes.
-
-## Errores de una solicitud de autorización
-
-oauth-error-missing = Falta el parámetro obligatorio { $parameter }.
-oauth-error-repeated = El parámetro { $parameter } se ha enviado más de una vez.
-oauth-error-not-one-value = El parámetro { $parameter } debe ser un solo valor, no una lista.
-oauth-error-state-too-long = El parámetro state es demasiado largo (máximo: { $count } bytes).
-oauth-error-too-long = Los parámetros son demasiado largos.
-oauth-error-invalid-client = No se ha podido autenticar la aplicación: es desconocida, no ha enviado credenciales o usa un método no admitido.
-oauth-error-two-authentications = La solicitud autentica la aplicación de más de una forma.
-oauth-error-invalid-redirect-uri = La URI de redirección indicada no es válida.
-oauth-error-unsupported-response-type = El servidor de autorización no admite este tipo de respuesta (response_type).
-oauth-error-unsupported-response-mode = El servidor de autorización no admite este modo de respuesta (response_mode).
-oauth-error-invalid-scope = El permiso solicitado no es válido, es desconocido o está mal escrito.
-oauth-error-invalid-challenge-method = El parámetro code_challenge_method debe ser S256.
-oauth-error-invalid-challenge = El parámetro code_challenge debe ser un resumen SHA-256 de 43 caracteres base64url.
-oauth-error-access-denied = La persona titular de la cuenta o el servidor de autorización ha rechazado la solicitud.
-oauth-error-unsupported-grant-type = El servidor de autorización no admite este tipo de autorización (grant_type).
-oauth-error-unauthorized-client = La aplicación no está autorizada a usar este tipo de autorización.
-oauth-error-invalid-grant = La autorización no es válida, ha caducado, se ha revocado, no corresponde a la URI de redirección de la solicitud o se emitió para otra aplicación.
-oauth-error-unauthorized-revocation = No tienes permiso para revocar este token
 
 ## Errores de un registro
 

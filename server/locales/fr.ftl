@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minutes
     }.
 sign-in-forgot = Mot de passe oublié ?
+sign-in-forgot-ask = Les responsables de ce serveur peuvent vous en donner un nouveau.
 sign-in-sign-up = Créer un compte
+languages = Langue
 
 ## Consentement
 
@@ -124,10 +126,13 @@ notice-saved = Enregistré.
 notice-removed = Supprimé.
 notice-not-saved = Rien n’a été enregistré, car vous n’étiez plus connecté·e. Veuillez réessayer.
 notice-app-removed = Cette application n’a plus accès à votre compte.
+notice-app-removed-named = { $app } n’a plus accès à votre compte.
 pager-position = Page { $page } sur { $pages }
 pager-previous = Page précédente
 pager-next = Page suivante
 sign-out-button = Se déconnecter
+email-change = Changer l’adresse e-mail
+email-add = Ajouter une adresse e-mail
 apps-title = Applications ayant accès
 apps-none = Aucune application n’a accès à votre compte.
 apps-removal = Une application que vous retirez perd aussitôt son accès. Vous pourrez le lui redonner plus tard.
@@ -136,6 +141,7 @@ apps-remove = Retirer l’accès
 apps-link = Voir et retirer les applications ayant accès
 apps-matrix = Clients Matrix
 apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
+apps-matrix-device-note = Vous vous y êtes connecté(e) avec votre mot de passe.
 apps-issued-note = Accès délivré par les responsables de ce serveur.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Changer le mot de passe
 password-wrong = Ce n’est pas votre mot de passe.
 password-hint = Au moins { $count } caractères, et pas un mot de passe courant
 password-different = Les deux mots de passe sont différents.
+email-verified = Vous pouvez vous connecter avec cette adresse. Après un changement, vous vous connecterez uniquement avec le nom d’utilisateur.
 sessions-title = Où vous êtes connecté·e
 sessions-this = Ce navigateur
 sessions-browser = { $browser } sur { $system }
@@ -393,6 +400,7 @@ delete-button = Supprimer mon compte
 delete-last-admin = Vous êtes la seule personne qui administre ce serveur. Confiez d’abord ce rôle à quelqu’un d’autre.
 notice-token-revoked = L’application y est déconnectée.
 notice-password-changed = Votre mot de passe est modifié. Tous les autres navigateurs et toutes les applications sont déconnectés.
+notice-email-changed = Votre adresse e-mail est à jour.
 notice-session-ended = Ce navigateur est déconnecté.
 notice-sessions-ended = Tous les autres navigateurs sont déconnectés.
 notice-account-kept = Votre compte est conservé.
@@ -400,13 +408,25 @@ notice-account-kept = Votre compte est conservé.
 ## Sign up
 
 sign-up-name = Nom d’utilisateur
-sign-up-name-hint = De 1 à { $count } lettres minuscules, chiffres et tirets bas, et des points ou des tirets à l’intérieur. Il ne pourra plus être changé.
+sign-up-name-hint = Lettres minuscules de a à z, chiffres et tirets bas, par exemple anna_b. Il ne pourra plus être changé.
 sign-up-email = Adresse e-mail
-sign-up-email-hint = Vous vous connecterez avec le nom d’utilisateur, pas avec cette adresse.
+sign-up-email-hint = Facultatif. Les responsables de ce serveur peuvent vous y joindre. Vous vous connecterez avec le nom d’utilisateur.
 sign-up-again = Mot de passe, encore une fois
 sign-up-agreement = Je respecterai les règles de ce serveur.
 sign-up-rules = Lire les règles
 sign-up-button = Créer mon compte
+field-username-blank = Choisissez un nom d’utilisateur.
+field-username-name-invalid = Utilisez seulement des lettres minuscules de a à z, des chiffres et des tirets bas. Les points et les tirets sont possibles au milieu.
+field-username-too-long = Choisissez un nom d’utilisateur de { $count } caractères au plus.
+field-username-reserved = Ce nom d’utilisateur est réservé. Choisissez-en un autre.
+field-username-taken = Ce nom d’utilisateur est déjà pris. Choisissez-en un autre.
+field-email-email-invalid = Vérifiez l’adresse. Elle devrait ressembler à nom@example.org.
+field-email-too-long = Saisissez une adresse de { $count } caractères au plus.
+field-password-blank = Choisissez un mot de passe.
+field-password-too-short = Choisissez un mot de passe d’au moins { $count } caractères.
+field-password-too-long = Choisissez un mot de passe de { $count } caractères au plus.
+field-password-password-common = Ce mot de passe est facile à deviner. Choisissez-en un autre.
+field-agreement-not-accepted = Acceptez les règles de ce serveur.
 sign-up-sign-in = J’ai déjà un compte
 registration-closed-title = Pas de nouveaux comptes
 registration-closed-sentence = Ce serveur n’accepte pas de nouveaux comptes.
@@ -434,6 +454,11 @@ signed-out-button = Se reconnecter
 invalid-request-title = Impossible de répondre à cette demande
 invalid-request-advice = Retournez à l’application et réessayez. Si cela se reproduit, prévenez les personnes qui la développent.
 malformed-sentence = Ce serveur n’a pas pu lire ce qui a été envoyé.
+app-error-unknown = Ce serveur ne connaît pas l’application qui vous a envoyé ici, ou ne l’autorise plus.
+app-error-redirect-uri = L’application veut vous envoyer à une adresse qu’elle n’a pas enregistrée ici.
+app-error-scope = L’application demande des autorisations qu’elle ne peut pas obtenir ici.
+app-error-request = La demande de l’application est incomplète ou erronée.
+app-error-details = Pour les personnes qui développent l’application :
 denied-title = Accès refusé
 denied-sentence = L’application n’a pas reçu d’accès. Rien de ce qui vous appartient n’a été partagé.
 denied-advice = Vous pouvez fermer cette page.
@@ -455,27 +480,6 @@ busy-advice = Réessayez dans un instant.
 not-found-title = Page introuvable
 not-found-sentence = Il n’y a rien à cette adresse.
 not-found-advice = Vérifiez l’adresse ou retournez à l’application d’où vous venez.
-
-## Erreurs d’une demande d’autorisation
-
-oauth-error-missing = Paramètre obligatoire manquant : { $parameter }.
-oauth-error-repeated = Le paramètre { $parameter } a été envoyé plus d’une fois.
-oauth-error-not-one-value = Le paramètre { $parameter } doit être une seule valeur, pas une liste.
-oauth-error-state-too-long = Le paramètre state est trop long ({ $count } octets au maximum).
-oauth-error-too-long = Les paramètres sont trop longs.
-oauth-error-invalid-client = L’application n’a pas pu être authentifiée : elle est inconnue, n’a pas envoyé d’identifiants ou utilise une méthode non prise en charge.
-oauth-error-two-authentications = La demande authentifie l’application de plus d’une façon.
-oauth-error-invalid-redirect-uri = L’URI de redirection indiquée n’est pas valide.
-oauth-error-unsupported-response-type = Le serveur d’autorisation ne prend pas en charge ce type de réponse (response_type).
-oauth-error-unsupported-response-mode = Le serveur d’autorisation ne prend pas en charge ce mode de réponse (response_mode).
-oauth-error-invalid-scope = L’autorisation demandée n’est pas valide, est inconnue ou mal écrite.
-oauth-error-invalid-challenge-method = Le paramètre code_challenge_method doit être S256.
-oauth-error-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
-oauth-error-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
-oauth-error-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
-oauth-error-unauthorized-client = L’application n’est pas autorisée à utiliser ce type d’autorisation.
-oauth-error-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
-oauth-error-unauthorized-revocation = Vous n’avez pas le droit de révoquer ce jeton
 
 ## Erreurs d’une inscription
 

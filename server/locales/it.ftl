@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minuti
     }.
 sign-in-forgot = Hai dimenticato la password?
+sign-in-forgot-ask = Chi gestisce questo server può dartene una nuova.
 sign-in-sign-up = Crea un account
+languages = Lingua
 
 ## Consenso
 
@@ -124,10 +126,13 @@ notice-saved = Salvato.
 notice-removed = Rimosso.
 notice-not-saved = Non è stato salvato nulla, perché non avevi più effettuato l’accesso. Riprova.
 notice-app-removed = Quell’app non ha più accesso al tuo account.
+notice-app-removed-named = { $app } non ha più accesso al tuo account.
 pager-position = Pagina { $page } di { $pages }
 pager-previous = Pagina precedente
 pager-next = Pagina successiva
 sign-out-button = Esci
+email-change = Cambia l’indirizzo e-mail
+email-add = Aggiungi un indirizzo e-mail
 apps-title = App con accesso
 apps-none = Nessuna app ha accesso al tuo account.
 apps-removal = L’app che rimuovi perde subito l’accesso. In seguito puoi concederglielo di nuovo.
@@ -136,6 +141,7 @@ apps-remove = Rimuovi l’accesso
 apps-link = Vedi e rimuovi le app con accesso
 apps-matrix = Client Matrix
 apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
+apps-matrix-device-note = Lì hai effettuato l’accesso con la password.
 apps-issued-note = Accesso rilasciato da chi gestisce questo server.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Cambia password
 password-wrong = Questa non è la tua password.
 password-hint = Almeno { $count } caratteri, e non una password comune
 password-different = Le due password sono diverse.
+email-verified = Puoi accedere con questo indirizzo. Dopo una modifica accedi solo con il nome utente.
 sessions-title = Dove hai effettuato l’accesso
 sessions-this = Questo browser
 sessions-browser = { $browser } su { $system }
@@ -393,6 +400,7 @@ delete-button = Elimina il mio account
 delete-last-admin = Solo tu amministri questo server. Prima affida questo ruolo a qualcun altro.
 notice-token-revoked = L’app è stata disconnessa lì.
 notice-password-changed = La password è cambiata. Tutti gli altri browser e tutte le app sono stati disconnessi.
+notice-email-changed = Il tuo indirizzo e-mail è aggiornato.
 notice-session-ended = Quel browser è stato disconnesso.
 notice-sessions-ended = Tutti gli altri browser sono stati disconnessi.
 notice-account-kept = Il tuo account resta.
@@ -400,13 +408,25 @@ notice-account-kept = Il tuo account resta.
 ## Sign up
 
 sign-up-name = Nome utente
-sign-up-name-hint = Da 1 a { $count } lettere minuscole, numeri e trattini bassi, e punti o trattini all’interno. Non si può cambiare in seguito.
+sign-up-name-hint = Lettere minuscole dalla a alla z, numeri e trattini bassi, per esempio anna_b. Non si può cambiare in seguito.
 sign-up-email = Indirizzo e-mail
-sign-up-email-hint = Si accede con il nome utente, non con questo indirizzo.
+sign-up-email-hint = Facoltativo. Chi gestisce questo server può contattarti lì. Si accede con il nome utente.
 sign-up-again = Ripeti la password
 sign-up-agreement = Seguirò le regole di questo server.
 sign-up-rules = Leggi le regole
 sign-up-button = Crea il mio account
+field-username-blank = Scegli un nome utente.
+field-username-name-invalid = Usa solo lettere minuscole dalla a alla z, numeri e trattini bassi. In mezzo possono esserci punti e trattini.
+field-username-too-long = Scegli un nome utente di { $count } caratteri al massimo.
+field-username-reserved = Questo nome utente è riservato. Scegline un altro.
+field-username-taken = Questo nome utente è già in uso. Scegline un altro.
+field-email-email-invalid = Controlla l’indirizzo. Dovrebbe essere simile a nome@example.org.
+field-email-too-long = Inserisci un indirizzo di { $count } caratteri al massimo.
+field-password-blank = Scegli una password.
+field-password-too-short = Scegli una password di almeno { $count } caratteri.
+field-password-too-long = Scegli una password di { $count } caratteri al massimo.
+field-password-password-common = Questa password è facile da indovinare. Scegline un’altra.
+field-agreement-not-accepted = Accetta le regole di questo server.
 sign-up-sign-in = Ho già un account
 registration-closed-title = Nessun nuovo account
 registration-closed-sentence = Questo server non accetta nuovi account.
@@ -434,6 +454,11 @@ signed-out-button = Accedi di nuovo
 invalid-request-title = Non è possibile rispondere a questa richiesta
 invalid-request-advice = Torna all’app e riprova. Se succede di nuovo, avvisa chi la sviluppa.
 malformed-sentence = Questo server non è riuscito a leggere ciò che è stato inviato.
+app-error-unknown = Questo server non conosce l’app che ti ha mandato qui, o non la consente più.
+app-error-redirect-uri = L’app vuole mandarti a un indirizzo che non ha registrato qui.
+app-error-scope = L’app chiede autorizzazioni che non può ottenere qui.
+app-error-request = La richiesta dell’app è incompleta o errata.
+app-error-details = Per chi sviluppa l’app:
 denied-title = Accesso rifiutato
 denied-sentence = L’app non ha ricevuto l’accesso. Nulla di tuo è stato condiviso.
 denied-advice = Puoi chiudere questa pagina.
@@ -455,27 +480,6 @@ busy-advice = Riprova tra un momento.
 not-found-title = Pagina non trovata
 not-found-sentence = A questo indirizzo non c’è nulla.
 not-found-advice = Controlla l’indirizzo o torna all’app da cui vieni.
-
-## Errori di una richiesta di autorizzazione
-
-oauth-error-missing = Manca il parametro obbligatorio { $parameter }.
-oauth-error-repeated = Il parametro { $parameter } è stato inviato più di una volta.
-oauth-error-not-one-value = Il parametro { $parameter } deve essere un solo valore, non una lista.
-oauth-error-state-too-long = Il parametro state è troppo lungo (massimo { $count } byte).
-oauth-error-too-long = I parametri sono troppo lunghi.
-oauth-error-invalid-client = Non è stato possibile autenticare l’app: è sconosciuta, non ha inviato credenziali o usa un metodo non supportato.
-oauth-error-two-authentications = La richiesta autentica l’app in più di un modo.
-oauth-error-invalid-redirect-uri = L’URI di reindirizzamento indicato non è valido.
-oauth-error-unsupported-response-type = Il server di autorizzazione non supporta questo tipo di risposta (response_type).
-oauth-error-unsupported-response-mode = Il server di autorizzazione non supporta questa modalità di risposta (response_mode).
-oauth-error-invalid-scope = Il permesso richiesto non è valido, è sconosciuto o è scritto male.
-oauth-error-invalid-challenge-method = Il parametro code_challenge_method deve essere S256.
-oauth-error-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
-oauth-error-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
-oauth-error-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
-oauth-error-unauthorized-client = L’app non è autorizzata a usare questo tipo di autorizzazione.
-oauth-error-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
-oauth-error-unauthorized-revocation = Non hai il permesso di revocare questo token
 
 ## Errori di una registrazione
 

@@ -12,7 +12,9 @@ sign-in-wrong-address = ここでアカウントを作成した場合は、メ�
 sign-in-disabled = このアカウントは無効になっています。サーバーの運営者にお問い合わせください。
 sign-in-too-many = 試行回数が多すぎます。{ $minutes } 分後にもう一度お試しください。
 sign-in-forgot = パスワードをお忘れですか？
+sign-in-forgot-ask = サーバーの運営者が新しいパスワードを発行できます。
 sign-in-sign-up = アカウントを作成
+languages = 言語
 
 ## 同意
 
@@ -120,10 +122,13 @@ notice-saved = 保存しました。
 notice-removed = 削除しました。
 notice-not-saved = ログインしていない状態になっていたため、何も保存されませんでした。もう一度お試しください。
 notice-app-removed = そのアプリは、もうあなたのアカウントにアクセスできません。
+notice-app-removed-named = { $app } は、もうあなたのアカウントにアクセスできません。
 pager-position = { $page } / { $pages } ページ
 pager-previous = 前のページ
 pager-next = 次のページ
 sign-out-button = ログアウト
+email-change = メールアドレスを変更
+email-add = メールアドレスを追加
 apps-title = アクセスを許可したアプリ
 apps-none = あなたのアカウントにアクセスできるアプリはありません。
 apps-removal = 取り消したアプリはすぐにアクセスできなくなります。あとでもう一度許可できます。
@@ -132,6 +137,7 @@ apps-remove = アクセスを取り消す
 apps-link = アクセスを許可したアプリの確認と取り消し
 apps-matrix = Matrix クライアント
 apps-matrix-note = パスワードでログインしたアプリです。
+apps-matrix-device-note = ここではパスワードでログインしました。
 apps-issued-note = このサーバーの運営者が発行したアクセスです。
 
 ## Notifications
@@ -352,6 +358,7 @@ password-button = パスワードを変更
 password-wrong = パスワードが違います。
 password-hint = { $count } 文字以上で、ありふれていないもの
 password-different = 2 つのパスワードが一致しません。
+email-verified = このアドレスでログインできます。変更すると、ログインに使えるのはユーザー名だけになります。
 sessions-title = ログイン中の場所
 sessions-this = このブラウザー
 sessions-browser = { $system } の { $browser }
@@ -373,6 +380,7 @@ delete-button = アカウントを削除
 delete-last-admin = このサーバーの管理者はあなただけです。先にほかの人を管理者にしてください。
 notice-token-revoked = そのアプリをログアウトしました。
 notice-password-changed = パスワードを変更しました。ほかのブラウザーとすべてのアプリはログアウトしました。
+notice-email-changed = メールアドレスを更新しました。
 notice-session-ended = そのブラウザーをログアウトしました。
 notice-sessions-ended = ほかのブラウザーをすべてログアウトしました。
 notice-account-kept = アカウントはそのまま残ります。
@@ -380,13 +388,25 @@ notice-account-kept = アカウントはそのまま残ります。
 ## Sign up
 
 sign-up-name = ユーザー名
-sign-up-name-hint = 1～{ $count } 文字の英小文字、数字、アンダースコア。先頭と末尾以外ではピリオドとハイフンも使えます。あとから変更できません。
+sign-up-name-hint = 英小文字（a～z）、数字、アンダースコアが使えます（例：anna_b）。あとから変更できません。
 sign-up-email = メールアドレス
-sign-up-email-hint = ログインにはこのアドレスではなく、ユーザー名を使います。
+sign-up-email-hint = 任意です。サーバーの運営者からの連絡に使われます。ログインにはユーザー名を使います。
 sign-up-again = パスワード（もう一度）
 sign-up-agreement = このサーバーのルールを守ります。
 sign-up-rules = ルールを読む
 sign-up-button = アカウントを作成する
+field-username-blank = ユーザー名を入力してください。
+field-username-name-invalid = 使えるのは英小文字（a～z）、数字、アンダースコアだけです。途中にはピリオドとハイフンも使えます。
+field-username-too-long = ユーザー名は { $count } 文字以内にしてください。
+field-username-reserved = このユーザー名は予約されています。別の名前にしてください。
+field-username-taken = このユーザー名はすでに使われています。別の名前にしてください。
+field-email-email-invalid = アドレスを確認してください。name@example.org のような形になります。
+field-email-too-long = アドレスは { $count } 文字以内で入力してください。
+field-password-blank = パスワードを入力してください。
+field-password-too-short = パスワードは { $count } 文字以上にしてください。
+field-password-too-long = パスワードは { $count } 文字以内にしてください。
+field-password-password-common = このパスワードは推測されやすいものです。別のものにしてください。
+field-agreement-not-accepted = このサーバーのルールに同意してください。
 sign-up-sign-in = すでにアカウントを持っています
 registration-closed-title = 新規登録はできません
 registration-closed-sentence = このサーバーは新しいアカウントを受け付けていません。
@@ -414,6 +434,11 @@ signed-out-button = もう一度ログインする
 invalid-request-title = このリクエストには応じられません
 invalid-request-advice = アプリに戻ってもう一度お試しください。繰り返し起こる場合は、アプリの開発者にお知らせください。
 malformed-sentence = このサーバーは送られた内容を読み取れませんでした。
+app-error-unknown = アクセス元のアプリはこのサーバーに登録されていないか、もう許可されていません。
+app-error-redirect-uri = アプリが、ここに登録していないアドレスへの移動を求めています。
+app-error-scope = アプリが、ここでは得られない権限を求めています。
+app-error-request = アプリからのリクエストが不完全か、正しくありません。
+app-error-details = アプリの開発者向け:
 denied-title = アクセスを拒否しました
 denied-sentence = アプリにアクセスは許可されませんでした。あなたの情報は共有されていません。
 denied-advice = このページは閉じてかまいません。
@@ -435,27 +460,6 @@ busy-advice = しばらくしてからもう一度お試しください。
 not-found-title = ページが見つかりません
 not-found-sentence = このアドレスには何もありません。
 not-found-advice = アドレスを確認するか、元のアプリに戻ってください。
-
-## 認可リクエストのエラー
-
-oauth-error-missing = 必須パラメーター { $parameter } がありません。
-oauth-error-repeated = パラメーター { $parameter } が複数回送られました。
-oauth-error-not-one-value = パラメーター { $parameter } はリストではなく、一つの値でなければなりません。
-oauth-error-state-too-long = パラメーター state が長すぎます（最大 { $count } バイト）。
-oauth-error-too-long = パラメーターが長すぎます。
-oauth-error-invalid-client = アプリを認証できませんでした。アプリが不明であるか、認証情報がないか、対応していない認証方法です。
-oauth-error-two-authentications = リクエストに複数のクライアント認証方法が使われています。
-oauth-error-invalid-redirect-uri = 指定されたリダイレクト URI は無効です。
-oauth-error-unsupported-response-type = 認可サーバーはこの応答の種類（response_type）に対応していません。
-oauth-error-unsupported-response-mode = 認可サーバーはこの応答の方式（response_mode）に対応していません。
-oauth-error-invalid-scope = 要求されたスコープは無効か、不明か、形式が正しくありません。
-oauth-error-invalid-challenge-method = code_challenge_method は S256 でなければなりません。
-oauth-error-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
-oauth-error-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
-oauth-error-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
-oauth-error-unauthorized-client = このアプリは、この認可の種類を使用できません。
-oauth-error-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
-oauth-error-unauthorized-revocation = このトークンを取り消す権限がありません
 
 ## 登録のエラー
 

@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minuten
     } opnieuw.
 sign-in-forgot = Wachtwoord vergeten?
+sign-in-forgot-ask = De beheerders van deze server kunnen je een nieuw wachtwoord geven.
 sign-in-sign-up = Account aanmaken
+languages = Taal
 
 ## Toestemming
 
@@ -124,10 +126,13 @@ notice-saved = Opgeslagen.
 notice-removed = Verwijderd.
 notice-not-saved = Er is niets opgeslagen, omdat je niet meer was ingelogd. Probeer het opnieuw.
 notice-app-removed = Die app heeft geen toegang meer tot je account.
+notice-app-removed-named = { $app } heeft geen toegang meer tot je account.
 pager-position = Pagina { $page } van { $pages }
 pager-previous = Vorige pagina
 pager-next = Volgende pagina
 sign-out-button = Uitloggen
+email-change = E-mailadres wijzigen
+email-add = E-mailadres toevoegen
 apps-title = Apps met toegang
 apps-none = Geen enkele app heeft toegang tot je account.
 apps-removal = Een app die je verwijdert, verliert meteen de toegang. Je kunt die later opnieuw geven.
@@ -136,6 +141,7 @@ apps-remove = Toegang intrekken
 apps-link = Apps met toegang bekijken en verwijderen
 apps-matrix = Matrix-clients
 apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
+apps-matrix-device-note = Daar heb je met je wachtwoord ingelogd.
 apps-issued-note = Uitgegeven door de beheerders van deze server.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Wachtwoord wijzigen
 password-wrong = Dit is niet je wachtwoord.
 password-hint = Minstens { $count } tekens, en geen veelgebruikt wachtwoord
 password-different = De twee wachtwoorden zijn niet gelijk.
+email-verified = Je kunt met dit adres inloggen. Na een wijziging log je alleen nog met je gebruikersnaam in.
 sessions-title = Waar je bent ingelogd
 sessions-this = Deze browser
 sessions-browser = { $browser } op { $system }
@@ -393,6 +400,7 @@ delete-button = Mijn account verwijderen
 delete-last-admin = Jij bent de enige beheerder van deze server. Maak eerst iemand anders beheerder.
 notice-token-revoked = De app is daar uitgelogd.
 notice-password-changed = Je wachtwoord is gewijzigd. Alle andere browsers en alle apps zijn uitgelogd.
+notice-email-changed = Je e-mailadres is bijgewerkt.
 notice-session-ended = Die browser is uitgelogd.
 notice-sessions-ended = Alle andere browsers zijn uitgelogd.
 notice-account-kept = Je account blijft bestaan.
@@ -400,13 +408,25 @@ notice-account-kept = Je account blijft bestaan.
 ## Sign up
 
 sign-up-name = Gebruikersnaam
-sign-up-name-hint = 1 tot { $count } kleine letters, cijfers en liggende streepjes, en binnenin ook punten of koppeltekens. Je kunt de naam later niet wijzigen.
+sign-up-name-hint = Kleine letters van a tot z, cijfers en liggende streepjes, bijvoorbeeld anna_b. Je kunt de naam later niet wijzigen.
 sign-up-email = E-mailadres
-sign-up-email-hint = Je logt in met je gebruikersnaam, niet met dit adres.
+sign-up-email-hint = Niet verplicht. De beheerders van deze server kunnen je daar bereiken. Je logt in met je gebruikersnaam.
 sign-up-again = Wachtwoord nogmaals
 sign-up-agreement = Ik houd me aan de regels van deze server.
 sign-up-rules = De regels lezen
 sign-up-button = Mijn account aanmaken
+field-username-blank = Kies een gebruikersnaam.
+field-username-name-invalid = Gebruik alleen kleine letters van a tot z, cijfers en liggende streepjes. In het midden mogen ook punten en koppeltekens staan.
+field-username-too-long = Kies een gebruikersnaam van hoogstens { $count } tekens.
+field-username-reserved = Deze gebruikersnaam is gereserveerd. Kies een andere.
+field-username-taken = Deze gebruikersnaam is al bezet. Kies een andere.
+field-email-email-invalid = Controleer het adres. Het moet eruitzien als naam@example.org.
+field-email-too-long = Vul een adres van hoogstens { $count } tekens in.
+field-password-blank = Kies een wachtwoord.
+field-password-too-short = Kies een wachtwoord van minstens { $count } tekens.
+field-password-too-long = Kies een wachtwoord van hoogstens { $count } tekens.
+field-password-password-common = Dit wachtwoord is makkelijk te raden. Kies een ander.
+field-agreement-not-accepted = Ga akkoord met de regels van deze server.
 sign-up-sign-in = Ik heb al een account
 registration-closed-title = Geen nieuwe accounts
 registration-closed-sentence = Deze server neemt geen nieuwe accounts aan.
@@ -434,6 +454,11 @@ signed-out-button = Opnieuw inloggen
 invalid-request-title = Dit verzoek kan niet worden beantwoord
 invalid-request-advice = Ga terug naar de app en probeer het opnieuw. Gebeurt het weer, laat het dan weten aan de makers van de app.
 malformed-sentence = Deze server kon niet lezen wat er werd verstuurd.
+app-error-unknown = Deze server kent de app waar je vandaan komt niet, of staat die niet meer toe.
+app-error-redirect-uri = De app wil je naar een adres sturen dat hier niet is geregistreerd.
+app-error-scope = De app vraagt om rechten die hij hier niet kan krijgen.
+app-error-request = Het verzoek van de app is onvolledig of onjuist.
+app-error-details = Voor de makers van de app:
 denied-title = Toegang geweigerd
 denied-sentence = De app heeft geen toegang gekregen. Er is niets van je gedeeld.
 denied-advice = Je kunt deze pagina sluiten.
@@ -455,27 +480,6 @@ busy-advice = Probeer het zo dadelijk opnieuw.
 not-found-title = Pagina niet gevonden
 not-found-sentence = Op dit adres is niets te vinden.
 not-found-advice = Controleer het adres of ga terug naar de app waar je vandaan komt.
-
-## Fouten van een autorisatieverzoek
-
-oauth-error-missing = De verplichte parameter { $parameter } ontbreekt.
-oauth-error-repeated = De parameter { $parameter } is meer dan één keer verstuurd.
-oauth-error-not-one-value = De parameter { $parameter } moet één waarde zijn, geen lijst.
-oauth-error-state-too-long = De parameter state is te lang (maximaal { $count } bytes).
-oauth-error-too-long = De parameters zijn te lang.
-oauth-error-invalid-client = De app kon niet worden geverifieerd: ze is onbekend, stuurde geen inloggegevens of gebruikte een methode die niet wordt ondersteund.
-oauth-error-two-authentications = Het verzoek verifieert de app op meer dan één manier.
-oauth-error-invalid-redirect-uri = De opgegeven omleidings-URI is niet geldig.
-oauth-error-unsupported-response-type = De autorisatieserver ondersteunt dit type antwoord (response_type) niet.
-oauth-error-unsupported-response-mode = De autorisatieserver ondersteunt deze manier van antwoorden (response_mode) niet.
-oauth-error-invalid-scope = De gevraagde toestemming is ongeldig, onbekend of verkeerd geschreven.
-oauth-error-invalid-challenge-method = De parameter code_challenge_method moet S256 zijn.
-oauth-error-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
-oauth-error-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
-oauth-error-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
-oauth-error-unauthorized-client = De app mag dit type autorisatie niet gebruiken.
-oauth-error-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
-oauth-error-unauthorized-revocation = Je mag dit token niet intrekken
 
 ## Fouten van een registratie
 

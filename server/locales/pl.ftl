@@ -18,7 +18,9 @@ sign-in-too-many =
        *[other] { $minutes } minuty
     }.
 sign-in-forgot = Nie pamiętasz hasła?
+sign-in-forgot-ask = Osoby prowadzące ten serwer mogą nadać Ci nowe.
 sign-in-sign-up = Utwórz konto
+languages = Język
 
 ## Zgoda
 
@@ -126,10 +128,13 @@ notice-saved = Zapisano.
 notice-removed = Usunięto.
 notice-not-saved = Nic nie zapisano, ponieważ sesja już wygasła. Spróbuj ponownie.
 notice-app-removed = Ta aplikacja nie ma już dostępu do Twojego konta.
+notice-app-removed-named = Aplikacja { $app } nie ma już dostępu do Twojego konta.
 pager-position = Strona { $page } z { $pages }
 pager-previous = Poprzednia strona
 pager-next = Następna strona
 sign-out-button = Wyloguj się
+email-change = Zmień adres e-mail
+email-add = Dodaj adres e-mail
 apps-title = Aplikacje z dostępem
 apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.
 apps-removal = Usunięta aplikacja natychmiast traci dostęp. Możesz go później przyznać ponownie.
@@ -138,6 +143,7 @@ apps-remove = Odbierz dostęp
 apps-link = Zobacz i usuń aplikacje z dostępem
 apps-matrix = Klienty Matrix
 apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
+apps-matrix-device-note = Tam nastąpiło logowanie hasłem.
 apps-issued-note = Dostęp wydany przez osoby prowadzące ten serwer.
 
 ## Notifications
@@ -358,6 +364,7 @@ password-button = Zmień hasło
 password-wrong = To nie jest Twoje hasło.
 password-hint = Co najmniej tyle znaków: { $count }. Nie może to być popularne hasło.
 password-different = Hasła nie są jednakowe.
+email-verified = Tym adresem możesz się logować. Po zmianie do logowania służy tylko nazwa użytkownika.
 sessions-title = Gdzie trwa Twoja sesja
 sessions-this = Ta przeglądarka
 sessions-browser = { $browser } w systemie { $system }
@@ -403,6 +410,7 @@ delete-button = Usuń moje konto
 delete-last-admin = Tylko Ty administrujesz tym serwerem. Najpierw przekaż tę rolę komuś innemu.
 notice-token-revoked = Aplikacja została tam wylogowana.
 notice-password-changed = Hasło zostało zmienione. Wszystkie inne przeglądarki i wszystkie aplikacje są wylogowane.
+notice-email-changed = Adres e-mail jest zaktualizowany.
 notice-session-ended = Ta przeglądarka została wylogowana.
 notice-sessions-ended = Wszystkie inne przeglądarki zostały wylogowane.
 notice-account-kept = Twoje konto pozostaje.
@@ -410,13 +418,25 @@ notice-account-kept = Twoje konto pozostaje.
 ## Sign up
 
 sign-up-name = Nazwa użytkownika
-sign-up-name-hint = Od 1 do { $count } małych liter, cyfr i podkreśleń, a wewnątrz także kropki i łączniki. Później nie można jej zmienić.
+sign-up-name-hint = Małe litery od a do z, cyfry i podkreślenia, na przykład anna_b. Później nie można jej zmienić.
 sign-up-email = Adres e-mail
-sign-up-email-hint = Do logowania służy nazwa użytkownika, a nie ten adres.
+sign-up-email-hint = Nieobowiązkowo. Osoby prowadzące ten serwer mogą się tak z Tobą skontaktować. Do logowania służy nazwa użytkownika.
 sign-up-again = Powtórz hasło
 sign-up-agreement = Będę przestrzegać zasad tego serwera.
 sign-up-rules = Przeczytaj zasady
 sign-up-button = Utwórz moje konto
+field-username-blank = Wybierz nazwę użytkownika.
+field-username-name-invalid = Użyj tylko małych liter od a do z, cyfr i podkreśleń. W środku mogą być kropki i łączniki.
+field-username-too-long = Wybierz nazwę użytkownika o długości do { $count } znaków.
+field-username-reserved = Ta nazwa użytkownika jest zastrzeżona. Wybierz inną.
+field-username-taken = Ta nazwa użytkownika jest już zajęta. Wybierz inną.
+field-email-email-invalid = Sprawdź adres. Powinien wyglądać jak nazwa@example.org.
+field-email-too-long = Wpisz adres o długości do { $count } znaków.
+field-password-blank = Wybierz hasło.
+field-password-too-short = Wybierz hasło o długości co najmniej { $count } znaków.
+field-password-too-long = Wybierz hasło o długości do { $count } znaków.
+field-password-password-common = To hasło łatwo odgadnąć. Wybierz inne.
+field-agreement-not-accepted = Zaakceptuj zasady tego serwera.
 sign-up-sign-in = Mam już konto
 registration-closed-title = Brak nowych kont
 registration-closed-sentence = Ten serwer nie przyjmuje nowych kont.
@@ -444,6 +464,11 @@ signed-out-button = Zaloguj się ponownie
 invalid-request-title = Na tę prośbę nie można odpowiedzieć
 invalid-request-advice = Wróć do aplikacji i spróbuj ponownie. Jeśli to się powtórzy, daj znać twórcom aplikacji.
 malformed-sentence = Ten serwer nie mógł odczytać tego, co zostało wysłane.
+app-error-unknown = Ten serwer nie zna aplikacji, z której przychodzisz, albo już jej nie dopuszcza.
+app-error-redirect-uri = Aplikacja chce skierować Cię pod adres, którego tu nie zarejestrowała.
+app-error-scope = Aplikacja prosi o uprawnienia, których nie może tu otrzymać.
+app-error-request = Żądanie aplikacji jest niepełne lub błędne.
+app-error-details = Dla twórców aplikacji:
 denied-title = Odmówiono dostępu
 denied-sentence = Aplikacja nie otrzymała dostępu. Nic Twojego nie zostało udostępnione.
 denied-advice = Możesz zamknąć tę stronę.
@@ -465,33 +490,6 @@ busy-advice = Spróbuj ponownie za chwilę.
 not-found-title = Nie znaleziono strony
 not-found-sentence = Pod tym adresem nic nie ma.
 not-found-advice = Sprawdź adres albo wróć do aplikacji, która Cię tu skierowała.
-
-## Błędy prośby o autoryzację
-
-oauth-error-missing = Brakuje wymaganego parametru { $parameter }.
-oauth-error-repeated = Parametr { $parameter } wysłano więcej niż raz.
-oauth-error-not-one-value = Parametr { $parameter } musi być jedną wartością, a nie listą.
-oauth-error-state-too-long =
-    Parametr state jest za długi (maksymalnie { $count } { $count ->
-        [one] bajt
-        [few] bajty
-        [many] bajtów
-       *[other] bajta
-    }).
-oauth-error-too-long = Parametry są za długie.
-oauth-error-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
-oauth-error-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
-oauth-error-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
-oauth-error-unsupported-response-type = Serwer autoryzacji nie obsługuje tego typu odpowiedzi (response_type).
-oauth-error-unsupported-response-mode = Serwer autoryzacji nie obsługuje tego trybu odpowiedzi (response_mode).
-oauth-error-invalid-scope = Żądane uprawnienie jest nieprawidłowe, nieznane lub błędnie zapisane.
-oauth-error-invalid-challenge-method = Parametr code_challenge_method musi mieć wartość S256.
-oauth-error-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
-oauth-error-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
-oauth-error-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
-oauth-error-unauthorized-client = Aplikacja nie może korzystać z tego typu autoryzacji.
-oauth-error-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
-oauth-error-unauthorized-revocation = Nie masz uprawnień do unieważnienia tego tokenu
 
 ## Błędy rejestracji
 

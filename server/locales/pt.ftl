@@ -16,7 +16,9 @@ sign-in-too-many =
        *[other] { $minutes } minutos
     }.
 sign-in-forgot = Esqueceu sua senha?
+sign-in-forgot-ask = Quem administra este servidor pode dar uma nova a você.
 sign-in-sign-up = Criar uma conta
+languages = Idioma
 
 ## Consentimento
 
@@ -124,10 +126,13 @@ notice-saved = Salvo.
 notice-removed = Removido.
 notice-not-saved = Nada foi salvo, porque sua sessão já tinha terminado. Tente de novo.
 notice-app-removed = Esse aplicativo não tem mais acesso à sua conta.
+notice-app-removed-named = { $app } não tem mais acesso à sua conta.
 pager-position = Página { $page } de { $pages }
 pager-previous = Página anterior
 pager-next = Próxima página
 sign-out-button = Sair
+email-change = Mudar o endereço de e-mail
+email-add = Adicionar um endereço de e-mail
 apps-title = Aplicativos com acesso
 apps-none = Nenhum aplicativo tem acesso à sua conta.
 apps-removal = O aplicativo que você remover perde o acesso na hora. Depois você pode dar acesso a ele de novo.
@@ -136,6 +141,7 @@ apps-remove = Remover acesso
 apps-link = Ver e remover aplicativos com acesso
 apps-matrix = Clientes Matrix
 apps-matrix-note = Aplicativos em que você entrou com sua senha.
+apps-matrix-device-note = Você entrou ali com a sua senha.
 apps-issued-note = Acesso emitido por quem administra este servidor.
 
 ## Notifications
@@ -356,6 +362,7 @@ password-button = Mudar a senha
 password-wrong = Essa não é a sua senha.
 password-hint = Pelo menos { $count } caracteres, e não uma senha comum
 password-different = As duas senhas são diferentes.
+email-verified = Você pode entrar com este endereço. Depois de uma mudança, você entra só com o nome de usuário.
 sessions-title = Onde sua conta está aberta
 sessions-this = Este navegador
 sessions-browser = { $browser } em { $system }
@@ -393,6 +400,7 @@ delete-button = Excluir minha conta
 delete-last-admin = Só você administra este servidor. Antes, dê esse papel a outra pessoa.
 notice-token-revoked = O aplicativo saiu da sua conta ali.
 notice-password-changed = Sua senha foi mudada. Todos os outros navegadores e todos os aplicativos saíram da sua conta.
+notice-email-changed = Seu endereço de e-mail está atualizado.
 notice-session-ended = Esse navegador saiu da sua conta.
 notice-sessions-ended = Todos os outros navegadores saíram da sua conta.
 notice-account-kept = Sua conta continua.
@@ -400,13 +408,25 @@ notice-account-kept = Sua conta continua.
 ## Sign up
 
 sign-up-name = Nome de usuário
-sign-up-name-hint = De 1 a { $count } letras minúsculas, números e sublinhados, e pontos ou hífens no interior. Não dá para mudar depois.
+sign-up-name-hint = Letras minúsculas de a a z, números e sublinhados, por exemplo anna_b. Não dá para mudar depois.
 sign-up-email = Endereço de e-mail
-sign-up-email-hint = Para entrar, use o nome de usuário, não este endereço.
+sign-up-email-hint = Opcional. Quem administra este servidor pode falar com você por ele. Para entrar, use o nome de usuário.
 sign-up-again = Repita a senha
 sign-up-agreement = Vou seguir as regras deste servidor.
 sign-up-rules = Ler as regras
 sign-up-button = Criar minha conta
+field-username-blank = Escolha um nome de usuário.
+field-username-name-invalid = Use só letras minúsculas de a a z, números e sublinhados. No meio pode haver pontos e hífens.
+field-username-too-long = Escolha um nome de usuário de no máximo { $count } caracteres.
+field-username-reserved = Este nome de usuário é reservado. Escolha outro.
+field-username-taken = Este nome de usuário já está em uso. Escolha outro.
+field-email-email-invalid = Verifique o endereço. Ele deve ser parecido com nome@example.org.
+field-email-too-long = Digite um endereço de no máximo { $count } caracteres.
+field-password-blank = Escolha uma senha.
+field-password-too-short = Escolha uma senha de pelo menos { $count } caracteres.
+field-password-too-long = Escolha uma senha de no máximo { $count } caracteres.
+field-password-password-common = Esta senha é fácil de adivinhar. Escolha outra.
+field-agreement-not-accepted = Aceite as regras deste servidor.
 sign-up-sign-in = Já tenho uma conta
 registration-closed-title = Sem contas novas
 registration-closed-sentence = Este servidor não aceita contas novas.
@@ -434,6 +454,11 @@ signed-out-button = Entrar de novo
 invalid-request-title = Não é possível responder a esta solicitação
 invalid-request-advice = Volte ao aplicativo e tente de novo. Se acontecer outra vez, avise quem desenvolve o aplicativo.
 malformed-sentence = Este servidor não conseguiu ler o que foi enviado.
+app-error-unknown = Este servidor não conhece o aplicativo que mandou você para cá, ou não o permite mais.
+app-error-redirect-uri = O aplicativo quer mandar você para um endereço que ele não registrou aqui.
+app-error-scope = O aplicativo pede permissões que não pode receber aqui.
+app-error-request = O pedido do aplicativo está incompleto ou errado.
+app-error-details = Para quem desenvolve o aplicativo:
 denied-title = Acesso recusado
 denied-sentence = O aplicativo não recebeu acesso. Nada seu foi compartilhado.
 denied-advice = Você pode fechar esta página.
@@ -455,27 +480,6 @@ busy-advice = Tente de novo daqui a pouco.
 not-found-title = Página não encontrada
 not-found-sentence = Não há nada neste endereço.
 not-found-advice = Confira o endereço ou volte ao aplicativo de onde você veio.
-
-## Erros de uma solicitação de autorização
-
-oauth-error-missing = Falta o parâmetro obrigatório { $parameter }.
-oauth-error-repeated = O parâmetro { $parameter } foi enviado mais de uma vez.
-oauth-error-not-one-value = O parâmetro { $parameter } deve ser um único valor, não uma lista.
-oauth-error-state-too-long = O parâmetro state é longo demais (máximo: { $count } bytes).
-oauth-error-too-long = Os parâmetros são longos demais.
-oauth-error-invalid-client = Não foi possível autenticar o aplicativo: ele é desconhecido, não enviou credenciais ou usa um método não aceito.
-oauth-error-two-authentications = A solicitação autentica o aplicativo de mais de uma forma.
-oauth-error-invalid-redirect-uri = A URI de redirecionamento informada não é válida.
-oauth-error-unsupported-response-type = O servidor de autorização não aceita este tipo de resposta (response_type).
-oauth-error-unsupported-response-mode = O servidor de autorização não aceita este modo de resposta (response_mode).
-oauth-error-invalid-scope = A permissão solicitada é inválida, desconhecida ou está mal escrita.
-oauth-error-invalid-challenge-method = O parâmetro code_challenge_method deve ser S256.
-oauth-error-invalid-challenge = O parâmetro code_challenge deve ser um resumo SHA-256 de 43 caracteres base64url.
-oauth-error-access-denied = A pessoa dona da conta ou o servidor de autorização recusou a solicitação.
-oauth-error-unsupported-grant-type = O servidor de autorização não aceita este tipo de autorização (grant_type).
-oauth-error-unauthorized-client = O aplicativo não tem autorização para usar este tipo de autorização.
-oauth-error-invalid-grant = A autorização é inválida, expirou, foi revogada, não corresponde à URI de redirecionamento da solicitação ou foi emitida para outro aplicativo.
-oauth-error-unauthorized-revocation = Você não tem permissão para revogar este token
 
 ## Erros de um cadastro
 

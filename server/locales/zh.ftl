@@ -12,7 +12,9 @@ sign-in-wrong-address = 如果你是在这里注册的，请使用用户名，�
 sign-in-disabled = 此账号已被停用。请联系此服务器的管理者。
 sign-in-too-many = 尝试次数过多，请在 { $minutes } 分钟后重试。
 sign-in-forgot = 忘记密码？
+sign-in-forgot-ask = 此服务器的管理者可以给你一个新密码。
 sign-in-sign-up = 创建账号
+languages = 语言
 
 ## 授权
 
@@ -120,10 +122,13 @@ notice-saved = 已保存。
 notice-removed = 已移除。
 notice-not-saved = 由于你已不在登录状态，没有保存任何更改。请重试。
 notice-app-removed = 该应用已无法访问你的账号。
+notice-app-removed-named = { $app } 已无法访问你的账号。
 pager-position = 第 { $page } 页，共 { $pages } 页
 pager-previous = 上一页
 pager-next = 下一页
 sign-out-button = 退出登录
+email-change = 更改电子邮件地址
+email-add = 添加电子邮件地址
 apps-title = 有访问权限的应用
 apps-none = 没有应用可以访问你的账号。
 apps-removal = 移除后，应用会立即失去访问权限。以后你可以重新允许。
@@ -132,6 +137,7 @@ apps-remove = 移除访问权限
 apps-link = 查看和移除有访问权限的应用
 apps-matrix = Matrix 客户端
 apps-matrix-note = 你用密码登录过的应用。
+apps-matrix-device-note = 你在那里用密码登录。
 apps-issued-note = 由此服务器的管理者签发。
 
 ## Notifications
@@ -352,6 +358,7 @@ password-button = 更改密码
 password-wrong = 这不是你的密码。
 password-hint = 至少 { $count } 个字符，且不能是常见密码
 password-different = 两次输入的密码不一致。
+email-verified = 你可以用此地址登录。更改后只能用用户名登录。
 sessions-title = 你的登录位置
 sessions-this = 此浏览器
 sessions-browser = { $system } 上的 { $browser }
@@ -373,6 +380,7 @@ delete-button = 删除我的账号
 delete-last-admin = 你是此服务器唯一的管理员。请先让其他人成为管理员。
 notice-token-revoked = 该应用已在那里退出登录。
 notice-password-changed = 密码已更改。其他浏览器和所有应用都已退出登录。
+notice-email-changed = 电子邮件地址已更新。
 notice-session-ended = 该浏览器已退出登录。
 notice-sessions-ended = 其他浏览器都已退出登录。
 notice-account-kept = 你的账号已保留。
@@ -380,13 +388,25 @@ notice-account-kept = 你的账号已保留。
 ## Sign up
 
 sign-up-name = 用户名
-sign-up-name-hint = 1 至 { $count } 个小写字母、数字和下划线，中间可以使用点和连字符。之后不能更改。
+sign-up-name-hint = 可用小写字母 a 到 z、数字和下划线，例如 anna_b。之后不能更改。
 sign-up-email = 电子邮件地址
-sign-up-email-hint = 登录时请使用用户名，而不是此地址。
+sign-up-email-hint = 选填。此服务器的管理者可以通过它联系你。登录时请使用用户名。
 sign-up-again = 再次输入密码
 sign-up-agreement = 我会遵守此服务器的规则。
 sign-up-rules = 阅读规则
 sign-up-button = 创建我的账号
+field-username-blank = 请填写用户名。
+field-username-name-invalid = 只能使用小写字母 a 到 z、数字和下划线，中间可以有点和连字符。
+field-username-too-long = 用户名最多 { $count } 个字符。
+field-username-reserved = 此用户名已被保留，请换一个。
+field-username-taken = 此用户名已被使用，请换一个。
+field-email-email-invalid = 请检查地址，它应类似于 name@example.org。
+field-email-too-long = 地址最多 { $count } 个字符。
+field-password-blank = 请填写密码。
+field-password-too-short = 密码至少需要 { $count } 个字符。
+field-password-too-long = 密码最多 { $count } 个字符。
+field-password-password-common = 此密码容易被猜到，请换一个。
+field-agreement-not-accepted = 请同意此服务器的规则。
 sign-up-sign-in = 我已有账号
 registration-closed-title = 不接受新账号
 registration-closed-sentence = 此服务器不接受新账号。
@@ -414,6 +434,11 @@ signed-out-button = 重新登录
 invalid-request-title = 无法答复此请求
 invalid-request-advice = 请返回应用重试。如果问题再次出现，请告知应用的开发者。
 malformed-sentence = 此服务器无法读取所发送的内容。
+app-error-unknown = 此服务器不认识你来自的应用，或已不再允许它。
+app-error-redirect-uri = 该应用想把你带到一个未在此登记的地址。
+app-error-scope = 该应用请求了在此无法获得的权限。
+app-error-request = 该应用的请求不完整或有误。
+app-error-details = 供应用开发者参考：
 denied-title = 已拒绝访问
 denied-sentence = 该应用未获得访问权限，你的任何信息都没有被分享。
 denied-advice = 你可以关闭此页面。
@@ -435,27 +460,6 @@ busy-advice = 请稍后重试。
 not-found-title = 找不到页面
 not-found-sentence = 此地址没有任何内容。
 not-found-advice = 请检查地址，或返回你之前使用的应用。
-
-## 授权请求的错误
-
-oauth-error-missing = 缺少必需的参数：{ $parameter }。
-oauth-error-repeated = 参数 { $parameter } 被发送了不止一次。
-oauth-error-not-one-value = 参数 { $parameter } 必须是单个值，不能是列表。
-oauth-error-state-too-long = 参数 state 过长（最多 { $count } 字节）。
-oauth-error-too-long = 参数过长。
-oauth-error-invalid-client = 客户端认证失败：客户端未知、未提供认证信息，或认证方式不受支持。
-oauth-error-two-authentications = 请求使用了不止一种方式来认证客户端。
-oauth-error-invalid-redirect-uri = 提供的重定向 URI 无效。
-oauth-error-unsupported-response-type = 授权服务器不支持此响应类型（response_type）。
-oauth-error-unsupported-response-mode = 授权服务器不支持此响应模式（response_mode）。
-oauth-error-invalid-scope = 请求的权限范围无效、未知或格式错误。
-oauth-error-invalid-challenge-method = code_challenge_method 必须为 S256。
-oauth-error-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
-oauth-error-access-denied = 账号所有者或授权服务器拒绝了请求。
-oauth-error-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
-oauth-error-unauthorized-client = 此应用无权使用这种授权类型。
-oauth-error-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
-oauth-error-unauthorized-revocation = 你无权撤销此令牌
 
 ## 注册的错误
 

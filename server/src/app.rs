@@ -209,6 +209,7 @@ impl AppState {
             logo: self.logo.as_ref(),
             style: self.style.path(),
             pauses_at_load: true,
+            language_link: None,
         }
     }
 

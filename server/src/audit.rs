@@ -30,6 +30,11 @@ impl AuditCounters {
         self.addresses.apply(address)
     }
 
+    /// The part of a client's address that is recorded with a session.
+    pub fn session_address(&self, address: IpAddr) -> Option<String> {
+        self.addresses.apply_to_session(address)
+    }
+
     /// Counts one event.
     pub fn record(&self, subject: Subject, now: Timestamp) {
         self.lock().record(subject, now);

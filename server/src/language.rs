@@ -62,6 +62,23 @@ impl Language {
         }
     }
 
+    /// Its name in the language itself.
+    pub const fn own_name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::German => "Deutsch",
+            Self::French => "Français",
+            Self::Spanish => "Español",
+            Self::Portuguese => "Português",
+            Self::Italian => "Italiano",
+            Self::Dutch => "Nederlands",
+            Self::Polish => "Polski",
+            Self::Japanese => "日本語",
+            Self::Chinese => "中文",
+            Self::Arabic => "العربية",
+        }
+    }
+
     /// The text direction, as an HTML attribute.
     pub const fn direction(self) -> &'static str {
         match self {

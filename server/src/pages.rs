@@ -7,6 +7,7 @@ mod account_nav;
 pub mod assets;
 mod consent;
 mod error;
+mod field_error;
 mod front;
 mod last_use;
 mod logo;
@@ -25,7 +26,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::account::MIN_PASSWORD_LENGTH;
-use belfry_core::oauth::consent::items;
+use belfry_core::oauth::consent::{ConsentItem, items};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
@@ -50,6 +51,7 @@ pub use self::sign_up::SignUpPage;
 pub use self::trial::{Trial, TryErrors, TryFields, TryPage};
 pub use crate::auth::authentication::AuthenticationError;
 use crate::language::{Language, Localize};
+use crate::paths::{LANGUAGE_CHOICE, with_parameters};
 
 /// The parameters of the layout that all pages share.
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +66,32 @@ pub struct Layout<'a> {
     /// True if a press right after loading is ignored. A site that led here can choose the time, so
     /// that the press may have been meant for a page of that site.
     pub pauses_at_load: bool,
+    /// The beginning of the links at the foot of the page that choose a language; no links without it.
+    pub language_link: Option<&'a str>,
 }
 
-impl Layout<'_> {
+/// A link that chooses a language.
+struct LanguageLink {
+    href: String,
+    language: Language,
+}
+
+impl<'a> Layout<'a> {
+    /// The layout of a page that is opened at this path in a different language.
+    pub(crate) fn with_language_link(self, link: &'a str) -> Self {
+        Self { language_link: Some(link), ..self }
+    }
+
+    /// The links that choose a language, if the page has them.
+    fn language_links(&self) -> Vec<LanguageLink> {
+        let link = |(path, language): (&str, &Language)| LanguageLink {
+            href: with_parameters(path, [("lang", language.code()), (LANGUAGE_CHOICE, "1")]),
+            language: *language,
+        };
+        let paths = self.language_link.into_iter();
+        paths.flat_map(|path| Language::ALL.iter().map(move |it| (path, it))).map(link).collect()
+    }
+
     /// The message of this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)
@@ -83,10 +108,21 @@ impl Layout<'_> {
     }
 
     /// Descriptions of the scopes, either the administrative ones or the others.
-    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<String> {
+    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<AllowedItem> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
-        items.map(|item| item.localize(self.language)).collect()
+        let allowed = |item: ConsentItem| AllowedItem {
+            text: item.localize(self.language),
+            is_change: item.is_change(),
+        };
+        items.map(allowed).collect()
     }
+}
+
+/// The description of a scope.
+struct AllowedItem {
+    text: String,
+    /// Whether the app may act in the name of the user.
+    is_change: bool,
 }
 
 /// The target and the hidden fields of a form.
@@ -141,8 +177,8 @@ pub struct RejectedPage<'a> {
 }
 
 impl RejectedPage<'_> {
-    fn sentence(&self) -> String {
-        self.error.localize(self.layout.language)
+    fn sentence(&self) -> Cow<'static, str> {
+        self.layout.text(error::app_error_key(self.error))
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) const REMOVE_APP: &str = "/oauth/account/remove_app";
 pub(crate) const ACCOUNT_RULE: &str = "/oauth/account/rules/rule";
 pub(crate) const REVOKE_TOKEN: &str = "/oauth/account/revoke_token";
 pub(crate) const CHANGE_PASSWORD: &str = "/oauth/account/security/password";
+pub(crate) const CHANGE_EMAIL: &str = "/oauth/account/security/email";
 pub(crate) const END_SESSION: &str = "/oauth/account/security/end_session";
 pub(crate) const END_OTHER_SESSIONS: &str = "/oauth/account/security/end_other_sessions";
 pub(crate) const DOWNLOAD_DATA: &str = "/oauth/account/security/download";
@@ -47,6 +48,10 @@ pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
 /// The version prefixes of the Matrix client API. They are equivalent.
 pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+
+/// The parameter next to `lang` in the links with which people choose a language, which is then
+/// remembered. `lang` alone is not, because apps send it, too.
+pub(crate) const LANGUAGE_CHOICE: &str = "remember";
 
 /// A path with this language in its query.
 pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {

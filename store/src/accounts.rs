@@ -250,6 +250,27 @@ impl Store {
         self.read_all(page).await
     }
 
+    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody has
+    /// verified the new one, so it cannot be used to sign in. `NotFound` if the verified password was
+    /// changed in the meantime.
+    pub async fn change_email(
+        &self,
+        events: &Events,
+        verified: &Account,
+        email: Option<&str>,
+    ) -> Result<UpdateOutcome, StoreError> {
+        let (id, version) = (verified.id, verified.credential_version);
+        let email = email.map(str::to_lowercase);
+        let update = sql!(
+            "update accounts set email = null, unverified_email = $email where id = $id \
+             and credential_version = $version returning id",
+            [id, version, email]
+        );
+        let event =
+            events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
+        self.update(Change::new(events, [update], event)).await
+    }
+
     /// Records the audit events of an account that is not changed.
     pub async fn record_account_event(
         &self,

@@ -43,6 +43,7 @@ macro_rules! migrations {
 
 migrations![
     12 "0012_initial.sql" compatible from 12,
+    13 "0013_session_address.sql" compatible from 12,
 ];
 
 /// The migrations that a binary knows, in order. The default are those of this one; tests add

@@ -26,6 +26,8 @@ pub struct Session {
     pub lang: Option<String>,
     /// The browser in which the account signed in.
     pub browser: UserAgent,
+    /// The network in which the account signed in, such as `192.0.2.x`, if addresses are recorded.
+    pub address: Option<String>,
 }
 
 /// An account's sessions.
@@ -41,7 +43,8 @@ from_row!(SessionUse, use_columns { count = "count(*)", last_used_at = "max(seen
 
 from_row!(Session, session_columns {
     account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
-    expires_at = "s.expires_at", lang = "s.lang", browser = "s.browser"
+    expires_at = "s.expires_at", lang = "s.lang", browser = "s.browser",
+    address = "s.address"
 });
 
 /// A session of an account, without its secret.
@@ -57,9 +60,14 @@ pub struct AccountSession {
     pub expires_at: Timestamp,
     /// The browser in which the account signed in.
     pub browser: UserAgent,
+    /// The network in which the account signed in, such as `192.0.2.x`, if addresses are recorded.
+    pub address: Option<String>,
 }
 
-from_row!(AccountSession, list_columns { lookup, created_at, seen_at, expires_at, browser });
+from_row!(
+    AccountSession,
+    list_columns { lookup, created_at, seen_at, expires_at, browser, address }
+);
 
 impl Store {
     /// Adds a session and records the sign-in, if the account still has the credential version that
@@ -73,11 +81,11 @@ impl Store {
     ) -> Result<SignInOutcome, StoreError> {
         let insert = sql!(
             "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at, \
-             lang, browser, credential_version) select cast($lookup as text), cast($digest as text), id, \
-             cast($created_at as bigint), cast($seen_at as bigint), cast($expires_at as bigint), \
-             cast($lang as text), cast($browser as text), credential_version from accounts \
-             where id = $account_id and credential_version = $credential_version \
-             and disabled_at is null returning lookup",
+             lang, browser, address, credential_version) select cast($lookup as text), \
+             cast($digest as text), id, cast($created_at as bigint), cast($seen_at as bigint), \
+             cast($expires_at as bigint), cast($lang as text), cast($browser as text), \
+             cast($address as text), credential_version from accounts where id = $account_id \
+             and credential_version = $credential_version and disabled_at is null returning lookup",
             [
                 lookup = secret.lookup,
                 digest = secret.digest,
@@ -87,6 +95,7 @@ impl Store {
                 expires_at = session.expires_at,
                 lang = session.lang.as_deref(),
                 browser = session.browser,
+                address = session.address.as_deref(),
                 credential_version
             ]
         );

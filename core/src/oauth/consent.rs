@@ -26,6 +26,11 @@ pub struct ConsentItem {
 }
 
 impl ConsentItem {
+    /// Whether the app may act in the name of the user, which `push` does not allow.
+    pub fn is_change(&self) -> bool {
+        self.access != AccessLevel::Read && self.resource != "push"
+    }
+
     fn from_scope(scope: Scope) -> Self {
         let text = scope.as_str().trim_start_matches("admin:");
         let (verb, resource) = text.split_once(':').unwrap_or((text, "all"));
@@ -40,11 +45,19 @@ impl ConsentItem {
     }
 }
 
-/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes that a broader one covers are
-/// omitted, and those for reading and writing the same resource are merged.
+/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another one includes
+/// are omitted, and those for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
-    let is_covered = |scope| scopes.iter().any(|other| other != scope && other.covers(scope));
+    let is_covered = |scope| match scope {
+        // To people, the profile is a part of the account, and what they follow a part of everything.
+        Scope::Profile => scopes.allows(Scope::ReadAccounts),
+        Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
+        _ => {
+            let others: Scopes = scopes.iter().filter(|other| *other != scope).collect();
+            others.allows(scope)
+        }
+    };
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope) && !is_covered(scope)) {
         let new = ConsentItem::from_scope(scope);
         let is_same =
@@ -100,9 +113,34 @@ mod tests {
     }
 
     #[test]
+    fn an_app_that_may_write_acts_in_the_name_of_the_user() {
+        for (scopes, is_change) in [
+            ("read", false),
+            ("write", true),
+            ("read write", true),
+            ("read:lists", false),
+            ("write:lists", true),
+            ("follow", true),
+            ("push", false),
+            ("profile", false),
+            ("admin:read", false),
+            ("admin:write:reports", true),
+        ] {
+            let items = items(&scopes.parse().unwrap());
+            assert!(items.iter().all(|item| item.is_change() == is_change), "{scopes}");
+        }
+    }
+
+    #[test]
     fn a_covered_scope_is_omitted() {
         assert_eq!(described("read:accounts read read:lists"), ["all Read"]);
         assert_eq!(described("read read:accounts write:accounts"), ["all Read", "accounts Write"]);
+        assert_eq!(described("read profile"), ["all Read"]);
+        assert_eq!(described("read:accounts profile"), ["accounts Read"]);
+        assert_eq!(described("write profile"), ["all Write", "profile Read"]);
+        assert_eq!(described("read write follow"), ["all Both"]);
+        assert_eq!(described("read follow"), ["all Read", "follow Both"]);
+        assert_eq!(described("follow read:blocks write:mutes"), ["follow Both"]);
     }
 
     #[test]

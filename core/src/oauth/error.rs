@@ -1,14 +1,12 @@
 //! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
-use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
@@ -84,14 +82,6 @@ impl OAuthError {
             Self::UnauthorizedClient | Self::UnauthorizedRevocation => "unauthorized_client",
         }
     }
-
-    /// The parameter that the description names, if any.
-    pub const fn parameter(self) -> Option<Parameter> {
-        match self {
-            Self::Missing(name) | Self::Repeated(name) | Self::NotOneValue(name) => Some(name),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -141,7 +131,5 @@ mod tests {
     fn the_description_names_the_parameter() {
         let missing = OAuthError::Missing(Parameter::GrantType);
         assert_eq!(missing.to_string(), "Missing required parameter: grant_type.");
-        assert_eq!(missing.parameter(), Some(Parameter::GrantType));
-        assert_eq!(OAuthError::InvalidScope.parameter(), None);
     }
 }

@@ -47,7 +47,8 @@ pub struct AccountError {
 #[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
     pub username: String,
-    pub email: String,
+    /// `None` if it was left out where it is optional.
+    pub email: Option<String>,
     pub password: Secret,
     /// `true` or `1` if the server's rules are accepted.
     pub agreement: String,
@@ -59,15 +60,20 @@ impl SignUp {
         let value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
         Self {
             username: value(Field::Username),
-            email: value(Field::Email),
+            email: Some(value(Field::Email)),
             password: Secret::new(value(Field::Password)),
             agreement: value(Field::Agreement),
         }
     }
 
-    /// Returns the sign-up with the agreement set, for a page without rules to accept.
+    /// A sign-up on a page without rules to accept.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
+    }
+
+    /// A sign-up on a page where the e-mail address may be left blank.
+    pub fn with_optional_email(self) -> Self {
+        Self { email: self.email.filter(|email| !email.trim().is_empty()), ..self }
     }
 
     /// Validates the fields and reports the first error of each.
@@ -77,7 +83,7 @@ impl SignUp {
     ) -> Result<NewAccount, ValidationErrors<AccountError>> {
         let Self { username: name, email, password, agreement } = self;
         let is_accepted = matches!(agreement.as_str(), "true" | "1");
-        NewAccount { name, email: Some(email), password }.validate(is_accepted, is_exclusive)
+        NewAccount { name, email, password }.validate(is_accepted, is_exclusive)
     }
 }
 
@@ -143,7 +149,7 @@ mod tests {
     fn valid_sign_up() -> SignUp {
         SignUp {
             username: "alice".into(),
-            email: "alice@a.example".into(),
+            email: Some("alice@a.example".into()),
             password: Secret::new("correct horse"),
             agreement: "true".into(),
         }
@@ -221,6 +227,21 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_e_mail_address_is_an_error_unless_it_is_optional() {
+        for blank in ["", " "] {
+            let sign_up = || SignUp { email: Some(blank.into()), ..valid_sign_up() };
+            let error = sign_up().validate(free).unwrap_err().to_string();
+            assert_eq!(error, "Validation failed: E-mail address can't be blank");
+            let account = sign_up().with_optional_email().validate(free).unwrap();
+            assert_eq!(account.into_parts().1, None);
+        }
+        let invalid = SignUp { email: Some("nope".into()), ..valid_sign_up() };
+        assert!(invalid.with_optional_email().validate(free).is_err());
+        let valid = valid_sign_up().with_optional_email().validate(free).unwrap();
+        assert_eq!(valid.into_parts().1.as_deref(), Some("alice@a.example"));
+    }
+
+    #[test]
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
@@ -268,7 +289,7 @@ mod tests {
         #[test]
         fn validation_never_panics(
             username in any::<String>(),
-            email in any::<String>(),
+            email in any::<Option<String>>(),
             password in any::<String>(),
             agreement in any::<String>(),
         ) {

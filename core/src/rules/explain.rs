@@ -152,7 +152,9 @@ impl<'a> UserRules<'a> {
         let mut rules = self.ranked_rules(member.profile_tag);
         let found = rules.find(|(name, rule)| {
             let is_switched_off = rule.is_builtin() && !rule.enabled;
-            is_switched_off && Effect::from_actions(&rule.actions) != Effect::Silent && matches(*name, rule)
+            is_switched_off
+                && Effect::from_actions(&rule.actions) != Effect::Silent
+                && matches(*name, rule)
         });
         found.map(|(name, _)| name)
     }

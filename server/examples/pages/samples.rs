@@ -37,26 +37,36 @@ const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
-    let layout = Layout { language, server, title, logo: None, style, pauses_at_load: false };
+    let layout = Layout {
+        language,
+        server,
+        title,
+        logo: None,
+        style,
+        pauses_at_load: false,
+        language_link: None,
+    };
+    let anonymous = Layout { language_link: Some("?client_id=a"), ..layout };
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
     let mut pages = vec![
-        ("account", account(layout, None, &apps(app))?),
-        ("account-bare", account(layout, None, &[])?),
+        ("account", account(layout, None, Some(app), &apps(app))?),
+        ("account-one-device", account(layout, None, None, &one_device(app))?),
+        ("account-bare", account(layout, None, None, &[])?),
         ("code", code.render()?),
-        ("front", front(layout, None)?),
+        ("front", front(anonymous, None)?),
         ("front-signed-in", front(layout, Some("alice"))?),
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
-        ("signed-out", SignedOutPage { layout, sign_in: "/auth/sign_in" }.render()?),
+        ("signed-out", SignedOutPage { layout: anonymous, sign_in: "/auth/sign_in" }.render()?),
     ];
     pages.extend(rules::all(layout, app)?);
     for notice in Notice::VARIANTS {
-        pages.push(("account-notice", account(layout, Some(*notice), &[])?));
+        pages.push(("account-notice", account(layout, Some(*notice), None, &[])?));
     }
     pages.extend(security_pages(layout)?);
-    pages.extend(sign_up_pages(layout, app)?);
+    pages.extend(sign_up_pages(anonymous, app)?);
     pages.extend(notifications::all(layout, app)?);
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
@@ -70,7 +80,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             Some(AuthenticationError::TooMany(Duration::from_mins(5))),
         ),
     ] {
-        let layout = Layout { logo: Some(&logo), ..layout };
+        let layout = Layout { logo: Some(&logo), ..anonymous };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
         let page = SignInPage {
             layout,
@@ -85,7 +95,11 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push((name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
-        ("consent", "read write:statuses write:media push", "https://tusky.example/callback"),
+        (
+            "consent",
+            "read profile write:statuses write:media push",
+            "https://tusky.example/callback",
+        ),
         ("consent-device", "profile", "tusky://oauth"),
         ("consent-code", "read:lists write:lists follow", OOB),
         ("consent-admin", "read admin:read admin:write:reports", "https://tusky.example/callback"),
@@ -95,6 +109,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     for (name, cause) in [
         ("invalid-request", ErrorCause::OAuth(OAuthError::InvalidRedirectUri)),
         ("missing-parameter", ErrorCause::OAuth(OAuthError::Missing(Parameter::ClientId))),
+        ("unknown-app", ErrorCause::OAuth(OAuthError::InvalidClient)),
         ("denied", ErrorCause::OAuth(OAuthError::AccessDenied)),
         ("expired", ErrorCause::Expired),
         ("forged-form", ErrorCause::ForgedForm),
@@ -105,7 +120,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("not-found", ErrorCause::NotFound),
         ("registration-closed", ErrorCause::RegistrationClosed),
     ] {
-        pages.push((name, ErrorPage { layout, cause }.render()?));
+        pages.push((name, ErrorPage { layout: anonymous, cause }.render()?));
     }
     Ok(pages)
 }
@@ -143,6 +158,7 @@ fn rejected(
 fn account(
     layout: Layout<'_>,
     notice: Option<Notice>,
+    removed_app: Option<&str>,
     apps: &[AuthorizedApp],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
@@ -155,8 +171,12 @@ fn account(
         .collect();
     let page = AccountPage {
         layout,
-        nav: nav(AccountSection::Overview, notice),
+        nav: AccountNav {
+            removed_app: removed_app.map(str::to_owned),
+            ..nav(AccountSection::Overview, notice)
+        },
         account: "alice",
+        email: removed_app.map(|_| "alice@social.example"),
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
         revoke: form("/oauth/account/revoke_token"),
@@ -170,7 +190,7 @@ fn account(
 }
 
 fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
-    AccountNav { section, lang: None, notice, deletion: None }
+    AccountNav { section, lang: None, notice, removed_app: None, deletion: None }
 }
 
 /// The current time of the pages.
@@ -195,7 +215,7 @@ fn tokens() -> Vec<AccountToken> {
         created_at: time(1_790_000_000),
         expires_at: None,
         last_used_at,
-        device: (app_id == 2).then(|| "Element on Pixel".to_owned()),
+        device: (app_id != 3).then(|| "Element on Pixel".to_owned()),
     };
     let ages =
         [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000, 864_000];
@@ -203,6 +223,7 @@ fn tokens() -> Vec<AccountToken> {
     let mut tokens: Vec<AccountToken> =
         ages.map(|(age, number)| token(number, 2, Some(time(1_800_000_000 - age)))).collect();
     tokens.push(token(12, 3, None));
+    tokens.push(token(13, 4, None));
     tokens
 }
 
@@ -214,6 +235,7 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
         seen_at: time(1_800_000_000 - age),
         expires_at: time(1_810_000_000),
         browser: UserAgent::from_text(browser),
+        address: (number != 4).then(|| "192.0.2.x".to_owned()),
     };
     let sessions = [
         session(1, "Firefox/Linux", 60),
@@ -224,30 +246,38 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let many: Vec<AccountSession> =
         (1..).take(MAX_SESSIONS + 1).map(|number| session(number, "Edge/Windows", 60)).collect();
     let deletion = PendingDeletion { at: time(1_800_080_000), csrf: "c".to_owned() };
-    let page = |sessions: &[AccountSession], failed, deletion| {
-        let nav = AccountNav { deletion, ..nav(AccountSection::Security, None) };
-        let form = Form { action: "/oauth/sign_out", csrf: "c", request: None };
-        let (account, current) = ("alice", lookup(1));
-        let now = now();
-        SecurityPage { layout, nav, account, form, sessions, current, now, failed }.render()
+    let page = |sessions: &[AccountSession], failed: &[SecurityError], deletion| {
+        let page = SecurityPage {
+            layout,
+            nav: AccountNav { deletion, ..nav(AccountSection::Security, None) },
+            account: "alice",
+            email: "alice@social.example",
+            has_verified_email: failed.is_empty(),
+            form: Form { action: "/oauth/sign_out", csrf: "c", request: None },
+            sessions,
+            current: lookup(1),
+            now: now(),
+            failed,
+        };
+        page.render()
     };
     let mut pages = vec![
-        ("security", page(&sessions, None, None)?),
-        ("security-one-session", page(&sessions[..1], None, None)?),
-        ("security-many-sessions", page(&many, None, None)?),
-        ("security-deletion", page(&sessions, None, Some(deletion))?),
+        ("security", page(&sessions, &[], None)?),
+        ("security-one-session", page(&sessions[..1], &[], None)?),
+        ("security-many-sessions", page(&many, &[], None)?),
+        ("security-deletion", page(&sessions, &[], Some(deletion))?),
     ];
+    let wrong = SecurityError::CurrentPassword(AuthenticationError::WrongPassword);
+    let common = SecurityError::NewPassword(FieldError::PasswordCommon);
+    let too_many = AuthenticationError::TooMany(Duration::from_mins(5));
     for (name, failed) in [
-        ("security-wrong", SecurityError::CurrentPassword(AuthenticationError::WrongPassword)),
-        ("security-new", SecurityError::NewPassword(FieldError::PasswordCommon)),
-        ("security-different", SecurityError::DifferentPasswords),
-        (
-            "security-too-many",
-            SecurityError::Deletion(AuthenticationError::TooMany(Duration::from_mins(5))),
-        ),
-        ("security-last-admin", SecurityError::LastAdmin),
+        ("security-wrong", &[wrong, common, SecurityError::DifferentPasswords][..]),
+        ("security-email", &[SecurityError::Email(FieldError::EmailInvalid)]),
+        ("security-email-password", &[SecurityError::EmailPassword(too_many)]),
+        ("security-too-many", &[SecurityError::Deletion(too_many)]),
+        ("security-last-admin", &[SecurityError::LastAdmin]),
     ] {
-        pages.push((name, page(&sessions, Some(failed), None)?));
+        pages.push((name, page(&sessions, failed, None)?));
     }
     Ok(pages)
 }
@@ -289,11 +319,24 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         failed: Some(AuthenticationError::Busy),
         ..empty
     };
-    Ok(vec![
+    let mut pages = vec![
         ("new-account", empty.render()?),
         ("new-account-app-wrong", wrong.render()?),
         ("new-account-repeated", repeated.render()?),
-    ])
+    ];
+    for (field, error) in [
+        (Field::Username, FieldError::Blank),
+        (Field::Username, FieldError::NameInvalid),
+        (Field::Username, FieldError::TooLong(30)),
+        (Field::Username, FieldError::Reserved),
+        (Field::Email, FieldError::TooLong(320)),
+        (Field::Password, FieldError::Blank),
+        (Field::Password, FieldError::TooLong(128)),
+    ] {
+        let page = SignUpPage { errors: &[AccountError { field, error }], ..empty };
+        pages.push(("new-account-wrong", page.render()?));
+    }
+    Ok(pages)
 }
 
 fn apps(name: &str) -> Vec<AuthorizedApp> {
@@ -313,6 +356,12 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
         app(2, Origin::Matrix, "matrix", None, "read write push"),
         app(3, Origin::Api, name, website, "read write:statuses push"),
     ]
+}
+
+/// A Matrix client in which the user has signed in once.
+fn one_device(name: &str) -> Vec<AuthorizedApp> {
+    let matrix = apps(name).into_iter().filter(|app| app.origin == Origin::Matrix);
+    matrix.map(|app| AuthorizedApp { app_id: 4, ..app }).collect()
 }
 
 fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {

@@ -12,4 +12,5 @@ pub(super) mod form;
 pub(super) mod page_language;
 pub(super) mod raw_path;
 pub(super) mod requester;
+pub(super) mod same_origin;
 pub(super) mod session;

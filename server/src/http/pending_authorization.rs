@@ -41,6 +41,8 @@ pub(crate) struct PendingAuthorization {
     parameters: Pairs,
     /// The account that is signed in for the request.
     account: Option<i64>,
+    /// The language that the user has chosen for the request, which links and forms keep.
+    pub(crate) chosen_lang: Option<Language>,
     /// The secret that identifies the request in the browser, once it is stored.
     handle: Option<SplitToken>,
 }
@@ -58,7 +60,7 @@ impl PendingAuthorization {
         // `force_login` requires a new sign-in, even with a session.
         let account = account.filter(|_| !request.force_login);
         let parameters = AuthorizationRequest::relevant_pairs(pairs)?;
-        Ok(Self { app, request, parameters, account, handle: None })
+        Ok(Self { app, request, parameters, account, chosen_lang: None, handle: None })
     }
 
     /// Loads the request of a handle of this browser.
@@ -73,7 +75,8 @@ impl PendingAuthorization {
         let request = parse(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in = session.account().map(|account| account.id);
         let account = account_id.filter(|account| Some(*account) == signed_in);
-        Ok(Self { app, request, parameters, account, handle: Some(handle) })
+        let chosen_lang = session.lang;
+        Ok(Self { app, request, parameters, account, chosen_lang, handle: Some(handle) })
     }
 
     /// Deletes the request, so that it is completed only once. Returns its account.
@@ -92,9 +95,9 @@ impl PendingAuthorization {
         Ok(account)
     }
 
-    /// The language that the app requests.
+    /// The language that the user has chosen, or else that the app requests.
     pub(crate) fn lang(&self) -> Option<Language> {
-        self.request.lang.as_deref().and_then(Language::from_tag)
+        self.chosen_lang.or_else(|| Language::from_tag(self.request.lang.as_deref()?))
     }
 
     /// The secret that identifies the request in the browser, once it is stored.
@@ -257,7 +260,7 @@ fn parse(
     Ok(if requires_pkce { request.requiring_pkce() } else { request })
 }
 
-/// The path at which a browser continues with the request of this handle.
-pub(crate) fn resume_path(handle: &str) -> String {
-    format!("{AUTHORIZE_RESUME}?request={handle}")
+/// The path at which a browser continues with the request of this handle, in this language.
+pub(crate) fn resume_path(handle: &str, lang: Option<Language>) -> String {
+    with_language(&format!("{AUTHORIZE_RESUME}?request={handle}"), lang)
 }

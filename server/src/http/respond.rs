@@ -15,7 +15,7 @@ use crate::http::error::format::ErrorFormat;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::session::BrowserSession;
 use crate::language::Language;
-use crate::pages::{AccountSection, ErrorPage, Notice};
+use crate::pages::{AccountSection, ErrorPage, Layout, Notice};
 use crate::paths::{SIGN_IN, with_language, with_parameters};
 
 static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
@@ -147,7 +147,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
     }
     let layout = session.layout(session.lang);
     if let PageError::Common(error) = error {
-        return error_page(&session.state, layout.language, error);
+        return error_page(&session.state, layout.language, layout.language_link, error);
     }
     let page = ErrorPage { layout, cause: error.cause() };
     show_page(session, error.status(), &page, None)
@@ -155,9 +155,14 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
 }
 
 /// The page of an error that can occur before the session is loaded.
-pub(crate) fn error_page(state: &AppState, language: Language, error: CommonError) -> Response {
+pub(crate) fn error_page(
+    state: &AppState,
+    language: Language,
+    language_link: Option<&str>,
+    error: CommonError,
+) -> Response {
     let plain = error.to_response(ErrorFormat::Page);
-    let layout = state.layout(language);
+    let layout = Layout { language_link, ..state.layout(language) };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
     let rendered = render(plain.status(), &page, None);
     let Ok(mut response) = rendered else { return plain };

@@ -190,6 +190,7 @@ fn oauth_areas() -> [AreaRouter; 3] {
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
         .route(paths::ACCOUNT_SECURITY, get(security::security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))
+        .route(paths::CHANGE_EMAIL, post(security::change_email))
         .route(paths::END_SESSION, post(security::end_session))
         .route(paths::END_OTHER_SESSIONS, post(security::end_other_sessions))
         .route(paths::DOWNLOAD_DATA, post(security::download_data))

@@ -4,8 +4,6 @@
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppRegistrationError};
 use belfry_core::oauth::consent::ConsentItem;
-use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::parameter::{MAX_STATE_LENGTH, Parameter};
 use belfry_core::oauth::sign_up::{AccountError, Field};
 use belfry_core::oauth::validation::ValidationErrors;
 
@@ -15,16 +13,6 @@ use super::{Argument, Language};
 pub trait Localize {
     /// Its message in this language.
     fn localize(&self, language: Language) -> String;
-}
-
-impl Localize for OAuthError {
-    fn localize(&self, language: Language) -> String {
-        let key = format!("oauth-error-{}", <&str>::from(self));
-        let parameter = self.parameter().map(Parameter::as_str);
-        let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
-        let parameter = parameter.map(|name| ("parameter", Argument::Trusted(name)));
-        language.text_with_all(&key, parameter.into_iter().chain(count_argument(count)))
-    }
 }
 
 impl Localize for AppRegistrationError {

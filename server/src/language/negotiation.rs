@@ -1,4 +1,5 @@
-//! Language negotiation: the `lang` parameter, then the session, then `Accept-Language`.
+//! Language negotiation: the `lang` parameter, then the choice on a page, then the session, then
+//! `Accept-Language`.
 
 use belfry_core::oauth::language_tag;
 
@@ -13,13 +14,16 @@ impl Language {
         Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
-    /// The language of a response: that of the `lang` parameter, else of the session, else the
-    /// preferred one of the `Accept-Language` header, else English.
-    pub fn negotiate(lang: Option<&str>, session: Option<Self>, accept: Option<&str>) -> Self {
-        lang.and_then(Self::from_tag)
-            .or(session)
-            .or_else(|| accept.and_then(Self::preferred))
-            .unwrap_or_default()
+    /// The language of a response: that of the `lang` parameter, else the one that was chosen on a
+    /// page (a cookie), else that of the session, else the preferred one of the `Accept-Language`
+    /// header, else English.
+    pub fn negotiate(
+        lang: Option<Self>,
+        chosen: Option<Self>,
+        session: Option<Self>,
+        accept: Option<&str>,
+    ) -> Self {
+        lang.or(chosen).or(session).or_else(|| accept.and_then(Self::preferred)).unwrap_or_default()
     }
 
     /// The language with the highest weight in an `Accept-Language` header, the first of equals. A
@@ -113,19 +117,17 @@ mod tests {
     }
 
     #[test]
-    fn the_parameter_precedes_the_session_and_the_session_the_header() {
-        for (lang, session, accept, expected) in [
-            (Some("de"), Some(French), Some("ja"), German),
-            (Some("zz"), Some(French), Some("ja"), French),
-            (None, Some(French), Some("ja"), French),
-            (None, None, Some("ja"), Japanese),
-            (Some(""), None, Some("ja"), Japanese),
-            (Some("None"), None, None, English),
-            (None, None, None, English),
-            (None, None, Some(""), English),
+    fn the_parameter_precedes_the_choice_then_come_the_session_and_the_header() {
+        for (lang, chosen, session, accept, expected) in [
+            (Some(German), Some(Arabic), Some(French), Some("ja"), German),
+            (None, Some(Arabic), Some(French), Some("ja"), Arabic),
+            (None, None, Some(French), Some("ja"), French),
+            (None, None, None, Some("ja"), Japanese),
+            (None, None, None, None, English),
+            (None, None, None, Some(""), English),
         ] {
-            let chosen = Language::negotiate(lang, session, accept);
-            assert_eq!(chosen, expected, "{lang:?} {session:?} {accept:?}");
+            let language = Language::negotiate(lang, chosen, session, accept);
+            assert_eq!(language, expected, "{lang:?} {chosen:?} {session:?} {accept:?}");
         }
     }
 
@@ -151,7 +153,7 @@ mod tests {
             ("*;q=0.1, de;q=0.5", German),
             ("sv", English),
         ] {
-            assert_eq!(Language::negotiate(None, None, Some(accept)), expected, "{accept}");
+            assert_eq!(Language::negotiate(None, None, None, Some(accept)), expected, "{accept}");
         }
     }
 
@@ -176,14 +178,18 @@ mod tests {
             "\u{202e}ed",
         ] {
             let accept = format!(",, ,{invalid},ja;q=0.001,{invalid}");
-            assert_eq!(Language::negotiate(None, None, Some(&accept)), Japanese, "{invalid:?}");
+            assert_eq!(
+                Language::negotiate(None, None, None, Some(&accept)),
+                Japanese,
+                "{invalid:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
         fn any_text_gives_some_language(lang in any::<String>(), accept in any::<String>()) {
-            let _ = Language::negotiate(Some(&lang), None, Some(&accept));
+            let _ = Language::negotiate(Language::from_tag(&lang), None, None, Some(&accept));
         }
 
         #[test]
@@ -194,7 +200,7 @@ mod tests {
                 format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)
             };
             let accept: Vec<String> = items.iter().map(write).collect();
-            let chosen = Language::negotiate(None, None, Some(&accept.join(", ")));
+            let chosen = Language::negotiate(None, None, None, Some(&accept.join(", ")));
             let (_, highest) = items.iter().max_by_key(|(_, weight)| weight).unwrap();
             let first = items.iter().find(|(_, weight)| weight == highest).unwrap().0;
             prop_assert_eq!(chosen, first);

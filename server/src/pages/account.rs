@@ -10,7 +10,7 @@ use super::pager::{PageNumber, Pager};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::language::{Argument, isolate};
-use crate::paths::{ACCOUNT, with_language, with_parameters};
+use crate::paths::{ACCOUNT, ACCOUNT_SECURITY, with_language, with_parameters};
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
 /// key of the token to be revoked.
@@ -20,6 +20,7 @@ pub struct AccountPage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
     pub account: &'a str,
+    pub email: Option<&'a str>,
     pub sign_out: Form<'a>,
     pub remove: Form<'a>,
     pub revoke: Form<'a>,
@@ -53,9 +54,22 @@ impl ListedApp {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
 
-    /// Returns whether the tokens are listed: there are several, or they have names.
+    /// Whether the tokens are listed.
     fn lists_tokens(&self) -> bool {
-        self.tokens.len() > 1 || self.tokens.iter().any(|token| token.device.is_some())
+        self.tokens.len() > 1
+    }
+
+    /// The name of the device of the only token.
+    fn only_device(&self) -> Option<&str> {
+        match &*self.tokens {
+            [token] => token.device.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether a token has the name of a device, by which people recognise it.
+    fn names_devices(&self) -> bool {
+        self.tokens.iter().any(|token| token.device.is_some())
     }
 }
 
@@ -67,16 +81,31 @@ impl AccountPage<'_> {
         PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
     }
 
-    fn app_title(&self, app: &AuthorizedApp) -> String {
-        match app.origin {
-            Origin::Matrix => self.layout.text("apps-matrix").into_owned(),
-            Origin::Api | Origin::Operator | Origin::CommandLine => isolate(&app.name),
+    /// The name of an app, or of the only device with a Matrix client.
+    fn app_title(&self, listed: &ListedApp) -> String {
+        match (listed.app.origin, listed.only_device()) {
+            (Origin::Matrix, Some(device)) => isolate(device),
+            (Origin::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
+            (Origin::Api | Origin::Operator | Origin::CommandLine, _) => isolate(&listed.app.name),
         }
     }
 
+    /// The form that changes the e-mail address.
+    fn change_email(&self) -> String {
+        with_language(ACCOUNT_SECURITY, self.nav.lang) + "#email"
+    }
+
+    fn change_email_key(&self) -> &'static str {
+        if self.email.is_some() { "email-change" } else { "email-add" }
+    }
+
     /// The host of the website of an app, or a note about a first-party app.
-    fn app_origin(&self, app: &AuthorizedApp) -> Option<String> {
+    fn app_origin(&self, listed: &ListedApp) -> Option<String> {
+        let app = &listed.app;
         match app.origin {
+            Origin::Matrix if listed.only_device().is_some() => {
+                Some(self.layout.text("apps-matrix-device-note").into_owned())
+            }
             Origin::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
             Origin::CommandLine => Some(self.layout.text("apps-issued-note").into_owned()),
             Origin::Api | Origin::Operator => {

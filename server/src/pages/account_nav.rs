@@ -65,6 +65,8 @@ pub enum Notice {
     AppRemoved,
     /// A token of an app is revoked.
     TokenRevoked,
+    /// The e-mail address is replaced or removed.
+    EmailChanged,
     /// The password is replaced, and other sessions and all tokens have ended.
     PasswordChanged,
     /// A session in another browser has ended.
@@ -98,6 +100,8 @@ pub struct AccountNav {
     /// The language in the query of the request, which the links keep.
     pub lang: Option<Language>,
     pub notice: Option<Notice>,
+    /// The name of the app that was just removed, which the notice names.
+    pub removed_app: Option<String>,
     /// The requested deletion of the account, above the content.
     pub deletion: Option<PendingDeletion>,
 }

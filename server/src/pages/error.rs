@@ -7,7 +7,6 @@ use belfry_core::oauth::error::OAuthError;
 use strum::IntoStaticStr;
 
 use super::Layout;
-use crate::language::Localize;
 
 /// `templates/error.html`.
 #[derive(Template)]
@@ -41,6 +40,21 @@ pub enum ErrorCause {
     RegistrationClosed,
 }
 
+/// The key of the sentence for people about an error of an app.
+pub(super) fn app_error_key(error: OAuthError) -> &'static str {
+    match error {
+        OAuthError::InvalidClient => "app-error-unknown",
+        OAuthError::InvalidRedirectUri => "app-error-redirect-uri",
+        OAuthError::InvalidScope => "app-error-scope",
+        _ => "app-error-request",
+    }
+}
+
+/// The code and the description of an error of an app, as in the API.
+pub(super) fn app_error_details(error: OAuthError) -> String {
+    format!("{}: {error}", error.code())
+}
+
 impl ErrorPage<'_> {
     /// The prefix of its message keys.
     fn prefix(&self) -> &'static str {
@@ -57,7 +71,7 @@ impl ErrorPage<'_> {
 
     fn sentence(&self) -> Cow<'static, str> {
         match (self.app_error(), self.cause) {
-            (Some(error), _) => error.localize(self.layout.language).into(),
+            (Some(error), _) => self.layout.text(app_error_key(error)),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
             (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
         }
@@ -67,10 +81,10 @@ impl ErrorPage<'_> {
         self.layout.text(&format!("{}-advice", self.prefix()))
     }
 
-    /// The OAuth error code, for the developers of the app.
-    fn code(&self) -> Option<&'static str> {
-        let malformed = (self.cause == ErrorCause::Malformed).then_some("invalid_request");
-        self.app_error().map(OAuthError::code).or(malformed)
+    /// The OAuth error code and its description in the API, for the developers of the app.
+    fn details(&self) -> Option<String> {
+        let malformed = (self.cause == ErrorCause::Malformed).then(|| "invalid_request".to_owned());
+        self.app_error().map(app_error_details).or(malformed)
     }
 
     /// The error of the app. A denial by the user is not one.

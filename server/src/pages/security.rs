@@ -9,21 +9,21 @@ use belfry_core::secret::LookupKey;
 use belfry_store::AccountSession;
 use jiff::Timestamp;
 
+use super::field_error::describe_error;
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
 use crate::auth::authentication::AuthenticationError;
-use crate::language::Localize;
 use crate::paths::{
-    CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
+    CHANGE_EMAIL, CHANGE_PASSWORD, DELETE_ACCOUNT, DOWNLOAD_DATA, END_OTHER_SESSIONS, with_language,
 };
 
 /// The maximum number of sessions on the page.
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
-/// `password_again`; `session`, the lookup key of the session to be ended; and `password`, to
-/// delete the account.
+/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to be ended; and
+/// `password`, to delete the account.
 #[derive(Template)]
 #[template(path = "security.html")]
 pub struct SecurityPage<'a> {
@@ -31,6 +31,10 @@ pub struct SecurityPage<'a> {
     pub nav: AccountNav,
     /// The name of the signed-in account, for password managers.
     pub account: &'a str,
+    /// The e-mail address of the account, or the one that was entered.
+    pub email: &'a str,
+    /// Whether the account has an e-mail address with which the user can sign in.
+    pub has_verified_email: bool,
     /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,
     /// The sessions of the account, the last used first.
@@ -38,8 +42,8 @@ pub struct SecurityPage<'a> {
     /// The session of this browser.
     pub current: LookupKey,
     pub now: Timestamp,
-    /// Reason why the page is shown again.
-    pub failed: Option<SecurityError>,
+    /// Why the page is shown again.
+    pub failed: &'a [SecurityError],
 }
 
 /// Reason why a form of the page had no effect; the page is shown again.
@@ -51,6 +55,10 @@ pub enum SecurityError {
     NewPassword(FieldError),
     /// The new password was not repeated.
     DifferentPasswords,
+    /// The new e-mail address is not allowed.
+    Email(FieldError),
+    /// The password was not accepted, so the e-mail address was not changed.
+    EmailPassword(AuthenticationError),
     /// The password was not accepted, so the account is not deleted.
     Deletion(AuthenticationError),
     /// No enabled admin would remain, so the account is not deleted.
@@ -61,8 +69,12 @@ impl SecurityError {
     /// Time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
-            Self::CurrentPassword(error) | Self::Deletion(error) => error.retry_after(),
-            Self::NewPassword(_) | Self::DifferentPasswords | Self::LastAdmin => None,
+            Self::CurrentPassword(error) | Self::EmailPassword(error) | Self::Deletion(error) => {
+                error.retry_after()
+            }
+            Self::NewPassword(_) | Self::DifferentPasswords | Self::Email(_) | Self::LastAdmin => {
+                None
+            }
         }
     }
 
@@ -72,19 +84,27 @@ impl SecurityError {
             Self::CurrentPassword(_) => "current-password",
             Self::NewPassword(_) => "new-password",
             Self::DifferentPasswords => "password-again",
+            Self::Email(_) => "email-address",
+            Self::EmailPassword(_) => "email-password",
             Self::Deletion(_) | Self::LastAdmin => "delete-password",
         }
     }
 
     fn text(self, layout: &Layout<'_>) -> String {
         match self {
-            Self::CurrentPassword(AuthenticationError::WrongPassword)
-            | Self::Deletion(AuthenticationError::WrongPassword) => {
-                layout.text("password-wrong").into_owned()
+            Self::CurrentPassword(error) | Self::EmailPassword(error) | Self::Deletion(error) => {
+                match error {
+                    AuthenticationError::WrongPassword => {
+                        layout.text("password-wrong").into_owned()
+                    }
+                    error => error.text(layout),
+                }
             }
-            Self::CurrentPassword(error) | Self::Deletion(error) => error.text(layout),
             Self::NewPassword(error) => {
-                AccountError { field: Field::Password, error }.localize(layout.language)
+                describe_error(layout, AccountError { field: Field::Password, error })
+            }
+            Self::Email(error) => {
+                describe_error(layout, AccountError { field: Field::Email, error })
             }
             Self::DifferentPasswords => layout.text("password-different").into_owned(),
             Self::LastAdmin => layout.text("delete-last-admin").into_owned(),
@@ -95,12 +115,18 @@ impl SecurityError {
 impl SecurityPage<'_> {
     /// The error of the field with this id.
     fn error(&self, field: &str) -> Option<String> {
-        self.failed.filter(|failed| failed.field() == field).map(|failed| failed.text(&self.layout))
+        let failed = self.failed.iter().find(|failed| failed.field() == field)?;
+        Some(failed.text(&self.layout))
     }
 
-    /// The field with the focus: that of the error.
+    /// The field with the focus: that of the first error.
     fn has_focus(&self, field: &str) -> bool {
-        self.failed.is_some_and(|failed| failed.field() == field)
+        self.failed.first().is_some_and(|failed| failed.field() == field)
+    }
+
+    /// The use of the e-mail address.
+    fn email_hint(&self) -> &'static str {
+        if self.has_verified_email { "email-verified" } else { "sign-up-email-hint" }
     }
 
     fn action(&self, path: &str) -> String {
@@ -134,7 +160,7 @@ impl SecurityPage<'_> {
     }
 
     fn since(&self, session: &AccountSession) -> TimedText {
-        TimedText::new(&self.layout, "sessions-since", session.created_at, TimeFormat::Day)
+        TimedText::new(&self.layout, "sessions-since", session.created_at, TimeFormat::Full)
     }
 
     fn last_use(&self, session: &AccountSession) -> String {

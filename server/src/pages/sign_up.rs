@@ -1,12 +1,11 @@
 //! The sign-up page.
 
 use askama::Template;
-use belfry_core::oauth::account::MAX_NAME_LENGTH;
 use belfry_core::oauth::sign_up::{AccountError, Field};
 
+use super::field_error::describe_error;
 use super::{Form, Layout};
 use crate::auth::authentication::AuthenticationError;
-use crate::language::Localize;
 
 /// `templates/sign_up.html`. Posts `username`, `email`, `password`, `password_again` and
 /// `agreement`.
@@ -30,10 +29,6 @@ pub struct SignUpPage<'a> {
 }
 
 impl SignUpPage<'_> {
-    fn name_hint(&self) -> String {
-        self.layout.language.text_with("sign-up-name-hint", "count", MAX_NAME_LENGTH)
-    }
-
     /// The error of a field, or of the repeated password.
     fn error(&self, name: &str) -> Option<String> {
         if name == "password_again" {
@@ -42,7 +37,7 @@ impl SignUpPage<'_> {
         }
         let field = Field::from_name(name)?;
         let error = self.errors.iter().find(|error| error.field == field)?;
-        Some(error.localize(self.layout.language))
+        Some(describe_error(&self.layout, *error))
     }
 
     /// The field with the focus: the first one with an error, or else the first one.

@@ -24,6 +24,7 @@ pub(super) fn sample_layout() -> Layout<'static> {
         logo: None,
         style,
         pauses_at_load: true,
+        language_link: None,
     }
 }
 
@@ -117,6 +118,8 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 || is_part_of_notifications(path)
                 || path.starts_with("/oauth/account/rules")
                 || path.starts_with("/oauth/account?page=")
+                || path == "/oauth/account/security#email"
+                || path.starts_with("?client_id=a&#38;lang=")
                 || [
                     "#main",
                     "/auth/sign_in",
@@ -255,14 +258,17 @@ fn consent_shows_app_account_scopes_and_redirect_target() {
         "<bdi>tusky.example</bdi>",
         "<bdi>@alice:social.example</bdi>",
         "<li>See everything in your account</li>",
-        "<li>Publish, edit and delete posts in your name</li>",
+        "<li><strong>Publish, edit and delete posts in your name</strong></li>",
+        "<li>Send you push notifications, and see and change the rules for them</li>",
         "After that you go back to \u{2068}tusky.example\u{2069}.",
         ">Allow \u{2068}Tusky\u{2069}</button>",
         ">Deny</button>",
         "<form method=\"post\" action=\"/auth/switch\">",
+        "<button class=\"link\">Use another account</button>",
     ] {
         assert!(page("consent").contains(text), "{text}");
     }
+    assert!(!page("consent").contains("See your name and profile"), "a part of everything");
     assert!(!page("consent").contains("administrator"));
     assert!(page("consent-admin").contains("As an administrator of this server:"));
     assert!(page("consent-code").contains("a code to enter in \u{2068}Tusky\u{2069}."));
@@ -335,6 +341,7 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
         section: AccountSection::Overview,
         lang: Some(Language::German),
         notice: Some(Notice::NotSaved),
+        removed_app: None,
         deletion: None,
     };
     let form = Form { action: "/", csrf: "c", request: None };
@@ -342,6 +349,7 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
         layout,
         nav,
         account: "alice",
+        email: None,
         sign_out: form,
         remove: form,
         revoke: form,
@@ -388,10 +396,64 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
 }
 
 #[test]
-fn an_error_of_the_app_is_shown_with_its_code() {
+fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_developers() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
-    assert!(page("invalid-request").contains("<code>invalid_request</code>"));
-    assert!(page("missing-parameter").contains("Parameter client_id fehlt"));
-    assert!(!page("denied").contains("<code>"));
+    for (name, sentence, details) in [
+        (
+            "unknown-app",
+            "<p>Dieser Server kennt die App nicht, von der du kommst,",
+            "invalid_client: Client authentication failed due to unknown client,",
+        ),
+        (
+            "invalid-request",
+            "<p>Die App will dich an eine ",
+            "invalid_request: The redirect uri included is not valid.</code>",
+        ),
+        (
+            "missing-parameter",
+            "<p>Die Anfrage der App ",
+            "invalid_request: Missing required parameter: client_id.</code>",
+        ),
+        (
+            "rejected",
+            "<p>Die App bittet um Rechte,",
+            "invalid_scope: The requested scope is invalid, unknown, or malformed.</code>",
+        ),
+    ] {
+        let page = page(name);
+        assert!(page.contains(sentence), "{page}");
+        assert!(page.contains(&format!("<code lang=\"en\" dir=\"ltr\">{details}")), "{page}");
+    }
+    assert!(!page("denied").contains("<code"));
+}
+
+#[test]
+fn a_page_without_a_session_has_a_link_to_each_language_in_its_own_words() {
+    let pages = samples::all(Language::German, "Tusky").unwrap();
+    for (name, page) in &pages {
+        let footer = page.split("<footer>").nth(1);
+        let is_account = page.contains("<nav class=\"sections\"");
+        assert!(!(is_account && footer.is_some()), "{name}");
+        if name.starts_with("sign-in") || name.starts_with("new-account") || *name == "front" {
+            let footer = footer.unwrap();
+            assert_eq!(values(footer, "href").len(), Language::ALL.len(), "{name}");
+            assert!(footer.contains("?client_id=a&#38;lang=ar&#38;remember=1\" lang=\"ar\""));
+            assert!(footer.contains("dir=\"rtl\" rel=\"nofollow\">العربية</a>"), "{footer}");
+            assert_eq!(values(footer, "aria-current").len(), 1, "{name}");
+            assert!(footer.contains("aria-current=\"true\">Deutsch</a>"), "{footer}");
+        }
+    }
+}
+
+#[test]
+fn a_matrix_client_is_named_by_its_device() {
+    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let page = &pages.iter().find(|(name, _)| *name == "account").unwrap().1;
+    assert!(page.contains(">Matrix clients</h3>"), "several devices");
+    assert!(page.contains("<details open>\n<summary>Signed in 11 times</summary>"), "{page}");
+    assert!(page.contains("<strong>\u{2068}Element on Pixel\u{2069}</strong>"), "{page}");
+    let page = &pages.iter().find(|(name, _)| *name == "account-one-device").unwrap().1;
+    assert!(page.contains(">\u{2068}Element on Pixel\u{2069}</h3>"), "{page}");
+    assert!(!page.contains("Matrix clients"), "{page}");
 }

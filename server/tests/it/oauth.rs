@@ -13,6 +13,7 @@ mod discovery;
 mod double_submit;
 mod imported_passwords;
 mod introspect;
+mod languages;
 mod last_use;
 mod out_of_band;
 mod pages;

@@ -1,7 +1,8 @@
-//! The security of an account on its pages: password, sessions, tokens, data, deletion and sign-up.
+//! The security of an account on its pages: password, e-mail address, sessions, tokens, data, deletion and sign-up.
 
 mod data;
 mod deletion;
+mod email;
 mod password;
 mod sessions;
 mod sign_up;
@@ -78,7 +79,7 @@ async fn change_password(
 }
 
 /// Every form of the pages, and its fields besides the CSRF token.
-const FORMS: [(&str, &[(&str, &str)]); 7] = [
+const FORMS: [(&str, &[(&str, &str)]); 8] = [
     (
         PASSWORD,
         &[
@@ -86,6 +87,10 @@ const FORMS: [(&str, &[(&str, &str)]); 7] = [
             ("new_password", "a new password"),
             ("password_again", "a new password"),
         ],
+    ),
+    (
+        "/oauth/account/security/email",
+        &[("email", "new@example.org"), ("current_password", "correct horse alice")],
     ),
     ("/oauth/account/security/end_session", &[("session", "0")]),
     ("/oauth/account/security/end_other_sessions", &[]),

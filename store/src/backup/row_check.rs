@@ -214,6 +214,7 @@ mod tests {
             "reserved_names.name",
             "rulesets.account_id",
             "sessions.account_id",
+            "sessions.address",
             "sessions.browser",
             "sessions.lang",
             "tokens.account_id",

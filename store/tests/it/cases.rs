@@ -127,6 +127,7 @@ pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
         expires_at,
         lang: None,
         browser: UserAgent::default(),
+        address: None,
     }
 }
 

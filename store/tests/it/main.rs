@@ -82,6 +82,7 @@ conformance! {
     account_security::{
         a_changed_password_ends_sessions_codes_and_tokens_except_one_session,
         of_concurrent_changes_of_a_password_one_succeeds,
+        a_changed_e_mail_address_is_unverified,
         sessions_are_listed_with_their_browser_the_last_used_first,
         a_session_is_ended_only_by_its_account,
         the_tokens_of_an_app_are_listed_the_last_used_first,

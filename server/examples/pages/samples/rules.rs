@@ -58,7 +58,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
 }
 
 fn nav(section: AccountSection) -> AccountNav {
-    AccountNav { section, lang: None, notice: None, deletion: None }
+    AccountNav { section, lang: None, notice: None, removed_app: None, deletion: None }
 }
 
 fn rules(

@@ -3,15 +3,16 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
+use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::secret::LookupKey;
+use belfry_core::secret::{LookupKey, Sha256Digest};
 
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect_with_notice, respond, show_large_page};
-use crate::pages::{self, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
-use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language};
+use crate::http::respond::{redirect, redirect_with_notice, respond, show_large_page};
+use crate::pages::{self, AccountNav, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
+use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language, with_parameters};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession, Query(query): Query) -> Response {
@@ -32,12 +33,17 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         listed.push(ListedApp { app, tokens });
     }
     let csrf = session.csrf_token();
+    let removed_app = match session.notice {
+        Some(Notice::AppRemoved) => load_removed_app(session, query).await?,
+        _ => None,
+    };
     let [sign_out, remove_app, revoke_token] =
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
-        nav: session.nav(AccountSection::Overview),
+        nav: AccountNav { removed_app, ..session.nav(AccountSection::Overview) },
         account: &account.name,
+        email: account.email.as_deref().or(account.unverified_email.as_deref()),
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
@@ -47,6 +53,22 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         now,
     };
     show_large_page(session, StatusCode::OK, &page, account.id)
+}
+
+/// The name of the app that was just removed, for the notice about it. The proof ensures that a link
+/// cannot put the name of an app onto the page. Matrix clients have no name.
+async fn load_removed_app(
+    session: &BrowserSession,
+    query: &Pairs,
+) -> Result<Option<String>, PageError> {
+    let (app, proof) = (last_value(query, "app"), last_value(query, "proof"));
+    if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.proof(app)) {
+        return Ok(None);
+    }
+    let Ok(app) = app.parse() else { return Ok(None) };
+    let app = session.state.store.app(app).await?.map(|app| app.app);
+    let app = app.filter(|app| app.properties.origin != Origin::Matrix);
+    Ok(app.map(|app| app.details.name))
 }
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
@@ -60,6 +82,11 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
+                let app = app.to_string();
+                let named = [("proof", session.proof(&app)), ("app", app)];
+                let path = with_parameters(&with_language(ACCOUNT, session.lang), named);
+                let notice = [("notice", Notice::AppRemoved.code())];
+                return redirect(&session, &with_parameters(&path, notice));
             }
         }
         redirect_with_notice(&session, ACCOUNT, Notice::AppRemoved)

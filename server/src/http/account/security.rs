@@ -1,4 +1,4 @@
-//! `/oauth/account/security`: password, sessions, data and deletion of the account.
+//! `/oauth/account/security`: password, e-mail address, sessions, data and deletion of the account.
 
 mod data;
 
@@ -7,7 +7,7 @@ use std::future::ready;
 use axum::response::Response;
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::limits::CountMode;
-use belfry_core::oauth::account::{DELETION_DELAY, check_password};
+use belfry_core::oauth::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{LookupKey, Secret};
@@ -27,13 +27,14 @@ use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn security_page(session: BrowserSession) -> Response {
-    respond(&session, show(&session, None).await)
+    respond(&session, show(&session, None, &[]).await)
 }
 
-/// Shows the page, with the error of a form if there is one.
+/// Shows the page, also after a form with errors, with the e-mail address that was entered.
 async fn show(
     session: &BrowserSession,
-    failed: Option<SecurityError>,
+    entered_email: Option<&str>,
+    failed: &[SecurityError],
 ) -> Result<Response, PageError> {
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
@@ -45,6 +46,11 @@ async fn show(
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Security),
         account: &account.name,
+        email: entered_email
+            .or(account.email.as_deref())
+            .or(account.unverified_email.as_deref())
+            .unwrap_or_default(),
+        has_verified_email: account.email.is_some(),
         form: pages::Form { action: &end_session, csrf: &csrf, request: None },
         sessions: &sessions,
         current: session.hashed_cookie().lookup,
@@ -52,17 +58,18 @@ async fn show(
         failed,
     };
     let response = show_page(session, security_status(failed), &page, None)?;
-    Ok(with_retry_after(response, failed.and_then(SecurityError::retry_after)))
+    Ok(with_retry_after(response, failed.iter().find_map(|it| it.retry_after())))
 }
 
 /// Responds to a form with a password. If it was rejected, the page is shown again.
 async fn respond_to_form(
     session: &BrowserSession,
-    result: Result<Response, SubmitError<SecurityError>>,
+    entered_email: Option<&str>,
+    result: Result<Response, SubmitError<Vec<SecurityError>>>,
 ) -> Response {
     let result = match result {
         Ok(response) => Ok(response),
-        Err(SubmitError::Rejected(failed)) => show(session, Some(failed)).await,
+        Err(SubmitError::Rejected(failed)) => show(session, entered_email, &failed).await,
         Err(SubmitError::Failed(error)) => Err(error),
     };
     respond(session, result)
@@ -76,23 +83,36 @@ pub(crate) async fn change_password(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_password(&session, &guard, &pairs).await;
-    respond_to_form(&session, result).await
+    respond_to_form(&session, None, result).await
 }
 
 async fn handle_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-) -> Result<Response, SubmitError<SecurityError>> {
+) -> Result<Response, SubmitError<Vec<SecurityError>>> {
     let account = session.require_form(AccountSection::Security, pairs)?;
     let [current, new] =
         ["current_password", "new_password"].map(|name| Secret::new(last_value(pairs, name)));
-    check_password(&new, account.identifiers())
-        .map_err(|error| SubmitError::Rejected(SecurityError::NewPassword(error)))?;
+    let mut problems = Vec::new();
+    if let Err(error) = check_password(&new, account.identifiers()) {
+        problems.push(SecurityError::NewPassword(error));
+    }
     if last_value(pairs, "password_again") != new.reveal() {
-        return Err(SubmitError::Rejected(SecurityError::DifferentPasswords));
+        problems.push(SecurityError::DifferentPasswords);
     }
     let kind = Some(AuditKind::PasswordChange);
+    if !problems.is_empty() {
+        // All problems are reported together.
+        match confirm_password(session, guard, account, current, kind).await {
+            Ok(_) => {}
+            Err(VerifyError::Rejected(error)) => {
+                problems.insert(0, SecurityError::CurrentPassword(error));
+            }
+            Err(VerifyError::Store(error)) => return Err(error.into()),
+        }
+        return Err(SubmitError::Rejected(problems));
+    }
     let changed = match confirm_password(session, guard, account, current, kind).await {
         Ok(verified) => replace_password(session, &verified.account, new.clone()).await,
         Err(error) => Err(error),
@@ -101,10 +121,60 @@ async fn handle_password(
         // A double submit: the first one has already changed the password to the new one.
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
             if is_changed(session, guard, account.id, new).await? => {}
-        Err(error) => return Err(SubmitError::unverified(error, SecurityError::CurrentPassword)),
+        Err(error) => return Err(unverified(error, SecurityError::CurrentPassword)),
         Ok(()) => tracing::info!(account = account.name, "changed a password"),
     }
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
+}
+
+/// `POST /oauth/account/security/email`: replaces the e-mail address, or removes it if the field
+/// `email` is blank, if the password was entered again.
+pub(crate) async fn change_email(
+    session: BrowserSession,
+    guard: AbuseGuard,
+    PageForm(pairs): PageForm,
+) -> Response {
+    let email = last_value(&pairs, "email").trim();
+    let result = handle_email(&session, &guard, &pairs, email).await;
+    respond_to_form(&session, Some(email), result).await
+}
+
+async fn handle_email(
+    session: &BrowserSession,
+    guard: &AbuseGuard,
+    pairs: &Pairs,
+    email: &str,
+) -> Result<Response, SubmitError<Vec<SecurityError>>> {
+    let account = session.require_form(AccountSection::Security, pairs)?;
+    let email = Some(email).filter(|email| !email.is_empty());
+    if let Some(error) = email.and_then(|email| check_email(email).err()) {
+        return Err(SubmitError::Rejected(vec![SecurityError::Email(error)]));
+    }
+    let password = Secret::new(last_value(pairs, "current_password"));
+    let kind = AuditKind::EmailChange;
+    let verified = confirm_password(session, guard, account, password, Some(kind)).await;
+    let verified = verified.map_err(|error| unverified(error, SecurityError::EmailPassword))?;
+    // An unchanged address stays verified.
+    if email.is_none() || email.map(str::to_lowercase) != account.email {
+        let events = session.audit.success(kind).into();
+        let store = &session.state.store;
+        if store.change_email(&events, &verified.account, email).await? == UpdateOutcome::NotFound {
+            let reason = SecurityError::EmailPassword(AuthenticationError::WrongPassword);
+            return Err(SubmitError::Rejected(vec![reason]));
+        }
+    }
+    Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::EmailChanged)?)
+}
+
+/// The error of a form whose password was not verified.
+fn unverified(
+    error: VerifyError,
+    reason: fn(AuthenticationError) -> SecurityError,
+) -> SubmitError<Vec<SecurityError>> {
+    match error {
+        VerifyError::Rejected(error) => SubmitError::Rejected(vec![reason(error)]),
+        VerifyError::Store(error) => error.into(),
+    }
 }
 
 /// Stores a new password, unless it was changed since it was verified.
@@ -209,20 +279,19 @@ pub(crate) async fn request_deletion(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_deletion(&session, &guard, &pairs).await;
-    respond_to_form(&session, result).await
+    respond_to_form(&session, None, result).await
 }
 
 async fn handle_deletion(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-) -> Result<Response, SubmitError<SecurityError>> {
+) -> Result<Response, SubmitError<Vec<SecurityError>>> {
     let account = session.require_form(AccountSection::Security, pairs)?;
     let (password, kind) =
         (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
     let verified = confirm_password(session, guard, account, password, Some(kind)).await;
-    let verified =
-        verified.map_err(|error| SubmitError::unverified(error, SecurityError::Deletion))?;
+    let verified = verified.map_err(|error| unverified(error, SecurityError::Deletion))?;
     let (store, events) = (&session.state.store, session.audit.success(kind).into());
     let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
     match store.request_account_deletion(&events, &verified.account, delete_at).await? {
@@ -230,10 +299,12 @@ async fn handle_deletion(
         AccountUpdateOutcome::Updated => {
             Ok(redirect(session, &with_language(ACCOUNT_SECURITY, session.lang))?)
         }
-        AccountUpdateOutcome::LastAdmin => Err(SubmitError::Rejected(SecurityError::LastAdmin)),
+        AccountUpdateOutcome::LastAdmin => {
+            Err(SubmitError::Rejected(vec![SecurityError::LastAdmin]))
+        }
         AccountUpdateOutcome::NotFound => {
             let reason = SecurityError::Deletion(AuthenticationError::WrongPassword);
-            Err(SubmitError::Rejected(reason))
+            Err(SubmitError::Rejected(vec![reason]))
         }
     }
 }

@@ -47,15 +47,21 @@ pub(crate) fn show_sign_in_page(
     failed: Option<AuthenticationError>,
 ) -> Result<Response, PageError> {
     let (action, notice) = match pending {
-        Some(_) => (SIGN_IN.to_owned(), None),
+        Some(pending) => (with_language(SIGN_IN, pending.chosen_lang), None),
         None => (sign_in_path(session.lang, session.return_to, session.notice), session.notice),
     };
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
     let sign_up = sign_up_link(session, pending);
     let request = pending.and_then(PendingAuthorization::handle);
+    let language_link = match request {
+        Some(handle) => resume_path(handle, None),
+        None => sign_in_path(None, session.return_to, session.notice),
+    };
     let page = SignInPage {
-        layout: session.layout(pending.map_or(session.lang, PendingAuthorization::lang)),
+        layout: session
+            .layout(pending.map_or(session.lang, PendingAuthorization::lang))
+            .with_language_link(&language_link),
         form: pages::Form { action: &action, csrf: &csrf, request },
         app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
@@ -81,8 +87,10 @@ pub(crate) fn sign_up_link(
         return Some(url.to_string());
     }
     let is_open = config.registration == RegistrationPolicy::Open;
-    is_open.then(|| match pending.and_then(PendingAuthorization::handle) {
-        Some(handle) => format!("{SIGN_UP}?request={handle}"),
+    is_open.then(|| match pending.and_then(|pending| Some((pending.handle()?, pending))) {
+        Some((handle, pending)) => {
+            with_language(&format!("{SIGN_UP}?request={handle}"), pending.chosen_lang)
+        }
         None => with_language(SIGN_UP, session.lang),
     })
 }
@@ -155,7 +163,7 @@ pub(super) async fn resume_signed_in(
         return redirect_back(session, None);
     }
     PendingAuthorization::load(session, handle).await?;
-    redirect(session, &resume_path(handle))
+    redirect(session, &resume_path(handle, session.lang))
 }
 
 /// Signs the account in, and leads the browser to the pending authorization, or to the account.
@@ -197,7 +205,7 @@ pub(crate) async fn rebind_request(
     let store = &session.state.store;
     let parsed = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed();
     match store.rebind_request(parsed, before, session.hashed_cookie(), account).await? {
-        UpdateOutcome::Updated => redirect(session, &resume_path(handle)),
+        UpdateOutcome::Updated => redirect(session, &resume_path(handle, session.lang)),
         UpdateOutcome::NotFound => Err(PageError::Expired),
     }
 }

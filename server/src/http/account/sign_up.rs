@@ -5,7 +5,7 @@ use std::future::ready;
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::sign_up::{AccountError, SignUp};
 use belfry_store::{Account, StoreError};
 use jiff::SignedDuration;
 use url::Url;
@@ -77,6 +77,7 @@ async fn handle(
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let (handle, entered) = (last_value(pairs, "request"), SignUp::from_pairs(pairs));
+    let entered = entered.with_optional_email();
     if let Err(forged) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         return if is_signed_in_as(session, &entered.username) {
@@ -122,12 +123,7 @@ async fn create(
     let valid = match validate(&session.state, entered) {
         Ok(valid) if !passwords_differ => valid,
         Ok(_) => return Err(rejected(Vec::new(), true)),
-        Err(invalid) => {
-            // The page shows neither password again, so the error of the first one suffices.
-            let is_password = |error: &AccountError| error.field == Field::Password;
-            let passwords_differ = passwords_differ && !invalid.0.iter().any(is_password);
-            return Err(rejected(invalid.0, passwords_differ));
-        }
+        Err(invalid) => return Err(rejected(invalid.0, passwords_differ)),
     };
     let failed = |error| SubmitError::Rejected(Errors::failed(error));
     let too_many =
@@ -181,14 +177,14 @@ fn show(
     errors: &Errors,
 ) -> Result<Response, PageError> {
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
-    let action = with_language(SIGN_UP, session.lang.filter(|_| pending.is_none()));
-    let sign_in = match pending.and_then(PendingAuthorization::handle) {
-        Some(handle) => resume_path(handle),
-        None => with_language(SIGN_IN, session.lang),
+    let action = with_language(SIGN_UP, session.lang);
+    let (sign_in, language_link) = match pending.and_then(PendingAuthorization::handle) {
+        Some(handle) => (resume_path(handle, session.lang), format!("{SIGN_UP}?request={handle}")),
+        None => (with_language(SIGN_IN, session.lang), SIGN_UP.to_owned()),
     };
     let csrf = session.csrf_token();
     let page = SignUpPage {
-        layout: session.layout(lang),
+        layout: session.layout(lang).with_language_link(&language_link),
         form: pages::Form {
             action: &action,
             csrf: &csrf,
@@ -196,7 +192,7 @@ fn show(
         },
         app: pending.map(|pending| pending.app.details.name.as_str()),
         username: &entered.username,
-        email: &entered.email,
+        email: entered.email.as_deref().unwrap_or_default(),
         rules: session.state.config.instance.rules_url.as_ref().map(Url::as_str),
         is_agreed: !entered.agreement.is_empty(),
         errors: &errors.fields,

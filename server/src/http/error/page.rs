@@ -10,7 +10,7 @@ use super::oauth::{OAuthApiError, status_of};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
-use crate::auth::authentication::{AuthenticationError, VerifyError};
+use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
 use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityError};
 
@@ -96,14 +96,6 @@ impl<R> SubmitError<R> {
             Self::Failed(error) => Err(error),
         }
     }
-
-    /// The error of a form whose password was not verified.
-    pub(crate) fn unverified(error: VerifyError, reason: fn(AuthenticationError) -> R) -> Self {
-        match error {
-            VerifyError::Rejected(error) => Self::Rejected(reason(error)),
-            VerifyError::Store(error) => error.into(),
-        }
-    }
 }
 
 /// The status of the sign-in page after a failed attempt.
@@ -116,17 +108,18 @@ pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     }
 }
 
-/// The status of the security page, even after a form with an error.
-pub(crate) fn security_status(failed: Option<SecurityError>) -> StatusCode {
-    match failed {
+/// The status of the security page, also after a form with errors: that of the first one.
+pub(crate) fn security_status(failed: &[SecurityError]) -> StatusCode {
+    use SecurityError::{
+        CurrentPassword, Deletion, DifferentPasswords, Email, EmailPassword, LastAdmin, NewPassword,
+    };
+    match failed.first() {
         None => StatusCode::OK,
-        Some(SecurityError::CurrentPassword(error) | SecurityError::Deletion(error)) => {
-            sign_in_status(error)
+        Some(CurrentPassword(error) | EmailPassword(error) | Deletion(error)) => {
+            sign_in_status(*error)
         }
-        Some(SecurityError::NewPassword(_) | SecurityError::DifferentPasswords) => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
-        Some(SecurityError::LastAdmin) => StatusCode::FORBIDDEN,
+        Some(NewPassword(_) | DifferentPasswords | Email(_)) => StatusCode::UNPROCESSABLE_ENTITY,
+        Some(LastAdmin) => StatusCode::FORBIDDEN,
     }
 }
 

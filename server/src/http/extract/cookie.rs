@@ -1,4 +1,5 @@
-//! The two cookies of the pages. No cookie crate is used: both values are secrets of fixed format.
+//! The cookies of the pages. No cookie crate is used: their values are secrets of fixed format, and
+//! language codes.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::secret::SplitToken;
@@ -12,6 +13,8 @@ pub(crate) enum Cookie {
     Browser,
     /// The authorization code that the out-of-band page shows.
     Code,
+    /// The language that was chosen on a page.
+    Language,
 }
 
 impl Cookie {
@@ -23,12 +26,19 @@ impl Cookie {
             (Self::Browser, false) => "belfry",
             (Self::Code, true) => "__Host-belfry-code",
             (Self::Code, false) => "belfry-code",
+            (Self::Language, true) => "__Host-belfry-lang",
+            (Self::Language, false) => "belfry-lang",
         }
+    }
+
+    /// The secret in the cookie.
+    pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
+        SplitToken::parse(self.value(headers, base_url)?)
     }
 
     /// The value of the cookie. `None` if it was sent twice, because an attacker may have set one
     /// of the two.
-    pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
+    pub(crate) fn value<'a>(self, headers: &'a HeaderMap, base_url: &BaseUrl) -> Option<&'a str> {
         let name = self.name(base_url);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut values = all
@@ -37,7 +47,7 @@ impl Cookie {
             .filter(|(other, _)| *other == name)
             .map(|(_, value)| value);
         let value = values.next()?;
-        SplitToken::parse(value).filter(|_| values.next().is_none())
+        values.next().is_none().then_some(value)
     }
 
     /// The header that sets the cookie, with its lifetime in seconds; zero removes it.
@@ -46,7 +56,7 @@ impl Cookie {
         let secure = if base_url.is_secure() { "; Secure" } else { "" };
         let text =
             format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        let mut header = HeaderValue::from_str(&text).expect("names and secrets are plain ASCII");
+        let mut header = HeaderValue::from_str(&text).expect("names and values are plain ASCII");
         header.set_sensitive(true);
         header
     }

@@ -1,27 +1,90 @@
 //! Content negotiation for pages and error messages: the language, and HTML or JSON.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 
+use super::cookie::Cookie;
+use super::same_origin::is_same_origin;
+use crate::app::AppState;
+use crate::config::BaseUrl;
 use crate::language::Language;
+use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
-/// The language of a page: the query's `lang`, or else the one in `Accept-Language`. The query is
-/// not decoded, because a malformed one may be the error to report; language tags need no escapes.
-pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap) -> Language {
-    let pairs = uri.query().unwrap_or_default().split('&');
-    let lang = pairs.filter_map(|pair| pair.strip_prefix("lang=")).next_back();
-    let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    Language::negotiate(lang, None, accept)
+/// The time for which a browser remembers the language that was chosen on a page.
+const CHOICE_SECONDS: u64 = 365 * 24 * 3600;
+
+/// The maximum length of a query that the links with which people choose a language repeat.
+const MAX_QUERY: usize = 4096;
+
+/// The parameters of a query, not decoded, because a malformed query may be the error to report.
+/// Language tags need no escapes.
+fn parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+    let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-impl<S: Sync> FromRequestParts<S> for Language {
+/// The language in the query.
+fn language_parameter(uri: &Uri) -> Option<Language> {
+    let (_, tag) = parameters(uri).rfind(|(name, _)| *name == "lang")?;
+    Language::from_tag(tag)
+}
+
+/// The language of a page: the query's `lang`, else the one that was chosen on a page, else the one
+/// in `Accept-Language`.
+pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) -> Language {
+    let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let chosen = chosen_language(headers, base_url);
+    Language::negotiate(language_parameter(uri), chosen, None, accept)
+}
+
+/// The language that was chosen on a page earlier.
+pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option<Language> {
+    Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
+}
+
+/// The beginning of the links with which people choose a language: the same page with its other
+/// parameters. It is relative and contains no path, so it cannot lead to a different server. The page
+/// after a form cannot be opened by a link, which leads to the front page instead, and so does the
+/// link of a query that would make the page too large.
+pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
+    let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
+    if !is_short || ![Method::GET, Method::HEAD].contains(method) {
+        return FRONT.to_owned();
+    }
+    let mut link = String::new();
+    for (name, value) in
+        parameters(uri).filter(|(name, _)| !["lang", LANGUAGE_CHOICE].contains(name))
+    {
+        link.extend([if link.is_empty() { "?" } else { "&" }, name, "=", value]);
+    }
+    link
+}
+
+/// The cookie that remembers the language of a link of [`language_link`], if the request is one.
+/// Other sites cannot choose a language.
+pub(crate) fn remember_language(
+    uri: &Uri,
+    headers: &HeaderMap,
+    base_url: &BaseUrl,
+) -> Option<HeaderValue> {
+    let is_choice = parameters(uri).any(|(name, _)| name == LANGUAGE_CHOICE);
+    let language =
+        language_parameter(uri).filter(|_| is_choice && is_same_origin(headers, base_url))?;
+    Some(Cookie::Language.set(base_url, language.code(), CHOICE_SECONDS))
+}
+
+impl FromRequestParts<Arc<AppState>> for Language {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(page_language(&parts.uri, &parts.headers))
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
+        Ok(page_language(&parts.uri, &parts.headers, &state.base_url))
     }
 }
 

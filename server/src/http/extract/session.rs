@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
@@ -17,12 +17,13 @@ use jiff::Timestamp;
 
 use crate::app::AppState;
 use crate::auth::authentication::Authenticated;
-use crate::config::{BaseUrl, Sessions};
+use crate::config::Sessions;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::audit::Audit;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
-use crate::http::extract::page_language::wants_json;
+use crate::http::extract::page_language::{chosen_language, language_link, wants_json};
+use crate::http::extract::same_origin::{FETCH_SITE, is_same_origin};
 use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
@@ -32,8 +33,6 @@ static SESSION_USE_ERROR_LINES: LogThrottle =
 
 /// Minimum seconds between two updates of a session's last use.
 const LAST_USE_INTERVAL: i64 = 60;
-
-const FETCH_SITE: &str = "sec-fetch-site";
 
 /// A browser, and the account that is signed in.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent headers of a request")]
@@ -58,7 +57,11 @@ pub(crate) struct BrowserSession {
     cookie: SplitToken,
     has_cookie: bool,
     signed_in: Option<SignedIn>,
+    /// The language that was chosen on a page earlier.
+    chosen_language: Option<Language>,
     accept_language: Option<String>,
+    /// The beginning of the links that choose a language.
+    language_link: String,
     browser: UserAgent,
 }
 
@@ -97,7 +100,9 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             has_cookie: cookie.is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
+            chosen_language: chosen_language(headers, &state.base_url),
             accept_language,
+            language_link: language_link(&parts.method, &parts.uri),
             browser: UserAgent::from_header(
                 headers.get(header::USER_AGENT).map_or(&[], HeaderValue::as_bytes),
             ),
@@ -138,6 +143,11 @@ impl BrowserSession {
         Sha256Digest::compute(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
+    /// A proof that this server wrote a value into a link for this browser.
+    pub(crate) fn proof(&self, value: &str) -> String {
+        Sha256Digest::compute(&format!("proof {value} {}", self.cookie.reveal())).to_text()
+    }
+
     /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
         let expected = Sha256Digest::compute(&self.csrf_token());
@@ -149,18 +159,25 @@ impl BrowserSession {
         }
     }
 
-    /// The layout of a page, in this language, or else that of the session or the browser.
+    /// The layout of a page, in this language, or else the one that was chosen on a page, that of
+    /// the session or that of the browser.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
-        let lang = lang.or_else(|| self.signed_in.as_ref()?.language);
-        let language = Language::negotiate(None, lang, self.accept_language.as_deref());
-        Layout { pauses_at_load: !self.is_from_own_page, ..self.state.layout(language) }
+        let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
+        let accept = self.accept_language.as_deref();
+        let language = Language::negotiate(lang, self.chosen_language, session, accept);
+        Layout {
+            pauses_at_load: !self.is_from_own_page,
+            language_link: self.signed_in.is_none().then_some(&*self.language_link),
+            ..self.state.layout(language)
+        }
     }
 
     /// The navigation of a page of the account, with the notice in the query.
     pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
         let delete_at = self.account().and_then(|account| account.delete_at);
         let deletion = delete_at.map(|at| PendingDeletion { at, csrf: self.csrf_token() });
-        AccountNav { section, lang: self.lang, notice: self.notice, deletion }
+        let (lang, notice) = (self.lang, self.notice);
+        AccountNav { section, lang, notice, removed_app: None, deletion }
     }
 
     /// Adds the cookie to a response, unless the browser has it already.
@@ -181,6 +198,7 @@ impl BrowserSession {
         language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
         let Authenticated { account, at: now, .. } = authenticated;
+        let language = language.or(self.chosen_language);
         let session = Session {
             account_id: account.id,
             created_at: now,
@@ -188,6 +206,7 @@ impl BrowserSession {
             expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
             browser: self.browser,
+            address: self.state.audit.session_address(self.audit.address),
         };
         let cookie = random::secret(now);
         let events = self.audit.success(AuditKind::SignIn).into();
@@ -247,46 +266,11 @@ fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> 
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
 }
 
-/// Returns whether a request comes from a page of this server. Older browsers send `Origin` instead
-/// of `Sec-Fetch-Site`; for our pages it is `null`, because of their `Referrer-Policy`. Without
-/// either header, the CSRF token is the only protection.
-fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
-    if let Some(site) = headers.get(FETCH_SITE) {
-        return site == "same-origin" || site == "none";
-    }
-    match headers.get(header::ORIGIN) {
-        Some(origin) => origin == "null" || *origin == *base_url.to_string(),
-        None => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-
-    #[test]
-    fn requests_from_other_sites_are_recognised() {
-        let base_url: BaseUrl = "https://ring.example".parse().unwrap();
-        for (name, value, same_origin) in [
-            ("sec-fetch-site", "same-origin", true),
-            ("sec-fetch-site", "none", true),
-            ("sec-fetch-site", "same-site", false),
-            ("sec-fetch-site", "cross-site", false),
-            ("sec-fetch-site", "", false),
-            ("origin", "https://ring.example", true),
-            ("origin", "null", true),
-            ("origin", "http://ring.example", false),
-            ("origin", "https://ring.example:8443", false),
-            ("origin", "https://ring.example.evil.example", false),
-            ("x-other", "", true),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, value.parse().unwrap());
-            assert_eq!(is_same_origin(&headers, &base_url), same_origin, "{name}: {value}");
-        }
-    }
 
     #[test]
     fn a_session_has_an_idle_and_an_absolute_timeout() {

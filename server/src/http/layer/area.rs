@@ -17,7 +17,9 @@ use super::rate_limit::{self, RateLimitHeaders};
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
-use crate::http::extract::page_language::{accepts_html, page_language, wants_json};
+use crate::http::extract::page_language::{
+    accepts_html, language_link, page_language, remember_language, wants_json,
+};
 use crate::http::respond::error_page;
 
 /// The policies of a group of routes. Every route belongs to one area.
@@ -120,12 +122,14 @@ async fn handle(
     mut router: Router,
 ) -> Response {
     let area = route.area;
-    let language = route
-        .writes_pages(request.headers())
-        .then(|| page_language(request.uri(), request.headers()));
+    let (uri, headers, base_url) = (request.uri(), request.headers(), &state.base_url);
+    let page = route
+        .writes_pages(headers)
+        .then(|| (page_language(uri, headers, base_url), language_link(request.method(), uri)));
+    let remembered = page.as_ref().and_then(|_| remember_language(uri, headers, base_url));
     let write_error = |error: CommonError| {
-        let mut response = match language {
-            Some(language) => error_page(state, language, error),
+        let mut response = match &page {
+            Some((language, link)) => error_page(state, *language, Some(link), error),
             None => error.to_response(area.errors),
         };
         // hyper would add the length, except in responses to HEAD.
@@ -163,6 +167,9 @@ async fn handle(
             write_error(CommonError::Internal)
         }
     };
+    if let Some(cookie) = remembered {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
     limits.write(&mut response);
     response
 }

@@ -84,11 +84,13 @@ fn show_consent_page(
     let account = session.account().ok_or(PageError::Expired)?;
     let requested = pending.requested(session)?;
     let csrf = session.csrf_token();
+    let [decide, switch] = [paths::AUTHORIZE, paths::SIGN_OUT]
+        .map(|path| paths::with_language(path, pending.chosen_lang));
     let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
     let page = ConsentPage {
         layout: session.layout(pending.lang()),
-        form: form(paths::AUTHORIZE),
-        switch: form(paths::SIGN_OUT),
+        form: form(&decide),
+        switch: form(&switch),
         app: &pending.app.details,
         account: &account.name,
         scopes: &requested.scopes,

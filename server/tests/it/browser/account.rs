@@ -19,7 +19,7 @@ fn account(fixture: &Fixture) -> String {
 }
 
 #[test]
-fn an_app_is_removed_with_one_click() {
+fn an_app_is_removed_after_a_confirmation() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
         assert!(fixture.app.is_valid(&token).await);
@@ -33,7 +33,12 @@ fn an_app_is_removed_with_one_click() {
         let name = name.as_str().unwrap().replace(['\u{2068}', '\u{2069}'], "");
         assert_eq!(name, "Remove access Tusky");
 
+        // The first press only shows the button.
+        fixture.tab.click(".cards summary").await;
+        fixture.tab.wait_for_text("An app that you remove loses its access at once.").await;
+        assert!(fixture.app.is_valid(&token).await);
         fixture.tab.click(".cards button").await;
+        fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
         fixture.tab.wait_for_text("No app has access to your account.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
         assert!(!fixture.app.is_valid(&token).await);
@@ -41,6 +46,7 @@ fn an_app_is_removed_with_one_click() {
         fixture.tab.back().await;
         fixture.tab.find("main").await;
         if fixture.tab.has(".cards button").await {
+            fixture.tab.evaluate("document.querySelector('.cards details').open = true").await;
             fixture.tab.click(".cards button").await;
         }
         fixture.tab.goto(&account(fixture)).await;
@@ -57,6 +63,7 @@ fn an_app_is_removed_without_scripts() {
         let token = authorize_app(fixture).await;
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.click(".cards summary").await;
         fixture.tab.click(".cards button").await;
         fixture.tab.find("main:not(:has(.cards))").await;
         assert!(!fixture.app.is_valid(&token).await);
@@ -97,9 +104,11 @@ fn an_app_is_removed_by_keyboard_alone() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
         fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.tab_to(".cards summary").await;
+        fixture.tab.press("\u{e007}").await;
         fixture.tab.tab_to(".cards button").await;
         fixture.tab.press("\u{e007}").await;
-        fixture.tab.wait_for_text("That app no longer has access to your account.").await;
+        fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
         assert!(!fixture.app.is_valid(&token).await);
         // The first stop of the keyboard leads past the navigation.
         fixture.tab.tab_to(".skip").await;

@@ -31,6 +31,24 @@ fn the_language_of_the_browser_is_used() {
 }
 
 #[test]
+fn a_language_is_chosen_in_the_middle_of_an_authorization_without_scripts() {
+    with_browser(async |fixture| {
+        fixture.tab.disable_scripts().await;
+        fixture.tab.goto(&fixture.app.start(&[("lang", "fr")])).await;
+        fixture.tab.click(".languages [lang=de]").await;
+        fixture.tab.find("html[lang=de] #username").await;
+        fixture.sign_in_with("alice", "falsch").await;
+        fixture.tab.find("html[lang=de] #problem").await;
+        fixture.sign_in("alice").await;
+        fixture.tab.find("html[lang=de] button[value=allow]").await;
+        fixture.allow().await;
+        assert!(fixture.app.next_callback().await.fields.contains_key("code"));
+        fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
+        fixture.tab.find("html[lang=de] .sections").await;
+    });
+}
+
+#[test]
 fn arabic_is_written_from_right_to_left() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start(&[("lang", "ar")])).await;
@@ -51,7 +69,7 @@ fn arabic_is_written_from_right_to_left() {
 
 /// The longest words are German. The current page is printed bold, and so is wider.
 #[test]
-fn no_word_of_the_navigation_is_broken() {
+fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.goto(&format!("{}/oauth/sign_in?lang=de", fixture.server.url)).await;
@@ -61,13 +79,23 @@ fn no_word_of_the_navigation_is_broken() {
             tab.wait_for_text("Benachrichtigungen").await;
             for width in [320, 1280] {
                 tab.resize(width, 800).await;
-                let broken = "[...document.querySelectorAll('nav a')].filter((link) => {
+                let broken = "[...document.querySelectorAll('.sections a')].filter((link) => {
                     const text = document.createRange();
                     text.selectNodeContents(link);
                     return text.getClientRects().length > 1;
                 }).map((link) => link.innerText)";
                 assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
             }
+            tab.resize(320, 800).await;
+            // One row, in which the current page is visible before anybody scrolls.
+            let tops = "new Set([...document.querySelectorAll('.sections a')]
+                .map((link) => link.getBoundingClientRect().top)).size";
+            assert_eq!(tab.evaluate(tops).await, 1, "{page}");
+            let current = "(({ left, right }) => left >= 0 && right <= 320)
+                (document.querySelector('.sections [aria-current]').getBoundingClientRect())";
+            assert_eq!(tab.evaluate(current).await, true, "{page}");
+            let scrolls = "document.documentElement.scrollWidth > 320";
+            assert_eq!(tab.evaluate(scrolls).await, false, "{page}");
         }
     });
 }

@@ -50,7 +50,7 @@ fn screenshots_of_every_page_in_light_and_dark() {
             if !is_saved(page) {
                 return;
             }
-            let has_nav = fixture.tab.has("nav").await;
+            let has_nav = fixture.tab.has(".sections").await;
             let width = if has_nav { 1280 } else { 720 };
             for scheme in ["light", "dark"] {
                 save(fixture, &folder, &format!("{page}-{scheme}"), width, scheme).await;
@@ -63,7 +63,7 @@ fn screenshots_of_every_page_in_light_and_dark() {
     });
     with_browser(async |fixture| {
         visit_all(fixture, "ar", async |page| {
-            if is_saved(page) && fixture.tab.has("nav").await {
+            if is_saved(page) && fixture.tab.has(".sections").await {
                 save(fixture, &folder, &format!("{page}-arabic"), 320, "dark").await;
             }
         })

@@ -155,7 +155,9 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
                  Since|2027-01-16|· Not used yet|Sign out|\
                  Since|2027-01-15|· Not used yet|Sign out|Remove access";
     let text = visible_text(&page);
-    assert!(text.contains(&format!("{elk}|{tusky}")), "{text}");
+    // The confirmation is folded below the button that opens it.
+    let removal = "An app that you remove loses its access at once. You can allow it again later.";
+    assert!(text.contains(&format!("{elk}|{removal}|Remove access|{tusky}")), "{text}");
 
     // Expired tokens, disabled apps and other accounts are not listed.
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().app.id;
@@ -204,7 +206,8 @@ async fn a_matrix_device_is_listed_by_its_name() {
     sign_in(json!({ "initial_device_display_name": "Element on Pixel" })).await;
     let page = browser.get(ACCOUNT).await;
     let text = visible_text(&page);
-    assert!(text.contains("Signed in once|Element on Pixel · Since|"), "{text}");
+    let expected = "Apps with access|Element on Pixel|You signed in there with your password.|";
+    assert!(text.contains(expected), "{text}");
 
     let evil = "<script>\u{202e}";
     sign_in(json!({ "device_id": "LAPTOP", "initial_device_display_name": evil })).await;
@@ -213,6 +216,7 @@ async fn a_matrix_device_is_listed_by_its_name() {
     for shown in ["Element on Pixel", "\u{2068}&#60;script&#62;\u{2069}"] {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
+    assert!(visible_text(&page).contains("Matrix clients|Apps in which you signed in"));
     browser.get(ACCOUNT).await.page(200, "Signed in 3 times");
 }
 

@@ -19,7 +19,7 @@ async fn a_malformed_query_is_rejected() {
         let path = format!("{}&state={broken}", client.authorize(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
         page.page(400, "Dieser Server konnte nicht lesen, was gesendet wurde");
-        page.page(400, "<code>invalid_request</code>");
+        page.page(400, ">invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
         assert_eq!(error_of(&program.get(&path).await), oauth_error(400, "invalid_request"));

@@ -95,16 +95,23 @@ async fn errors_are_shown_beside_their_field_and_change_nothing() {
             "This is not your password.",
         ),
         ("", "a new horse", "a new horse", 401, "current-password", "This is not your password."),
-        (right, "short", "short", 422, "new-password", "Password is too short"),
-        (right, "", "", 422, "new-password", "Password can&#39;t be blank"),
-        (right, "password123", "password123", 422, "new-password", "Password is too common"),
+        (right, "short", "short", 422, "new-password", "Please choose a password of at least 8"),
+        (right, "", "", 422, "new-password", "Please choose a password."),
+        (
+            right,
+            "password123",
+            "password123",
+            422,
+            "new-password",
+            "This password is easy to guess.",
+        ),
         (
             right,
             "Alice@Example.org",
             "Alice@Example.org",
             422,
             "new-password",
-            "Password is too common",
+            "This password is easy to guess.",
         ),
         (
             right,
@@ -133,7 +140,27 @@ async fn errors_are_shown_beside_their_field_and_change_nothing() {
     assert_eq!(events(&service, "alice").await, ["password_change failure 2", "sign_in success 1"]);
 }
 
-/// A form that nobody filled in is rejected without hashing.
+#[tokio::test]
+async fn all_problems_of_a_new_password_are_reported_together() {
+    let service = Service::start().await;
+    let mut browser = alice(&service).await;
+    let page = browser.get(SECURITY).await;
+    let right = "correct horse alice";
+    for (current, status, fields) in [
+        ("wrong", 401, &["current-password", "new-password", "password-again"][..]),
+        (right, 422, &["new-password", "password-again"]),
+    ] {
+        let entered =
+            [("current_password", current), ("new_password", "short"), ("password_again", "shirt")];
+        let response = browser.submit(&page, PASSWORD, &entered).await;
+        let errors = response.text.split("class=\"field-error\" id=\"").skip(1);
+        let errors: Vec<&str> = errors.filter_map(|rest| rest.split("-error\"").next()).collect();
+        assert_eq!((response.status, &*errors), (status, fields));
+        assert_eq!(response.text.matches(" autofocus").count(), 1);
+    }
+    assert_eq!(events(&service, "alice").await, ["password_change failure 1", "sign_in success 1"]);
+}
+
 #[tokio::test]
 async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
     let limits = json!({ "sign_in_name": { "requests": 4 } });

@@ -2,6 +2,8 @@
 
 use super::{FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, signed_in};
 use crate::support::browser::visible_text;
+use crate::support::client::address;
+use crate::support::service::config;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const END: &str = "/oauth/account/security/end_session";
@@ -26,16 +28,34 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     let mut here = signed_in(&service, "alice", FIREFOX).await;
     let shown = visible_text(&here.get(SECURITY).await);
     let expected = "Where you are signed in|\
-        Firefox on Linux|This browser|Signed in on|2027-01-17|· Used in the last hour|Sign out|\
-        Unknown browser|Signed in on|2027-01-15|· Last used 2 days ago|Sign out|\
-        Safari on iPhone|Signed in on|2027-01-15|· Last used 2 days ago|Sign out|\
+        Firefox on Linux|This browser|Signed in on|2027-01-17 14:00 UTC|· Used in the last hour ·|192.0.2.x|Sign out|\
+        Unknown browser|Signed in on|2027-01-15 13:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
+        Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
         Sign out everywhere else|Your data";
     assert!(shown.contains(expected), "{shown}");
     // Each browser is the current one of its own list.
     assert!(is_signed_in(&mut unknown).await);
     let shown = visible_text(&phone.get(SECURITY).await);
-    let expected = "Safari on iPhone|This browser|Signed in on|2027-01-15|· Used in the last hour";
+    let expected =
+        "Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
     assert!(shown.contains(expected), "{shown}");
+}
+
+#[tokio::test]
+async fn a_session_has_no_address_if_addresses_are_not_recorded() {
+    for (addresses, shown) in [("none", false), ("truncated", true), ("full", true)] {
+        let addresses = serde_json::from_value(addresses.into()).unwrap();
+        let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
+        service.add_account("alice").await;
+        let client = service.anonymous().at(address(77));
+        let mut browser = Browser::new(client).signed_in("alice").await;
+        let page = browser.get(SECURITY).await;
+        assert_eq!(page.text.contains("192.0.2.x"), shown, "{addresses:?}");
+        assert!(!page.text.contains("192.0.2.77"), "{addresses:?}");
+        let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+        let sessions = service.store().sessions_of(account, service.now(), 9).await.unwrap();
+        assert_eq!(sessions[0].address.as_deref(), shown.then_some("192.0.2.x"));
+    }
 }
 
 #[tokio::test]

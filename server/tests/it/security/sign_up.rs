@@ -56,7 +56,7 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     page.page(200, "Tusky");
     // Errors do not lose the authorization.
     let invalid = browser.submit(&page, SIGN_UP, &fields("carol", "short")).await;
-    invalid.page(422, "id=\"password-error\">Passwort");
+    invalid.page(422, "id=\"password-error\">Bitte ");
     let created = browser.submit(&invalid, SIGN_UP, &fields("carol", "correct horse")).await;
     assert!(created.header("location").starts_with("/oauth/authorize/resume?"), "{created:?}");
     let consent = browser.follow(&created).await;
@@ -88,10 +88,10 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     let other = other_browser.get(SIGN_UP).await;
     let rejected =
         other_browser.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
-    rejected.page(422, "Username has already been taken");
+    rejected.page(422, "This username is already taken.");
     service.clock.advance(60);
     let rejected = other_browser.submit(&other, SIGN_UP, &fields).await;
-    rejected.page(422, "Username has already been taken");
+    rejected.page(422, "This username is already taken.");
 }
 
 on_both_engines! {
@@ -111,14 +111,15 @@ async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
         ("username", "Ali<ce"),
         ("email", "nowhere"),
         ("password", "hunter2"),
-        ("password_again", "hunter2"),
+        ("password_again", "hunter3"),
     ];
     let response = browser.submit(&page, SIGN_UP, &entered).await;
     for (field, text) in [
-        ("username", "Username must contain only small letters"),
-        ("email", "E-mail address is not a valid e-mail address"),
-        ("password", "Password is too short"),
-        ("agreement", "Service agreement must be accepted"),
+        ("username", "Please use only small letters from a to z, numbers and underscores."),
+        ("email", "Please check the address. It should look like name@example.org."),
+        ("password", "Please choose a password of at least 8 characters."),
+        ("agreement", "Please accept the rules of this server."),
+        ("password-again", "The two passwords are not the same."),
     ] {
         response.page(422, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     }
@@ -134,16 +135,35 @@ async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
         "<p class=\"field-error\" id=\"password-again-error\">The two passwords are not the same.";
     response.page(422, text);
     assert!(response.text.contains("value=\"true\" required checked"), "{}", response.text);
-    assert!(
-        !response.text.contains("has already been taken"),
-        "nothing is said about the name yet"
-    );
+    assert!(!response.text.contains("already taken"), "nothing is said about the name yet");
     let response = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
     response.page(
         422,
-        "<p class=\"field-error\" id=\"username-error\">Username has already been taken",
+        "<p class=\"field-error\" id=\"username-error\">This username is already taken.",
     );
     assert!(response.text.contains("value=\"carol@example.org\""));
+}
+
+/// Nobody can sign in with the address, so nobody is asked for one who does not want to give it.
+#[tokio::test]
+async fn a_person_signs_up_without_an_e_mail_address() {
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    let page = browser.get(SIGN_UP).await;
+    let input = page.text.split("<input id=\"email\"").nth(1).unwrap().split('>').next().unwrap();
+    assert!(!input.contains("required"), "{input}");
+    let mut entered = fields("carol", "correct horse");
+    entered[1].1 = " ";
+    assert_eq!(browser.submit(&page, SIGN_UP, &entered).await.header("location"), "/oauth/account");
+    let account = service.store().account_by_name("carol").await.unwrap().unwrap();
+    assert_eq!((account.email, account.unverified_email), (None, None));
+    // The API demands one, as Mastodon does.
+    let token = service.client().await.app_token("write").await;
+    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    entered[0].1 = "dave";
+    let response = http.with_token(&token).send("POST /api/v1/accounts", body(&entered)).await;
+    let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
+    assert_eq!(error, json!("Validation failed: E-mail address can't be blank"));
 }
 
 /// Nobody is asked to accept rules that cannot be read.
@@ -162,7 +182,7 @@ async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
     let page = browser.get(SIGN_UP).await;
     page.page(200, "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">");
     let rejected = browser.submit(&page, SIGN_UP, &without_agreement).await;
-    rejected.page(422, "Service agreement must be accepted");
+    rejected.page(422, "Please accept the rules of this server.");
     let created = browser.submit(&rejected, SIGN_UP, &fields("carol", "correct horse")).await;
     assert_eq!(created.status, 303);
 }
@@ -171,7 +191,8 @@ async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
 async fn the_page_says_beforehand_what_names_and_passwords_must_be() {
     let page = Service::start().await.browser().get(SIGN_UP).await;
     for (field, hint) in [
-        ("username", "1 to 30 small letters, numbers and underscores, and dots or hyphens inside."),
+        ("username", "Small letters from a to z, numbers and underscores, for example anna_b."),
+        ("email", "Optional. The people who run this server can reach you there."),
         ("password", "At least 8 characters, and not a common password"),
     ] {
         page.page(200, &format!("<p class=\"hint\" id=\"{field}-hint\">{hint}"));
@@ -188,11 +209,11 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let page = browser.get(SIGN_UP).await;
     // Invalid fields say nothing about other accounts and do not count.
     for _ in 0..10 {
-        browser.submit(&page, SIGN_UP, &fields("alice", "short")).await.page(422, "too short");
+        browser.submit(&page, SIGN_UP, &fields("alice", "short")).await.page(422, "at least 8");
     }
     for _ in 0..5 {
         let taken = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
-        taken.page(422, "Username has already been taken");
+        taken.page(422, "This username is already taken.");
     }
     for name in ["alice", "free"] {
         let limited = browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await;

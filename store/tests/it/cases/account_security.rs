@@ -97,6 +97,29 @@ pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Stor
     assert_eq!(changed, [store.account(7).await.unwrap().unwrap().password]);
 }
 
+pub(crate) async fn a_changed_e_mail_address_is_unverified(store: Store) {
+    let [alice, bob] = with_alice_and_bob(&store).await;
+    let changing = event(AuditKind::EmailChange);
+    let change = async |verified: &Account, email| {
+        store.change_email(&changing, verified, email).await.unwrap()
+    };
+    // Whoever verified another password changes nothing.
+    let stale = Account { credential_version: 1, ..alice.clone() };
+    assert_eq!(change(&stale, Some("new@a.example")).await, UpdateOutcome::NotFound);
+    assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
+    assert_eq!(events(&store, 7).await, []);
+
+    for (email, stored) in [(Some("New@A.example"), Some("new@a.example".to_owned())), (None, None)]
+    {
+        assert_eq!(change(&alice, email).await, UpdateOutcome::Updated);
+        let changed = Account { email: None, unverified_email: stored, ..alice.clone() };
+        assert_eq!(store.account(7).await.unwrap(), Some(changed));
+    }
+    assert_eq!(store.account_by_email("new@a.example").await.unwrap(), None);
+    assert_eq!(store.account(8).await.unwrap(), Some(bob));
+    assert_eq!(events(&store, 7).await.len(), 2);
+}
+
 pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(store: Store) {
     with_alice_and_bob(&store).await;
     let browser = UserAgent::from_text("Firefox/Linux");
@@ -107,7 +130,8 @@ pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(s
         ("old", 7, 5, 50),
         ("d", 8, 9, 100),
     ] {
-        let new = Session { seen_at: at(seen_at), browser, ..session(id, expires_at) };
+        let address = Some("192.0.2.x".to_owned());
+        let new = Session { seen_at: at(seen_at), browser, address, ..session(id, expires_at) };
         add_session(&store, hashed(name), &new).await;
     }
     assert_eq!(store.session(hashed("a"), at(60)).await.unwrap().unwrap().browser, browser);
@@ -117,6 +141,7 @@ pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(s
         seen_at: at(seen_at),
         expires_at: at(100),
         browser,
+        address: Some("192.0.2.x".to_owned()),
     };
     let all = [expected("b", 30), expected("c", 20), expected("a", 10)];
     assert_eq!(store.sessions_of(7, at(60), 10).await.unwrap(), all);

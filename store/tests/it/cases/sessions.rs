@@ -14,6 +14,7 @@ fn session(account: i64) -> Session {
         expires_at: at(100),
         lang: Some("de".to_owned()),
         browser: UserAgent::from_text("Firefox/Linux"),
+        address: Some("192.0.2.x".to_owned()),
     }
 }
 

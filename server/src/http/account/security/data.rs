@@ -114,6 +114,7 @@ fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
     json!({
         "browser": session.browser.browser,
         "system": session.browser.system,
+        "address": session.address,
         "signed_in_at": session.created_at.to_string(),
         "last_used_at": session.seen_at.to_string(),
         "expires_at": session.expires_at.to_string(),

@@ -1,0 +1,14 @@
+//! Sentences about invalid fields of an account.
+
+use belfry_core::oauth::sign_up::AccountError;
+
+use super::Layout;
+
+/// A sentence about an invalid field. The API has other texts, which equal those of Mastodon.
+pub(super) fn describe_error(layout: &Layout<'_>, error: AccountError) -> String {
+    let key = format!("field-{}-{}", error.field, <&str>::from(error.error));
+    match error.error.count() {
+        Some(count) => layout.language.text_with(&key, "count", count),
+        None => layout.text(&key).into_owned(),
+    }
+}

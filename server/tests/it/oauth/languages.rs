@@ -1,0 +1,155 @@
+//! Choosing a language with the links at the foot of a page.
+
+use crate::support::{Browser, Service, TestResponse};
+
+const COOKIE: &str = "__Host-belfry-lang";
+
+/// The link of a page to a language.
+#[track_caller]
+fn link(page: &TestResponse, lang: &str) -> String {
+    let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));
+    let link = footer.split("<a href=\"").find(|link| link.contains(&format!("lang={lang}&#38;")));
+    link.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&#39;", "'")
+}
+
+/// Follows a link that may have no path, from this path.
+async fn choose(
+    browser: &mut Browser,
+    path: &str,
+    page: &TestResponse,
+    lang: &str,
+) -> TestResponse {
+    let url = url::Url::parse("https://ring.example").unwrap().join(path).unwrap();
+    let url = url.join(&link(page, lang)).unwrap();
+    assert_eq!(url.host_str(), Some("ring.example"));
+    browser.get(&url[url::Position::BeforePath..]).await
+}
+
+#[track_caller]
+fn assert_lang(page: &TestResponse, lang: &str) {
+    assert!(page.text.contains(&format!("<html lang=\"{lang}\"")), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_chosen_language_is_remembered() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    for path in ["/", "/oauth/sign_in", "/oauth/sign_up", "/oauth/sign_out", "/nowhere?a=1"] {
+        let mut browser = service.browser();
+        let page = browser.get(path).await;
+        assert_lang(&page, "en");
+        let german = choose(&mut browser, path, &page, "de").await;
+        assert_lang(&german, "de");
+        let cookies = german.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap());
+        let cookie =
+            format!("{COOKIE}=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure");
+        assert_eq!(cookies.filter(|it| *it == cookie).count(), 1, "{path}");
+        for path in ["/", "/oauth/sign_in", "/nowhere", "/oauth/authorize"] {
+            assert_lang(&browser.get(path).await, "de");
+        }
+        // The session has the language, too, also where the cookie is missing.
+        let page = browser.get("/oauth/sign_in").await;
+        assert_lang(&browser.sign_in(&page, "alice").await, "de");
+        browser.cookies.remove(COOKIE);
+        assert_lang(&browser.get("/oauth/account").await, "de");
+    }
+}
+
+#[tokio::test]
+async fn an_authorization_continues_in_the_chosen_language() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (client, mut browser) = (service.client().await, service.browser());
+    let path = client.authorize(&[("lang", "fr"), ("state", "a&b\"<")]);
+    let page = browser.get(&path).await;
+    assert_lang(&page, "fr");
+    let page = choose(&mut browser, &path, &page, "de").await;
+    assert_lang(&page, "de");
+    let wrong = [("username", "alice"), ("password", "wrong")];
+    let page = browser.submit(&page, "/oauth/sign_in?lang=de", &wrong).await;
+    assert_lang(&page, "de");
+    // A person without an account gets one, still in the middle of it.
+    let sign_up = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap();
+    let sign_up = format!("/oauth/sign_up?{}", sign_up.split('"').next().unwrap());
+    let sign_up = sign_up.replace("&#38;", "&");
+    let other = browser.get(&sign_up).await;
+    assert_lang(&other, "de");
+    assert_lang(&choose(&mut browser, &sign_up, &other, "it").await, "it");
+    let page = browser.sign_in(&page, "alice").await;
+    assert_lang(&page, "de");
+    let decision = [("decision", "allow")];
+    let allowed = browser.submit(&page, "/oauth/authorize?lang=de", &decision).await;
+    let response = allowed.redirected(&client.redirect_uri);
+    assert_eq!(response["state"], "a&b\"<");
+    client.redeem(&response["code"], &[]).await.expect(axum::http::StatusCode::OK);
+    // The parameter of an app comes before the choice.
+    assert_lang(
+        &browser.get(&client.authorize(&[("lang", "fr"), ("scope", "read write")])).await,
+        "fr",
+    );
+}
+
+#[tokio::test]
+async fn only_a_link_of_this_server_chooses_a_language() {
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    for (path, site) in [
+        ("/oauth/sign_in?lang=de", "same-origin"),
+        ("/oauth/sign_in?lang=xx&remember=1", "same-origin"),
+        ("/oauth/sign_in?lang=de%0d%0aa&remember=1", "same-origin"),
+        ("/oauth/sign_in?lang=de&remember=1", "cross-site"),
+        ("/nowhere?lang=de&remember=1", "same-site"),
+    ] {
+        browser.fetch_site = Some(site);
+        browser.get(path).await;
+        assert!(!browser.cookies.contains_key(COOKIE), "{path}");
+    }
+    for value in ["xx", "<script>", "de; a=b"] {
+        browser.cookies.insert(COOKIE.to_owned(), value.to_owned());
+        let page = browser.get("/oauth/sign_in").await;
+        assert_lang(&page, if value.starts_with("de") { "de" } else { "en" });
+        assert!(!page.text.contains("<script>"), "{value}");
+    }
+}
+
+#[tokio::test]
+async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
+    let service = Service::start().await;
+    let mut browser = service.browser();
+    for path in [
+        "//evil.example/",
+        "/\\evil.example/?a=b",
+        "/nowhere?next=https://evil.example",
+        "/nowhere?&&lang=fr&remember=1&a",
+        "/oauth/authorize?client_id=%22%3E%3Cscript%3E&state='",
+    ] {
+        let page = browser.get(path).await;
+        assert!(!page.text.contains("><script>") && !page.text.contains("state='"), "{page:?}");
+        let link = link(&page, "pl");
+        assert!(link.starts_with('?'), "{link}");
+        assert_eq!(link.matches("lang=").count(), 1, "{link}");
+        let page = browser.get(&format!("/nowhere{link}")).await;
+        assert_lang(&page, "pl");
+        browser.cookies.clear();
+    }
+    // A page that is the response to a form cannot be opened again.
+    let posted = browser.post("/oauth/authorize", &[("decision", "allow")]).await;
+    posted.page(403, "This form could not be checked");
+    assert_eq!(link(&posted, "pl"), "/?lang=pl&remember=1");
+    let long = format!("/nowhere?a={}", "b".repeat(5000));
+    let page = browser.get(&long).await;
+    assert_eq!(link(&page, "pl"), "/?lang=pl&remember=1");
+    assert!(!page.text.contains("bbb"), "no large page for a large request");
+}
+
+#[tokio::test]
+async fn a_page_of_a_signed_in_person_has_no_links_to_languages() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut browser = service.browser().signed_in("alice").await;
+    for path in ["/", "/oauth/account", "/oauth/account/security", &*client.authorize(&[])] {
+        let page = browser.get(path).await;
+        assert!(page.status == 200 && !page.text.contains("<footer>"), "{path}");
+    }
+}
