@@ -10,6 +10,10 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
+/// The fields of one of several changes, of any operation.
+const FIELDS: [&str; 10] =
+    ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
+
 /// A valid change. Whether it can be made depends on the rules of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
@@ -96,6 +100,7 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
+        fields.check_spelling(&FIELDS)?;
         let operation = fields.need_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
