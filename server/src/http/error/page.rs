@@ -58,7 +58,9 @@ impl PageError {
             Self::RegistrationClosed => ErrorCause::RegistrationClosed,
             Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
-            Self::Common(CommonError::Unavailable(_)) => ErrorCause::Busy,
+            Self::Common(CommonError::AccountBusy(_) | CommonError::Unavailable(_)) => {
+                ErrorCause::Busy
+            }
             Self::Common(CommonError::Internal) => ErrorCause::Internal,
             Self::Common(_) => ErrorCause::Malformed,
         }
