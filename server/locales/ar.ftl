@@ -448,18 +448,23 @@ oauth-error-state-too-long =
        *[other] { $count } بايت
     }).
 oauth-error-too-long = المعاملات طويلة جدًا.
-oauth-error-invalid-client = تعذّرت مصادقة التطبيق: فهو غير معروف، أو لم يرسل بيانات اعتماد، أو يستخدم طريقة غير مدعومة.
+oauth-error-invalid-client = التطبيق غير معروف أو أن سره خاطئ.
+oauth-error-unknown-client = لا يوجد تطبيق بهذا client_id.
+oauth-error-missing-credentials = أرسل client_id و client_secret في متن الطلب أو عبر مصادقة HTTP Basic.
 oauth-error-two-authentications = يستخدم الطلب أكثر من طريقة لمصادقة التطبيق.
 oauth-error-invalid-redirect-uri = عنوان إعادة التوجيه المُرسل غير صالح.
 oauth-error-unsupported-response-type = لا يدعم خادم التفويض نوع الاستجابة هذا (response_type).
 oauth-error-unsupported-response-mode = لا يدعم خادم التفويض طريقة الاستجابة هذه (response_mode).
-oauth-error-invalid-scope = الصلاحية المطلوبة غير صالحة أو غير معروفة أو مكتوبة بشكل خاطئ.
+oauth-error-malformed-scope = يجب الفصل بين الصلاحيات بمسافة واحدة، من دون علامات اقتباس أو محارف تحكم.
+oauth-error-unknown-scope = الصلاحية { $scope } غير موجودة.
+oauth-error-unregistered-scope = لم يسجّل التطبيق الصلاحية { $scope }.
+oauth-error-admin-scope = لا يمكن منح الصلاحية { $scope } إلا من قبل مدير.
 oauth-error-invalid-challenge-method = يجب أن تكون قيمة code_challenge_method هي S256.
 oauth-error-invalid-challenge = يجب أن تكون قيمة code_challenge بصمة SHA-256 من 43 محرف base64url.
 oauth-error-access-denied = رفض صاحب الحساب أو خادم التفويض هذا الطلب.
 oauth-error-unsupported-grant-type = لا يدعم خادم التفويض نوع التفويض هذا (grant_type).
 oauth-error-unauthorized-client = لا يُسمح لهذا التطبيق باستخدام نوع التفويض هذا.
-oauth-error-invalid-grant = التفويض المقدَّم غير صالح أو منتهي الصلاحية أو مُلغى، أو لا يطابق عنوان إعادة التوجيه في طلب التفويض، أو صدر لتطبيق آخر.
+oauth-error-invalid-grant = الرمز غير معروف أو منتهي الصلاحية أو مُلغى أو سبق استخدامه، أو صدر لتطبيق آخر.
 oauth-error-unauthorized-revocation = ليس لديك إذن لإلغاء هذا الرمز المميز
 
 ## أخطاء التسجيل

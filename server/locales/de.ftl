@@ -432,18 +432,23 @@ oauth-error-repeated = Der Parameter { $parameter } wurde mehr als einmal gesend
 oauth-error-not-one-value = Der Parameter { $parameter } muss ein einzelner Wert sein, keine Liste.
 oauth-error-state-too-long = Der Parameter state ist zu lang (höchstens { $count } Bytes).
 oauth-error-too-long = Die Parameter sind zu lang.
-oauth-error-invalid-client = Die App konnte sich nicht ausweisen: Sie ist unbekannt, hat keine Zugangsdaten gesendet oder ein nicht unterstütztes Verfahren benutzt.
+oauth-error-invalid-client = Die App ist unbekannt, oder ihr Geheimnis ist falsch.
+oauth-error-unknown-client = Es gibt keine App mit dieser client_id.
+oauth-error-missing-credentials = client_id und client_secret müssen im Body oder per HTTP-Basic-Authentifizierung gesendet werden.
 oauth-error-two-authentications = Die App hat sich auf mehr als eine Weise ausgewiesen.
 oauth-error-invalid-redirect-uri = Die angegebene Weiterleitungs-URI ist nicht gültig.
 oauth-error-unsupported-response-type = Der Autorisierungsserver unterstützt diese Art der Antwort (response_type) nicht.
 oauth-error-unsupported-response-mode = Der Autorisierungsserver unterstützt diesen Weg der Antwort (response_mode) nicht.
-oauth-error-invalid-scope = Die angefragte Berechtigung ist ungültig, unbekannt oder falsch geschrieben.
+oauth-error-malformed-scope = Berechtigungen müssen durch einzelne Leerzeichen getrennt sein, ohne Anführungs- und Steuerzeichen.
+oauth-error-unknown-scope = Die Berechtigung { $scope } gibt es nicht.
+oauth-error-unregistered-scope = Die App hat die Berechtigung { $scope } nicht registriert.
+oauth-error-admin-scope = Nur die Verwaltung kann die Berechtigung { $scope } erteilen.
 oauth-error-invalid-challenge-method = Der Parameter code_challenge_method muss S256 sein.
 oauth-error-invalid-challenge = Der Parameter code_challenge muss ein SHA-256-Hash in 43 Zeichen base64url sein.
 oauth-error-access-denied = Die Person, der das Konto gehört, oder der Autorisierungsserver hat die Anfrage abgelehnt.
 oauth-error-unsupported-grant-type = Der Autorisierungsserver unterstützt diese Art der Autorisierung (grant_type) nicht.
 oauth-error-unauthorized-client = Die App darf diese Art der Autorisierung nicht benutzen.
-oauth-error-invalid-grant = Die Autorisierung ist ungültig, abgelaufen oder widerrufen, passt nicht zur Weiterleitungs-URI der Anfrage oder wurde für eine andere App ausgestellt.
+oauth-error-invalid-grant = Der Code ist unbekannt, abgelaufen, widerrufen oder schon benutzt, oder er wurde für eine andere App ausgestellt.
 oauth-error-unauthorized-revocation = Du darfst dieses Token nicht widerrufen
 
 ## Fehler einer Registrierung

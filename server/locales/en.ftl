@@ -432,18 +432,23 @@ oauth-error-repeated = The parameter { $parameter } was sent more than once.
 oauth-error-not-one-value = The parameter { $parameter } must be one value, not a list.
 oauth-error-state-too-long = The parameter state is too long (maximum is { $count } bytes).
 oauth-error-too-long = The parameters are too long.
-oauth-error-invalid-client = Client authentication failed due to unknown client, no client authentication included, or unsupported authentication method.
+oauth-error-invalid-client = The client is unknown or its secret is wrong.
+oauth-error-unknown-client = There is no app with this client_id.
+oauth-error-missing-credentials = Send client_id and client_secret in the body, or as HTTP Basic authentication.
 oauth-error-two-authentications = The request utilizes more than one mechanism for authenticating the client.
 oauth-error-invalid-redirect-uri = The redirect uri included is not valid.
 oauth-error-unsupported-response-type = The authorization server does not support this response type.
 oauth-error-unsupported-response-mode = The authorization server does not support this response mode.
-oauth-error-invalid-scope = The requested scope is invalid, unknown, or malformed.
+oauth-error-malformed-scope = Separate scopes by single spaces, without quotes or control characters.
+oauth-error-unknown-scope = The scope { $scope } does not exist.
+oauth-error-unregistered-scope = The client did not register the scope { $scope }.
+oauth-error-admin-scope = Only an admin can grant the scope { $scope }.
 oauth-error-invalid-challenge-method = The code_challenge_method must be S256.
 oauth-error-invalid-challenge = The code_challenge must be a SHA-256 digest as 43 characters of base64url.
 oauth-error-access-denied = The resource owner or authorization server denied the request.
 oauth-error-unsupported-grant-type = The authorization grant type is not supported by the authorization server.
 oauth-error-unauthorized-client = The client is not authorized to perform this request using this method.
-oauth-error-invalid-grant = The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the authorization request, or was issued to another client.
+oauth-error-invalid-grant = The code is unknown, expired, revoked or used, or was issued to a different client.
 oauth-error-unauthorized-revocation = You are not authorized to revoke this token
 
 ## Errors of a registration

@@ -432,18 +432,23 @@ oauth-error-repeated = El parámetro { $parameter } se ha enviado más de una ve
 oauth-error-not-one-value = El parámetro { $parameter } debe ser un solo valor, no una lista.
 oauth-error-state-too-long = El parámetro state es demasiado largo (máximo: { $count } bytes).
 oauth-error-too-long = Los parámetros son demasiado largos.
-oauth-error-invalid-client = No se ha podido autenticar la aplicación: es desconocida, no ha enviado credenciales o usa un método no admitido.
+oauth-error-invalid-client = La aplicación es desconocida o su secreto es incorrecto.
+oauth-error-unknown-client = No hay ninguna aplicación con este client_id.
+oauth-error-missing-credentials = Envía client_id y client_secret en el cuerpo o mediante autenticación HTTP Basic.
 oauth-error-two-authentications = La solicitud autentica la aplicación de más de una forma.
 oauth-error-invalid-redirect-uri = La URI de redirección indicada no es válida.
 oauth-error-unsupported-response-type = El servidor de autorización no admite este tipo de respuesta (response_type).
 oauth-error-unsupported-response-mode = El servidor de autorización no admite este modo de respuesta (response_mode).
-oauth-error-invalid-scope = El permiso solicitado no es válido, es desconocido o está mal escrito.
+oauth-error-malformed-scope = Los permisos deben separarse con un solo espacio, sin comillas ni caracteres de control.
+oauth-error-unknown-scope = El permiso { $scope } no existe.
+oauth-error-unregistered-scope = La aplicación no ha registrado el permiso { $scope }.
+oauth-error-admin-scope = Solo un administrador puede conceder el permiso { $scope }.
 oauth-error-invalid-challenge-method = El parámetro code_challenge_method debe ser S256.
 oauth-error-invalid-challenge = El parámetro code_challenge debe ser un resumen SHA-256 de 43 caracteres base64url.
 oauth-error-access-denied = La persona titular de la cuenta o el servidor de autorización ha rechazado la solicitud.
 oauth-error-unsupported-grant-type = El servidor de autorización no admite este tipo de autorización (grant_type).
 oauth-error-unauthorized-client = La aplicación no está autorizada a usar este tipo de autorización.
-oauth-error-invalid-grant = La autorización no es válida, ha caducado, se ha revocado, no corresponde a la URI de redirección de la solicitud o se emitió para otra aplicación.
+oauth-error-invalid-grant = El código es desconocido, ha caducado, se ha revocado o ya se ha usado, o se emitió para otra aplicación.
 oauth-error-unauthorized-revocation = No tienes permiso para revocar este token
 
 ## Errores de un registro

@@ -432,18 +432,23 @@ oauth-error-repeated = Le paramètre { $parameter } a été envoyé plus d’une
 oauth-error-not-one-value = Le paramètre { $parameter } doit être une seule valeur, pas une liste.
 oauth-error-state-too-long = Le paramètre state est trop long ({ $count } octets au maximum).
 oauth-error-too-long = Les paramètres sont trop longs.
-oauth-error-invalid-client = L’application n’a pas pu être authentifiée : elle est inconnue, n’a pas envoyé d’identifiants ou utilise une méthode non prise en charge.
+oauth-error-invalid-client = L’application est inconnue ou son secret est incorrect.
+oauth-error-unknown-client = Aucune application n’a ce client_id.
+oauth-error-missing-credentials = Envoyez client_id et client_secret dans le corps de la requête ou par authentification HTTP Basic.
 oauth-error-two-authentications = La demande authentifie l’application de plus d’une façon.
 oauth-error-invalid-redirect-uri = L’URI de redirection indiquée n’est pas valide.
 oauth-error-unsupported-response-type = Le serveur d’autorisation ne prend pas en charge ce type de réponse (response_type).
 oauth-error-unsupported-response-mode = Le serveur d’autorisation ne prend pas en charge ce mode de réponse (response_mode).
-oauth-error-invalid-scope = L’autorisation demandée n’est pas valide, est inconnue ou mal écrite.
+oauth-error-malformed-scope = Les autorisations doivent être séparées par une seule espace, sans guillemets ni caractères de contrôle.
+oauth-error-unknown-scope = L’autorisation { $scope } n’existe pas.
+oauth-error-unregistered-scope = L’application n’a pas enregistré l’autorisation { $scope }.
+oauth-error-admin-scope = Seul un administrateur peut accorder l’autorisation { $scope }.
 oauth-error-invalid-challenge-method = Le paramètre code_challenge_method doit être S256.
 oauth-error-invalid-challenge = Le paramètre code_challenge doit être une empreinte SHA-256 de 43 caractères base64url.
 oauth-error-access-denied = La personne à qui appartient le compte ou le serveur d’autorisation a refusé la demande.
 oauth-error-unsupported-grant-type = Le serveur d’autorisation ne prend pas en charge ce type d’autorisation (grant_type).
 oauth-error-unauthorized-client = L’application n’est pas autorisée à utiliser ce type d’autorisation.
-oauth-error-invalid-grant = L’autorisation fournie n’est pas valide, a expiré, a été révoquée, ne correspond pas à l’URI de redirection de la demande ou a été délivrée à une autre application.
+oauth-error-invalid-grant = Le code est inconnu, a expiré, a été révoqué ou déjà utilisé, ou a été délivré à une autre application.
 oauth-error-unauthorized-revocation = Vous n’avez pas le droit de révoquer ce jeton
 
 ## Erreurs d’une inscription

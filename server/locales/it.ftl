@@ -432,18 +432,23 @@ oauth-error-repeated = Il parametro { $parameter } è stato inviato più di una 
 oauth-error-not-one-value = Il parametro { $parameter } deve essere un solo valore, non una lista.
 oauth-error-state-too-long = Il parametro state è troppo lungo (massimo { $count } byte).
 oauth-error-too-long = I parametri sono troppo lunghi.
-oauth-error-invalid-client = Non è stato possibile autenticare l’app: è sconosciuta, non ha inviato credenziali o usa un metodo non supportato.
+oauth-error-invalid-client = L’app è sconosciuta o il suo segreto è errato.
+oauth-error-unknown-client = Non esiste nessuna app con questo client_id.
+oauth-error-missing-credentials = Invia client_id e client_secret nel corpo della richiesta o con l’autenticazione HTTP Basic.
 oauth-error-two-authentications = La richiesta autentica l’app in più di un modo.
 oauth-error-invalid-redirect-uri = L’URI di reindirizzamento indicato non è valido.
 oauth-error-unsupported-response-type = Il server di autorizzazione non supporta questo tipo di risposta (response_type).
 oauth-error-unsupported-response-mode = Il server di autorizzazione non supporta questa modalità di risposta (response_mode).
-oauth-error-invalid-scope = Il permesso richiesto non è valido, è sconosciuto o è scritto male.
+oauth-error-malformed-scope = I permessi devono essere separati da un solo spazio, senza virgolette né caratteri di controllo.
+oauth-error-unknown-scope = Il permesso { $scope } non esiste.
+oauth-error-unregistered-scope = L’app non ha registrato il permesso { $scope }.
+oauth-error-admin-scope = Solo un amministratore può concedere il permesso { $scope }.
 oauth-error-invalid-challenge-method = Il parametro code_challenge_method deve essere S256.
 oauth-error-invalid-challenge = Il parametro code_challenge deve essere un hash SHA-256 di 43 caratteri base64url.
 oauth-error-access-denied = Chi possiede l’account o il server di autorizzazione ha rifiutato la richiesta.
 oauth-error-unsupported-grant-type = Il server di autorizzazione non supporta questo tipo di autorizzazione (grant_type).
 oauth-error-unauthorized-client = L’app non è autorizzata a usare questo tipo di autorizzazione.
-oauth-error-invalid-grant = L’autorizzazione non è valida, è scaduta, è stata revocata, non corrisponde all’URI di reindirizzamento della richiesta o è stata rilasciata a un’altra app.
+oauth-error-invalid-grant = Il codice è sconosciuto, scaduto, revocato o già usato, oppure è stato rilasciato a un’altra app.
 oauth-error-unauthorized-revocation = Non hai il permesso di revocare questo token
 
 ## Errori di una registrazione

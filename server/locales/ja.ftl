@@ -412,18 +412,23 @@ oauth-error-repeated = パラメーター { $parameter } が複数回送られ�
 oauth-error-not-one-value = パラメーター { $parameter } はリストではなく、一つの値でなければなりません。
 oauth-error-state-too-long = パラメーター state が長すぎます（最大 { $count } バイト）。
 oauth-error-too-long = パラメーターが長すぎます。
-oauth-error-invalid-client = アプリを認証できませんでした。アプリが不明であるか、認証情報がないか、対応していない認証方法です。
+oauth-error-invalid-client = アプリが不明であるか、シークレットが正しくありません。
+oauth-error-unknown-client = この client_id のアプリはありません。
+oauth-error-missing-credentials = client_id と client_secret を本文または HTTP Basic 認証で送信してください。
 oauth-error-two-authentications = リクエストに複数のクライアント認証方法が使われています。
 oauth-error-invalid-redirect-uri = 指定されたリダイレクト URI は無効です。
 oauth-error-unsupported-response-type = 認可サーバーはこの応答の種類（response_type）に対応していません。
 oauth-error-unsupported-response-mode = 認可サーバーはこの応答の方式（response_mode）に対応していません。
-oauth-error-invalid-scope = 要求されたスコープは無効か、不明か、形式が正しくありません。
+oauth-error-malformed-scope = スコープは 1 つの空白で区切り、引用符や制御文字を含めないでください。
+oauth-error-unknown-scope = スコープ { $scope } は存在しません。
+oauth-error-unregistered-scope = アプリはスコープ { $scope } を登録していません。
+oauth-error-admin-scope = スコープ { $scope } を許可できるのは管理者だけです。
 oauth-error-invalid-challenge-method = code_challenge_method は S256 でなければなりません。
 oauth-error-invalid-challenge = code_challenge は base64url 43 文字の SHA-256 ダイジェストでなければなりません。
 oauth-error-access-denied = アカウントの所有者または認可サーバーがリクエストを拒否しました。
 oauth-error-unsupported-grant-type = 認可サーバーはこの認可の種類（grant_type）に対応していません。
 oauth-error-unauthorized-client = このアプリは、この認可の種類を使用できません。
-oauth-error-invalid-grant = 認可が無効か、期限切れか、取り消されたか、認可リクエストのリダイレクト URI と一致しないか、別のアプリに発行されたものです。
+oauth-error-invalid-grant = コードが不明か、期限切れか、取り消されたか、使用済みか、別のアプリに発行されたものです。
 oauth-error-unauthorized-revocation = このトークンを取り消す権限がありません
 
 ## 登録のエラー

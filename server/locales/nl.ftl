@@ -432,18 +432,23 @@ oauth-error-repeated = De parameter { $parameter } is meer dan één keer verstu
 oauth-error-not-one-value = De parameter { $parameter } moet één waarde zijn, geen lijst.
 oauth-error-state-too-long = De parameter state is te lang (maximaal { $count } bytes).
 oauth-error-too-long = De parameters zijn te lang.
-oauth-error-invalid-client = De app kon niet worden geverifieerd: ze is onbekend, stuurde geen inloggegevens of gebruikte een methode die niet wordt ondersteund.
+oauth-error-invalid-client = De app is onbekend of haar geheim is onjuist.
+oauth-error-unknown-client = Er is geen app met deze client_id.
+oauth-error-missing-credentials = Stuur client_id en client_secret in de body of via HTTP-Basic-authenticatie.
 oauth-error-two-authentications = Het verzoek verifieert de app op meer dan één manier.
 oauth-error-invalid-redirect-uri = De opgegeven omleidings-URI is niet geldig.
 oauth-error-unsupported-response-type = De autorisatieserver ondersteunt dit type antwoord (response_type) niet.
 oauth-error-unsupported-response-mode = De autorisatieserver ondersteunt deze manier van antwoorden (response_mode) niet.
-oauth-error-invalid-scope = De gevraagde toestemming is ongeldig, onbekend of verkeerd geschreven.
+oauth-error-malformed-scope = Toestemmingen moeten door één spatie gescheiden zijn, zonder aanhalingstekens en stuurtekens.
+oauth-error-unknown-scope = De toestemming { $scope } bestaat niet.
+oauth-error-unregistered-scope = De app heeft de toestemming { $scope } niet geregistreerd.
+oauth-error-admin-scope = Alleen een beheerder kan de toestemming { $scope } geven.
 oauth-error-invalid-challenge-method = De parameter code_challenge_method moet S256 zijn.
 oauth-error-invalid-challenge = De parameter code_challenge moet een SHA-256-hash van 43 base64url-tekens zijn.
 oauth-error-access-denied = De eigenaar van het account of de autorisatieserver heeft het verzoek geweigerd.
 oauth-error-unsupported-grant-type = De autorisatieserver ondersteunt dit type autorisatie (grant_type) niet.
 oauth-error-unauthorized-client = De app mag dit type autorisatie niet gebruiken.
-oauth-error-invalid-grant = De autorisatie is ongeldig, verlopen of ingetrokken, hoort niet bij de omleidings-URI van het verzoek of is aan een andere app verleend.
+oauth-error-invalid-grant = De code is onbekend, verlopen, ingetrokken of al gebruikt, of is aan een andere app verleend.
 oauth-error-unauthorized-revocation = Je mag dit token niet intrekken
 
 ## Fouten van een registratie

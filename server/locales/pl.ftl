@@ -448,18 +448,23 @@ oauth-error-state-too-long =
        *[other] bajta
     }).
 oauth-error-too-long = Parametry są za długie.
-oauth-error-invalid-client = Nie udało się uwierzytelnić aplikacji: jest nieznana, nie wysłała danych uwierzytelniających albo używa nieobsługiwanej metody.
+oauth-error-invalid-client = Aplikacja jest nieznana albo jej sekret jest nieprawidłowy.
+oauth-error-unknown-client = Nie ma aplikacji z tym client_id.
+oauth-error-missing-credentials = Wyślij client_id i client_secret w treści żądania albo przez uwierzytelnianie HTTP Basic.
 oauth-error-two-authentications = Żądanie uwierzytelnia aplikację na więcej niż jeden sposób.
 oauth-error-invalid-redirect-uri = Podany adres URI przekierowania jest nieprawidłowy.
 oauth-error-unsupported-response-type = Serwer autoryzacji nie obsługuje tego typu odpowiedzi (response_type).
 oauth-error-unsupported-response-mode = Serwer autoryzacji nie obsługuje tego trybu odpowiedzi (response_mode).
-oauth-error-invalid-scope = Żądane uprawnienie jest nieprawidłowe, nieznane lub błędnie zapisane.
+oauth-error-malformed-scope = Uprawnienia muszą być oddzielone pojedynczymi spacjami, bez cudzysłowów i znaków sterujących.
+oauth-error-unknown-scope = Uprawnienie { $scope } nie istnieje.
+oauth-error-unregistered-scope = Aplikacja nie zarejestrowała uprawnienia { $scope }.
+oauth-error-admin-scope = Tylko administrator może przyznać uprawnienie { $scope }.
 oauth-error-invalid-challenge-method = Parametr code_challenge_method musi mieć wartość S256.
 oauth-error-invalid-challenge = Parametr code_challenge musi być skrótem SHA-256 w postaci 43 znaków base64url.
 oauth-error-access-denied = Właściciel konta lub serwer autoryzacji odrzucił żądanie.
 oauth-error-unsupported-grant-type = Serwer autoryzacji nie obsługuje tego typu autoryzacji (grant_type).
 oauth-error-unauthorized-client = Aplikacja nie może korzystać z tego typu autoryzacji.
-oauth-error-invalid-grant = Autoryzacja jest nieprawidłowa, wygasła, została unieważniona, nie pasuje do adresu URI przekierowania z żądania albo została wydana innej aplikacji.
+oauth-error-invalid-grant = Kod jest nieznany, wygasł, został unieważniony lub już użyty albo został wydany innej aplikacji.
 oauth-error-unauthorized-revocation = Nie masz uprawnień do unieważnienia tego tokenu
 
 ## Błędy rejestracji

@@ -432,18 +432,23 @@ oauth-error-repeated = O parâmetro { $parameter } foi enviado mais de uma vez.
 oauth-error-not-one-value = O parâmetro { $parameter } deve ser um único valor, não uma lista.
 oauth-error-state-too-long = O parâmetro state é longo demais (máximo: { $count } bytes).
 oauth-error-too-long = Os parâmetros são longos demais.
-oauth-error-invalid-client = Não foi possível autenticar o aplicativo: ele é desconhecido, não enviou credenciais ou usa um método não aceito.
+oauth-error-invalid-client = O aplicativo é desconhecido ou seu segredo está incorreto.
+oauth-error-unknown-client = Não há nenhum aplicativo com este client_id.
+oauth-error-missing-credentials = Envie client_id e client_secret no corpo da solicitação ou por autenticação HTTP Basic.
 oauth-error-two-authentications = A solicitação autentica o aplicativo de mais de uma forma.
 oauth-error-invalid-redirect-uri = A URI de redirecionamento informada não é válida.
 oauth-error-unsupported-response-type = O servidor de autorização não aceita este tipo de resposta (response_type).
 oauth-error-unsupported-response-mode = O servidor de autorização não aceita este modo de resposta (response_mode).
-oauth-error-invalid-scope = A permissão solicitada é inválida, desconhecida ou está mal escrita.
+oauth-error-malformed-scope = As permissões devem ser separadas por um único espaço, sem aspas nem caracteres de controle.
+oauth-error-unknown-scope = A permissão { $scope } não existe.
+oauth-error-unregistered-scope = O aplicativo não registrou a permissão { $scope }.
+oauth-error-admin-scope = Somente um administrador pode conceder a permissão { $scope }.
 oauth-error-invalid-challenge-method = O parâmetro code_challenge_method deve ser S256.
 oauth-error-invalid-challenge = O parâmetro code_challenge deve ser um resumo SHA-256 de 43 caracteres base64url.
 oauth-error-access-denied = A pessoa dona da conta ou o servidor de autorização recusou a solicitação.
 oauth-error-unsupported-grant-type = O servidor de autorização não aceita este tipo de autorização (grant_type).
 oauth-error-unauthorized-client = O aplicativo não tem autorização para usar este tipo de autorização.
-oauth-error-invalid-grant = A autorização é inválida, expirou, foi revogada, não corresponde à URI de redirecionamento da solicitação ou foi emitida para outro aplicativo.
+oauth-error-invalid-grant = O código é desconhecido, expirou, foi revogado ou já foi usado, ou foi emitido para outro aplicativo.
 oauth-error-unauthorized-revocation = Você não tem permissão para revogar este token
 
 ## Erros de um cadastro

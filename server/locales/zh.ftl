@@ -412,18 +412,23 @@ oauth-error-repeated = 参数 { $parameter } 被发送了不止一次。
 oauth-error-not-one-value = 参数 { $parameter } 必须是单个值，不能是列表。
 oauth-error-state-too-long = 参数 state 过长（最多 { $count } 字节）。
 oauth-error-too-long = 参数过长。
-oauth-error-invalid-client = 客户端认证失败：客户端未知、未提供认证信息，或认证方式不受支持。
+oauth-error-invalid-client = 客户端未知，或其密钥错误。
+oauth-error-unknown-client = 没有使用此 client_id 的应用。
+oauth-error-missing-credentials = 请在请求正文中或通过 HTTP Basic 认证发送 client_id 和 client_secret。
 oauth-error-two-authentications = 请求使用了不止一种方式来认证客户端。
 oauth-error-invalid-redirect-uri = 提供的重定向 URI 无效。
 oauth-error-unsupported-response-type = 授权服务器不支持此响应类型（response_type）。
 oauth-error-unsupported-response-mode = 授权服务器不支持此响应模式（response_mode）。
-oauth-error-invalid-scope = 请求的权限范围无效、未知或格式错误。
+oauth-error-malformed-scope = 权限范围之间须用单个空格分隔，且不能包含引号或控制字符。
+oauth-error-unknown-scope = 权限范围 { $scope } 不存在。
+oauth-error-unregistered-scope = 该应用未注册权限范围 { $scope }。
+oauth-error-admin-scope = 只有管理员才能授予权限范围 { $scope }。
 oauth-error-invalid-challenge-method = code_challenge_method 必须为 S256。
 oauth-error-invalid-challenge = code_challenge 必须是以 43 个 base64url 字符表示的 SHA-256 摘要。
 oauth-error-access-denied = 账号所有者或授权服务器拒绝了请求。
 oauth-error-unsupported-grant-type = 授权服务器不支持此授权类型（grant_type）。
 oauth-error-unauthorized-client = 此应用无权使用这种授权类型。
-oauth-error-invalid-grant = 提供的授权无效、已过期、已被撤销、与授权请求中的重定向 URI 不符，或是颁发给其他客户端的。
+oauth-error-invalid-grant = 授权码未知、已过期、已被撤销或已被使用，或是颁发给其他客户端的。
 oauth-error-unauthorized-revocation = 你无权撤销此令牌
 
 ## 注册的错误

@@ -43,9 +43,9 @@ mod tests {
         for (key, meant) in [
             // One character more, less or different, and two exchanged ones.
             ("untill", Some("until")),
-            ("unti", Some("until")),
+            ("ntil", Some("until")),
             ("untii", Some("until")),
-            ("unitl", Some("until")),
+            ("utnil", Some("until")),
             ("rom", Some("room")),
             ("oroom", Some("room")),
             ("eveñt", Some("event")),

@@ -135,7 +135,7 @@ fn rejected(
     app: &str,
     fields: &[(&'static str, String)],
 ) -> Result<String, askama::Error> {
-    let (error, host) = (OAuthError::InvalidScope, Some("tusky.example".to_owned()));
+    let (error, host) = (OAuthError::UnknownScope("reed".into()), Some("tusky.example".to_owned()));
     let url = "https://tusky.example/callback";
     RejectedPage { layout, app, host, error, url, fields }.render()
 }

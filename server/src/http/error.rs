@@ -23,7 +23,7 @@ use serde_json::json;
 pub(crate) use self::api::ApiError;
 use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
-pub(crate) use self::oauth::OAuthApiError;
+pub(crate) use self::oauth::{OAuthApiError, log_rejection};
 pub(crate) use self::page::{
     PageError, SubmitError, rejection_status, security_status, sign_in_status,
 };

@@ -23,7 +23,10 @@ impl Localize for OAuthError {
         let parameter = self.parameter().map(Parameter::as_str);
         let count = matches!(self, Self::StateTooLong).then_some(MAX_STATE_LENGTH);
         let parameter = parameter.map(|name| ("parameter", Argument::Trusted(name)));
-        language.text_with_all(&key, parameter.into_iter().chain(count_argument(count)))
+        // ASCII without spaces and quotes.
+        let scope = self.scope().map(|name| ("scope", Argument::Trusted(name)));
+        language
+            .text_with_all(&key, parameter.into_iter().chain(scope).chain(count_argument(count)))
     }
 }
 

@@ -36,7 +36,7 @@ macro_rules! every {
     }};
 }
 
-fn oauth_errors() -> [OAuthError; 18] {
+fn oauth_errors() -> [OAuthError; 23] {
     use OAuthError::*;
     every![OAuthError:
         Missing(_) => Missing(Parameter::ClientId),
@@ -45,11 +45,16 @@ fn oauth_errors() -> [OAuthError; 18] {
         StateTooLong => StateTooLong,
         TooLong => TooLong,
         InvalidClient => InvalidClient,
+        UnknownClient => UnknownClient,
+        MissingCredentials => MissingCredentials,
         TwoAuthentications => TwoAuthentications,
         InvalidRedirectUri => InvalidRedirectUri,
         UnsupportedResponseType => UnsupportedResponseType,
         UnsupportedResponseMode => UnsupportedResponseMode,
-        InvalidScope => InvalidScope,
+        MalformedScope => MalformedScope,
+        UnknownScope(_) => UnknownScope("a".into()),
+        UnregisteredScope(_) => UnregisteredScope("a".into()),
+        AdminScope(_) => AdminScope("a".into()),
         InvalidChallengeMethod => InvalidChallengeMethod,
         InvalidChallenge => InvalidChallenge,
         AccessDenied => AccessDenied,

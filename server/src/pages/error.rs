@@ -18,7 +18,7 @@ pub struct ErrorPage<'a> {
 }
 
 /// The cause of an error page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ErrorCause {
     /// An invalid request of the app, or a denial that cannot be sent to the app.
@@ -44,7 +44,7 @@ pub enum ErrorCause {
 impl ErrorPage<'_> {
     /// The prefix of its message keys.
     fn prefix(&self) -> &'static str {
-        match self.cause {
+        match &self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
             ErrorCause::OAuth(_) | ErrorCause::Malformed => "invalid-request",
             cause => cause.into(),
@@ -56,7 +56,7 @@ impl ErrorPage<'_> {
     }
 
     fn sentence(&self) -> Cow<'static, str> {
-        match (self.app_error(), self.cause) {
+        match (self.app_error(), &self.cause) {
             (Some(error), _) => error.localize(self.layout.language).into(),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
             (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
@@ -74,9 +74,9 @@ impl ErrorPage<'_> {
     }
 
     /// The error of the app. A denial by the user is not one.
-    fn app_error(&self) -> Option<OAuthError> {
-        match self.cause {
-            ErrorCause::OAuth(error) if error != OAuthError::AccessDenied => Some(error),
+    fn app_error(&self) -> Option<&OAuthError> {
+        match &self.cause {
+            ErrorCause::OAuth(error) if *error != OAuthError::AccessDenied => Some(error),
             _ => None,
         }
     }

@@ -200,9 +200,9 @@ fn an_invalid_change_is_named_by_its_index() {
             "changes[1]: rule: unknown field `untill`; did you mean `until`?",
         ),
         (
-            put_with("befor", json!("a")),
+            put_with("beforee", json!("a")),
             BadJson,
-            "changes[1]: unknown field `befor`; did you mean `before`?",
+            "changes[1]: unknown field `beforee`; did you mean `before`?",
         ),
     ] {
         let error = read(&body).unwrap_err();

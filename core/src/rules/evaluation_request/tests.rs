@@ -194,8 +194,8 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
     for (error, field, meant) in [
         (explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
         (
-            explain(&json!({"event": {}, "room": {"dislay_name": "x"}})),
-            "room.dislay_name",
+            explain(&json!({"event": {}, "room": {"display_nam": "x"}})),
+            "room.display_nam",
             "display_name",
         ),
     ] {
