@@ -125,7 +125,7 @@ fn front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Er
         sign_in: "/auth/sign_in",
         sign_up: Some("https://social.example/join"),
         api: "/openapi.json",
-        documentation: "https://social.example/docs",
+        documentation: Some("https://social.example/docs"),
     };
     page.render()
 }

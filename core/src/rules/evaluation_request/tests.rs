@@ -194,8 +194,8 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
     for (error, field, meant) in [
         (explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
         (
-            explain(&json!({"event": {}, "room": {"display_nam": "x"}})),
-            "room.display_nam",
+            explain(&json!({"event": {}, "room": {"display_nane": "x"}})),
+            "room.display_nane",
             "display_name",
         ),
     ] {

@@ -69,7 +69,9 @@ async fn proceed(
     match pending.next_step(session).await? {
         NextStep::SignIn => {
             pending.save(session, guard).await?;
-            sign_in::show_sign_in_page(session, Some(&pending), "", None)
+            // Signed in, but `force_login` requires the password again.
+            let name = session.account().map_or("", |account| account.name.as_str());
+            sign_in::show_sign_in_page(session, Some(&pending), name, None)
         }
         NextStep::AskConsent => {
             pending.save(session, guard).await?;
