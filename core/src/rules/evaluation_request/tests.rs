@@ -194,8 +194,8 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
     for (error, field, meant) in [
         (explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
         (
-            explain(&json!({"event": {}, "room": {"display_nane": "x"}})),
-            "room.display_nane",
+            explain(&json!({"event": {}, "room": {"displayName": "x"}})),
+            "room.displayName",
             "display_name",
         ),
     ] {
