@@ -5,6 +5,7 @@
 //! surrogates, numbers outside the range of a double, and excessive nesting.
 
 mod fields;
+mod spelling;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -46,6 +47,10 @@ pub enum JsonError {
     /// Contains the field path.
     #[error("{0} is missing")]
     MissingField(String),
+    /// Rejected although unknown keys are allowed, because the request would have a different
+    /// effect without the field.
+    #[error("unknown field `{field}`; did you mean `{meant}`?")]
+    MisspeltField { field: String, meant: &'static str },
 }
 
 impl JsonError {

@@ -62,7 +62,7 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     for (_, value) in pairs {
         if let Ok(scopes) = value.parse::<Scopes>() {
             assert_eq!(scopes.to_string().parse(), Ok(scopes.clone()));
-            assert!(scopes.covers_all(&scopes));
+            assert!(scopes.first_not_covered(&scopes).is_none());
         }
         if let Ok(uri) = RedirectUri::new(value.as_str()) {
             check_redirect_uri(&uri);
@@ -110,7 +110,7 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
     let target = &request.target;
     assert!(app.find_redirect_uri(target.redirect_uri.as_str()).is_some());
     if let Ok(grant) = &request.requested {
-        assert!(app.details.scopes.covers_all(&grant.scopes));
+        assert!(app.details.scopes.first_not_covered(&grant.scopes).is_none());
     }
     let code = Secret::new("c0de");
     let delivery = target.deliver("https://belfry.example", Ok(&code));

@@ -178,7 +178,7 @@ pub struct RejectedPage<'a> {
 
 impl RejectedPage<'_> {
     fn sentence(&self) -> Cow<'static, str> {
-        self.layout.text(error::app_error_key(self.error))
+        self.layout.text(error::app_error_key(&self.error))
     }
 }
 

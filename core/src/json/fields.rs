@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{JsonError, parse};
+use super::{JsonError, parse, spelling};
 
 /// Position of a value in a body. It is formatted only for an error.
 #[derive(Clone, Copy)]
@@ -54,6 +54,16 @@ impl Fields {
             Value::Object(object) => Ok(Self { location, object }),
             _ => Err(location.wrong_type("a JSON object")),
         }
+    }
+
+    /// Rejects unknown fields that look like a misspelt known one.
+    pub(crate) fn check_spelling(&self, known: &[&'static str]) -> Result<(), JsonError> {
+        for name in self.object.keys() {
+            if let Some(meant) = spelling::find_meant(name, known) {
+                return Err(JsonError::MisspeltField { field: self.path(name), meant });
+            }
+        }
+        Ok(())
     }
 
     /// Removes an optional field.

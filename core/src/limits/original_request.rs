@@ -32,9 +32,10 @@ pub enum OriginalRequestError {
     Missing,
     #[error("send the method and the URI of the original request; only one of them is present")]
     Incomplete,
+    /// Its text is for the client of the proxy, which sent the headers.
     #[error(
-        "different original requests are named; the proxy must remove X-Original-Method, \
-         X-Original-URI, X-Forwarded-Method and X-Forwarded-Uri from the requests of its clients"
+        "X-Original-Method, X-Original-URI, X-Forwarded-Method or X-Forwarded-Uri name a different \
+         request; send the request without these headers"
     )]
     Conflicting,
 }

@@ -39,17 +39,18 @@ impl App {
     /// The scopes that a `scope` parameter requests; `read` if it is absent. Scopes that the app
     /// did not declare are invalid. Whether a user may grant them depends on the user's role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let named: Scopes =
-            requested.unwrap_or_default().parse().map_err(|_| OAuthError::InvalidScope)?;
-        let scopes = named.or_read();
-        let is_declared = self.details.scopes.covers_all(&scopes);
-        if is_declared { Ok(scopes) } else { Err(OAuthError::InvalidScope) }
+        let requested = requested.unwrap_or_default().parse::<Scopes>()?.or_read();
+        match self.details.scopes.first_not_covered(&requested) {
+            Some(name) => Err(OAuthError::UnregisteredScope((&*name).into())),
+            None => Ok(requested),
+        }
     }
 
     /// The scopes to grant to the app itself for a `scope` parameter. Scopes of admins are invalid.
     pub fn resolve_own_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let scopes = self.resolve_scopes(requested)?;
-        if scopes.are_allowed_for(None) { Ok(scopes) } else { Err(OAuthError::InvalidScope) }
+        scopes.check_role(None)?;
+        Ok(scopes)
     }
 
     /// The scopes of the token for a user who signs up through the app: all declared scopes but

@@ -47,7 +47,7 @@ pub struct RequestedGrant {
 }
 
 /// The next step of an authorization request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
     /// Ask the user to sign in.
     SignIn,
@@ -97,31 +97,24 @@ impl AuthorizationRequest {
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app
             .filter(|app| app.properties.issuer == Issuer::OAuth)
-            .ok_or(OAuthError::InvalidClient)?;
+            .ok_or(OAuthError::UnknownClient)?;
         let redirect_uri = app
             .find_redirect_uri(parameters.required(Parameter::RedirectUri)?)
             .ok_or(OAuthError::InvalidRedirectUri)?;
 
         // An error response uses the requested mode and state, if these are valid.
-        let mode = response_mode(parameters);
-        let state = state(parameters);
         let target = ResponseTarget {
             redirect_uri,
-            mode: mode.unwrap_or_default(),
-            state: state.ok().flatten().map(str::to_owned),
+            mode: response_mode(parameters).unwrap_or_default(),
+            state: state(parameters).ok().flatten().map(str::to_owned),
         };
-        // The values of these two are parsed leniently, but a repeated parameter is an error.
-        let force_login = parameters.optional(Parameter::ForceLogin);
-        let lang = parameters.optional(Parameter::Lang);
+        let optional = |parameter| parameters.optional(parameter).ok().flatten();
         Ok(Self {
             app_id: app.id,
             target,
-            requested: response_type(parameters)
-                .and(mode)
-                .and_then(|_| RequestedGrant::parse(parameters, app))
-                .and_then(|grant| state.and(force_login).and(lang).and(Ok(grant))),
-            force_login: force_login.ok().flatten().is_some_and(is_true),
-            lang: lang.ok().flatten().and_then(language_tag::normalize),
+            requested: RequestedGrant::parse(parameters, app),
+            force_login: optional(Parameter::ForceLogin).is_some_and(is_true),
+            lang: optional(Parameter::Lang).and_then(language_tag::normalize),
         })
     }
 
@@ -137,9 +130,9 @@ impl AuthorizationRequest {
     /// is invalid for everybody else, even if it has other scopes: the app does not expect to get
     /// less than it requested.
     pub fn requested_from(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
-        let requested = self.requested.as_ref().map_err(|error| *error)?;
-        let is_allowed = requested.scopes.are_allowed_for(Some(role));
-        if is_allowed { Ok(requested) } else { Err(OAuthError::InvalidScope) }
+        let requested = self.requested.as_ref().map_err(OAuthError::clone)?;
+        requested.scopes.check_role(Some(role))?;
+        Ok(requested)
     }
 
     /// Determines the next step. `user` is the user's role, if they signed in for this request, or
@@ -176,7 +169,10 @@ impl AuthorizationRequest {
 }
 
 impl RequestedGrant {
+    /// Parses the requested grant, and checks the other parameters.
     fn parse(parameters: Parameters<'_>, app: &App) -> Result<Self, OAuthError> {
+        response_type(parameters)?;
+        response_mode(parameters)?;
         app.properties.check_grant_type(GrantType::AuthorizationCode)?;
         let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
@@ -188,6 +184,11 @@ impl RequestedGrant {
             Some(text) => Some(Sha256Digest::from_text(text).ok_or(OAuthError::InvalidChallenge)?),
             None => None,
         };
+        state(parameters)?;
+        // The values of these two are parsed leniently, but a repeated parameter is an error.
+        for lenient in [Parameter::ForceLogin, Parameter::Lang] {
+            parameters.optional(lenient)?;
+        }
         Ok(Self { scopes, challenge })
     }
 }

@@ -21,7 +21,7 @@ pub struct Credentials {
 impl Credentials {
     /// Parses the credentials of a request from its `Authorization` header and its body. A header
     /// with a scheme other than Basic is ignored. Missing or malformed credentials are an
-    /// [`OAuthError::InvalidClient`].
+    /// [`OAuthError::MissingCredentials`].
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -29,13 +29,14 @@ impl Credentials {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
         let Some(encoded) = authorization.and_then(basic) else {
-            let (id, secret) = client_id.zip(client_secret).ok_or(OAuthError::InvalidClient)?;
+            let (id, secret) =
+                client_id.zip(client_secret).ok_or(OAuthError::MissingCredentials)?;
             return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
         };
         if client_secret.is_some() {
             return Err(OAuthError::TwoAuthentications);
         }
-        let credentials = decode(encoded).ok_or(OAuthError::InvalidClient)?;
+        let credentials = decode(encoded).ok_or(OAuthError::MissingCredentials)?;
         if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
             return Err(OAuthError::TwoAuthentications);
         }
@@ -152,10 +153,10 @@ mod tests {
             encoded("a\0:s"),
             encoded("a:%00"),
         ] {
-            assert_eq!(read(Some(&header), &[]), Err(OAuthError::InvalidClient), "{header}");
+            assert_eq!(read(Some(&header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
         let not_text = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
-        assert_eq!(not_text.map(|_| ()), Err(OAuthError::InvalidClient));
+        assert_eq!(not_text.map(|_| ()), Err(OAuthError::MissingCredentials));
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
             &[("client_secret", "s")],
             &[("client_id", "a"), ("client_secret", "")],
         ] {
-            assert_eq!(read(None, body), Err(OAuthError::InvalidClient), "{body:?}");
+            assert_eq!(read(None, body), Err(OAuthError::MissingCredentials), "{body:?}");
         }
     }
 
@@ -197,7 +198,7 @@ mod tests {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
             assert_eq!(read(Some(header), &body), Ok(pair("a", "s")), "{header}");
-            assert_eq!(read(Some(header), &[]), Err(OAuthError::InvalidClient), "{header}");
+            assert_eq!(read(Some(header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
     }
 

@@ -36,7 +36,7 @@ impl ClientTokenRequest {
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
         Self::parse_introspection(authorization, parameters).map_err(|error| match error {
-            OAuthError::InvalidClient | OAuthError::Missing(_) => {
+            OAuthError::MissingCredentials | OAuthError::Missing(_) => {
                 OAuthError::UnauthorizedRevocation
             }
             other => other,
@@ -75,8 +75,8 @@ mod tests {
             let request = ClientTokenRequest::parse_introspection(None, Parameters::new(&pairs));
             request.map(|request| request.token.reveal().to_owned())
         };
-        assert_eq!(parse(&[]), Err(OAuthError::InvalidClient));
-        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::InvalidClient));
+        assert_eq!(parse(&[]), Err(OAuthError::MissingCredentials));
+        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::MissingCredentials));
         assert_eq!(parse(&CLIENT), Err(OAuthError::Missing(Parameter::Token)));
         assert_eq!(parse(&[CLIENT[0], CLIENT[1], ("token", "t")]), Ok("t".to_owned()));
     }

@@ -4,8 +4,11 @@ use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
+/// Maximum length of the name of a scope in an error, in bytes. Those of the catalogue are shorter.
+const MAX_SCOPE_NAME: usize = 64;
+
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the error texts describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
@@ -19,12 +22,16 @@ pub enum OAuthError {
     StateTooLong,
     #[error("The parameters are too long.")]
     TooLong,
-    /// The client is unknown, or its secret is wrong or absent. The response does not say which.
-    #[error(
-        "Client authentication failed due to unknown client, no client authentication included, \
-         or unsupported authentication method."
-    )]
+    /// The response does not say which, so that it does not help to find clients. A disabled client
+    /// is unknown.
+    #[error("The client is unknown or its secret is wrong.")]
     InvalidClient,
+    /// An authorization request of a client that is unknown or disabled.
+    #[error("There is no app with this client_id.")]
+    UnknownClient,
+    /// Id or secret is absent, or the `Authorization` header is malformed.
+    #[error("Send client_id and client_secret in the body, or as HTTP Basic authentication.")]
+    MissingCredentials,
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
@@ -34,8 +41,15 @@ pub enum OAuthError {
     UnsupportedResponseType,
     #[error("The authorization server does not support this response mode.")]
     UnsupportedResponseMode,
-    #[error("The requested scope is invalid, unknown, or malformed.")]
-    InvalidScope,
+    #[error("Separate scopes by single spaces, without quotes or control characters.")]
+    MalformedScope,
+    #[error("The scope {0} does not exist.")]
+    UnknownScope(ScopeName),
+    #[error("The client did not register the scope {0}.")]
+    UnregisteredScope(ScopeName),
+    /// Neither a user who is not an admin nor an app itself can get it.
+    #[error("Only an admin can grant the scope {0}.")]
+    AdminScope(ScopeName),
     /// The method is not `S256`, or is absent, which means `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
@@ -49,10 +63,7 @@ pub enum OAuthError {
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
     /// The code cannot be redeemed. The reason is logged, not sent.
-    #[error(
-        "The provided authorization grant is invalid, expired, revoked, does not match the \
-         redirection URI used in the authorization request, or was issued to another client."
-    )]
+    #[error("The code is unknown, expired, revoked or used, or was issued to a different client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.
     #[error("You are not authorized to revoke this token")]
@@ -61,7 +72,7 @@ pub enum OAuthError {
 
 impl OAuthError {
     /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
-    pub const fn code(self) -> &'static str {
+    pub const fn code(&self) -> &'static str {
         match self {
             Self::Missing(_)
             | Self::Repeated(_)
@@ -73,9 +84,14 @@ impl OAuthError {
             | Self::UnsupportedResponseMode
             | Self::InvalidChallengeMethod
             | Self::InvalidChallenge => "invalid_request",
-            Self::InvalidClient => "invalid_client",
+            Self::InvalidClient | Self::UnknownClient | Self::MissingCredentials => {
+                "invalid_client"
+            }
             Self::UnsupportedResponseType => "unsupported_response_type",
-            Self::InvalidScope => "invalid_scope",
+            Self::MalformedScope
+            | Self::UnknownScope(_)
+            | Self::UnregisteredScope(_)
+            | Self::AdminScope(_) => "invalid_scope",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::InvalidGrant => "invalid_grant",
@@ -84,36 +100,55 @@ impl OAuthError {
     }
 }
 
+/// The name of a scope in an error, truncated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ScopeName(String);
+
+impl From<&str> for ScopeName {
+    fn from(name: &str) -> Self {
+        Self(name[..name.floor_char_boundary(MAX_SCOPE_NAME)].to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Every error, with its protocol code.
-    const ALL: [(OAuthError, &str); 18] = [
-        (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
-        (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
-        (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
-        (OAuthError::StateTooLong, "invalid_request"),
-        (OAuthError::TooLong, "invalid_request"),
-        (OAuthError::InvalidClient, "invalid_client"),
-        (OAuthError::TwoAuthentications, "invalid_request"),
-        (OAuthError::InvalidRedirectUri, "invalid_request"),
-        (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
-        (OAuthError::UnsupportedResponseMode, "invalid_request"),
-        (OAuthError::InvalidScope, "invalid_scope"),
-        (OAuthError::InvalidChallengeMethod, "invalid_request"),
-        (OAuthError::InvalidChallenge, "invalid_request"),
-        (OAuthError::AccessDenied, "access_denied"),
-        (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
-        (OAuthError::UnauthorizedClient, "unauthorized_client"),
-        (OAuthError::InvalidGrant, "invalid_grant"),
-        (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
-    ];
+    fn all() -> [(OAuthError, &'static str); 23] {
+        let scope = || ScopeName::from("a");
+        [
+            (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
+            (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
+            (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
+            (OAuthError::StateTooLong, "invalid_request"),
+            (OAuthError::TooLong, "invalid_request"),
+            (OAuthError::InvalidClient, "invalid_client"),
+            (OAuthError::UnknownClient, "invalid_client"),
+            (OAuthError::MissingCredentials, "invalid_client"),
+            (OAuthError::TwoAuthentications, "invalid_request"),
+            (OAuthError::InvalidRedirectUri, "invalid_request"),
+            (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
+            (OAuthError::UnsupportedResponseMode, "invalid_request"),
+            (OAuthError::MalformedScope, "invalid_scope"),
+            (OAuthError::UnknownScope(scope()), "invalid_scope"),
+            (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
+            (OAuthError::AdminScope(scope()), "invalid_scope"),
+            (OAuthError::InvalidChallengeMethod, "invalid_request"),
+            (OAuthError::InvalidChallenge, "invalid_request"),
+            (OAuthError::AccessDenied, "access_denied"),
+            (OAuthError::UnsupportedGrantType, "unsupported_grant_type"),
+            (OAuthError::UnauthorizedClient, "unauthorized_client"),
+            (OAuthError::InvalidGrant, "invalid_grant"),
+            (OAuthError::UnauthorizedRevocation, "unauthorized_client"),
+        ]
+    }
 
     // RFC 6749, sections 4.1.2.1 and 5.2: printable ASCII without quote and backslash.
     #[test]
     fn a_description_contains_only_characters_that_the_protocol_allows() {
-        for (error, _) in ALL {
+        for (error, _) in all() {
             let text = error.to_string();
             let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
             assert!(!text.is_empty() && text.bytes().all(allowed), "{text}");
@@ -122,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_error_has_its_protocol_code() {
-        for (error, code) in ALL {
+        for (error, code) in all() {
             assert_eq!(error.code(), code, "{error}");
         }
     }
@@ -131,5 +166,13 @@ mod tests {
     fn the_description_names_the_parameter() {
         let missing = OAuthError::Missing(Parameter::GrantType);
         assert_eq!(missing.to_string(), "Missing required parameter: grant_type.");
+    }
+
+    #[test]
+    fn the_description_names_the_scope_up_to_a_maximum() {
+        let unknown = OAuthError::UnknownScope("reed".into());
+        assert_eq!(unknown.to_string(), "The scope reed does not exist.");
+        let long = OAuthError::UnregisteredScope("a".repeat(1000).as_str().into()).to_string();
+        assert_eq!(long.matches('a').count(), MAX_SCOPE_NAME);
     }
 }

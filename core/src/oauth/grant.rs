@@ -67,10 +67,13 @@ pub struct Redemption<'a> {
     pub verifier: Option<&'a Secret>,
 }
 
-/// Why a code cannot be redeemed. The reason is logged; the response is the same for all of them.
+/// Why a code cannot be redeemed. The reason is recorded; the response contains only
+/// [`GrantError::description`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum GrantError {
+    #[error("the code is unknown or has been deleted")]
+    Unknown,
     #[error("the code was issued to a different app")]
     OtherApp,
     #[error("the redirect URI is not the one of the authorization request")]
@@ -90,11 +93,33 @@ pub enum GrantError {
     Replayed,
     #[error("the code has expired")]
     Expired,
+    /// Since the user approved the request.
+    #[error("the account or the app was disabled, or the user lost the role that a scope requires")]
+    Revoked,
 }
 
-impl From<GrantError> for OAuthError {
-    fn from(_: GrantError) -> Self {
-        Self::InvalidGrant
+impl GrantError {
+    /// The `error_description` of the response. It names a mistake in the request of the client that
+    /// the code was issued to. The state of a code is not disclosed, nor whether a code of a
+    /// different client exists.
+    pub fn description(self) -> String {
+        let mistake = match self {
+            Self::OtherRedirectUri => {
+                "The redirect_uri is not the one of the authorization request."
+            }
+            Self::MissingVerifier => "The code_verifier is missing.",
+            Self::MalformedVerifier => {
+                "The code_verifier must be 43 to 128 letters, digits or characters of -._~"
+            }
+            Self::WrongVerifier => "The code_verifier does not match the code_challenge.",
+            Self::UnexpectedVerifier => {
+                "A code_verifier was sent, but the authorization request had no code_challenge."
+            }
+            Self::Unknown | Self::OtherApp | Self::Replayed | Self::Expired | Self::Revoked => {
+                return OAuthError::InvalidGrant.to_string();
+            }
+        };
+        mistake.to_owned()
     }
 }
 
@@ -249,10 +274,27 @@ mod tests {
         }
     }
 
+    // RFC 6749, section 5.2: printable ASCII without quote and backslash.
     #[test]
-    fn every_grant_error_is_reported_as_invalid_grant() {
-        for error in [GrantError::OtherApp, GrantError::MissingVerifier, GrantError::Replayed] {
-            assert_eq!(OAuthError::from(error), OAuthError::InvalidGrant);
+    fn the_description_names_mistakes_of_the_client_and_not_the_state_of_the_code() {
+        use GrantError::{
+            Expired, MalformedVerifier, MissingVerifier, OtherApp, OtherRedirectUri, Replayed,
+            Revoked, UnexpectedVerifier, Unknown, WrongVerifier,
+        };
+        for state in [Unknown, OtherApp, Replayed, Expired, Revoked] {
+            assert_eq!(state.description(), OAuthError::InvalidGrant.to_string(), "{state:?}");
+        }
+        for (mistake, parameter) in [
+            (OtherRedirectUri, "redirect_uri"),
+            (MissingVerifier, "code_verifier is missing"),
+            (MalformedVerifier, "code_verifier must be 43 to 128"),
+            (WrongVerifier, "code_verifier does not match"),
+            (UnexpectedVerifier, "no code_challenge"),
+        ] {
+            let text = mistake.description();
+            assert!(text.contains(parameter), "{text}");
+            let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
+            assert!(text.bytes().all(allowed), "{text}");
         }
     }
 

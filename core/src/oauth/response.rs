@@ -54,7 +54,7 @@ const NAMES: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 impl ResponseTarget {
     /// Determines how a code, or the error of the request, is delivered. `issuer` is sent as `iss`
     /// (RFC 9207).
-    pub fn deliver(&self, issuer: &str, response: Result<&Secret, OAuthError>) -> Delivery {
+    pub fn deliver(&self, issuer: &str, response: Result<&Secret, &OAuthError>) -> Delivery {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }

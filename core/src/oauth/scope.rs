@@ -8,6 +8,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::account::Role;
+use super::error::OAuthError;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
@@ -91,6 +92,15 @@ pub enum ScopeError {
     /// A well-formed but unknown scope.
     #[error("unknown scope {0:?}")]
     Unknown(String),
+}
+
+impl From<ScopeError> for OAuthError {
+    fn from(error: ScopeError) -> Self {
+        match error {
+            ScopeError::Malformed => Self::MalformedScope,
+            ScopeError::Unknown(name) => Self::UnknownScope(name.as_str().into()),
+        }
+    }
 }
 
 impl FromStr for Scope {
@@ -229,17 +239,29 @@ impl Scopes {
         self.listed.contains(&scope)
     }
 
-    /// Returns whether an app that declared these scopes may request the scopes in `requested`.
-    pub fn covers_all(&self, requested: &Self) -> bool {
-        let covers = |scope| self.iter().any(|declared| declared.covers(scope));
-        requested.iter().all(covers)
-            && requested.others.iter().all(|scope| self.others.contains(scope))
+    /// The name of the first scope in `requested` that an app which declared these scopes may not
+    /// request.
+    pub fn first_not_covered<'a>(&self, requested: &'a Self) -> Option<Cow<'a, str>> {
+        let is_covered = |scope: &Scope| self.iter().any(|declared| declared.covers(*scope));
+        let listed = requested.iter().find(|scope| !is_covered(scope));
+        let other = requested.others.iter().find(|scope| !self.others.contains(scope));
+        listed.map(|scope| scope.as_str().into()).or_else(|| other.map(OtherScope::name))
     }
 
     /// Returns whether all of them may be granted for an account with this role; `None` for an app
     /// itself, which has no role.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
-        role == Some(Role::Admin) || !self.iter().any(Scope::is_admin)
+        self.check_role(role).is_ok()
+    }
+
+    /// Rejects the first scope that may not be granted for an account with this role.
+    pub fn check_role(&self, role: Option<Role>) -> Result<(), OAuthError> {
+        match self.iter().find(|scope| scope.is_admin()) {
+            Some(scope) if role != Some(Role::Admin) => {
+                Err(OAuthError::AdminScope(scope.as_str().into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The scopes that a token with these has while its account has this role: `admin:*` scopes are

@@ -165,10 +165,10 @@ mod tests {
                 OAuthError::TwoAuthentications,
             ),
             (None, vec![grant_type, CODE[1]], OAuthError::Missing(Parameter::RedirectUri)),
-            (None, CODE.to_vec(), OAuthError::InvalidClient),
-            (Some("Basic ?"), CODE.to_vec(), OAuthError::InvalidClient),
-            (None, vec![APP], OAuthError::InvalidClient),
-            (None, vec![APP, ("scope", "nope")], OAuthError::InvalidClient),
+            (None, CODE.to_vec(), OAuthError::MissingCredentials),
+            (Some("Basic ?"), CODE.to_vec(), OAuthError::MissingCredentials),
+            (None, vec![APP], OAuthError::MissingCredentials),
+            (None, vec![APP, ("scope", "nope")], OAuthError::MissingCredentials),
             (Some("Basic YTpz"), vec![APP, CLIENT[1]], OAuthError::TwoAuthentications),
         ] {
             let result = parse_with(header, &pairs).map(|_| ());

@@ -54,7 +54,10 @@ impl NewRule {
         limits: NewRuleLimits,
         now: Timestamp,
     ) -> Result<Self, RuleError> {
-        let new = Self::from_existing(kind, Fields::new(body, Location::Body)?, limits)?;
+        let fields = Fields::new(body, Location::Body)?;
+        // The other fields are Matrix's.
+        fields.check_spelling(&["until"])?;
+        let new = Self::from_existing(kind, fields, limits)?;
         new.0.until.map_or(Ok(()), |until| until.check(now))?;
         Ok(new)
     }
@@ -102,7 +105,9 @@ impl EnabledChange {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
             object @ Value::Object(_) => {
-                Self::take_from(&mut Fields::new(object, Location::Body)?, now)
+                let mut fields = Fields::new(object, Location::Body)?;
+                fields.check_spelling(&["enabled", "until"])?;
+                Self::take_from(&mut fields, now)
             }
             _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
@@ -147,6 +152,7 @@ pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
         return Ok(None);
     }
     let mut fields = Fields::read(body)?;
+    fields.check_spelling(&["scope"])?;
     let scope = fields.take_string("scope")?;
     reject_unknown(fields, "scope")?;
     Ok(scope.map(|scope| scope.parse()).transpose()?)

@@ -28,6 +28,7 @@ impl RuleChanges {
             Ok(())
         })?;
         let mut fields = Fields::new(body, Location::Body)?;
+        fields.check_spelling(&["changes"])?;
         if !fields.require("changes")?.is_array() {
             return Err(fields.wrong_type("changes", "an array").into());
         }

@@ -10,7 +10,11 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
-/// A valid change. Whether it can be made depends on the user's rules.
+/// The fields of one of several changes, of any operation.
+const FIELDS: [&str; 10] =
+    ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
+
+/// A valid change. Whether it can be made depends on the rules of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     rule: RuleRef,
@@ -96,6 +100,7 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
+        fields.check_spelling(&FIELDS)?;
         let operation = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,

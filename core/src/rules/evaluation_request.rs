@@ -56,6 +56,7 @@ impl ExplainRoom {
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
+        fields.check_spelling(&["display_name"])?;
         let room = read_room(&mut fields)?;
         Ok(Self { room, display_name: fields.take_string("display_name")? })
     }
@@ -65,6 +66,7 @@ impl ExplainRequest {
     /// Parses the body of a `POST` to `explain`.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::read(body)?;
+        fields.check_spelling(&["event", "room", "profile_tag"])?;
         let event = take_event(&mut fields)?;
         let ExplainRoom { room, display_name } = ExplainRoom::from_fields(take_room(&mut fields)?)?;
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
@@ -89,6 +91,7 @@ impl EvaluateRequest {
             Ok::<_, RuleError>(())
         })?;
         let mut fields = Fields::new(rest, Location::Body)?;
+        fields.check_spelling(&["event", "room", "members", "all"])?;
         if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
@@ -102,6 +105,7 @@ impl EvaluateRequest {
 impl RequestedMember {
     fn read(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
+        fields.check_spelling(&["user_id", "display_name", "profile_tag"])?;
         Ok(Self {
             user_id: fields.require_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
@@ -133,6 +137,7 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
+    fields.check_spelling(&["member_count", "power_levels", "creators"])?;
     let member_count = fields.take_as("member_count", "a whole number")?;
     let power_levels = fields
         .take("power_levels")

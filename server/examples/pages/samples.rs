@@ -140,7 +140,7 @@ fn front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Er
         sign_in: "/auth/sign_in",
         sign_up: Some("https://social.example/join"),
         api: "/openapi.json",
-        documentation: "https://social.example/docs",
+        documentation: Some("https://social.example/docs"),
     };
     page.render()
 }
@@ -150,7 +150,7 @@ fn rejected(
     app: &str,
     fields: &[(&'static str, String)],
 ) -> Result<String, askama::Error> {
-    let (error, host) = (OAuthError::InvalidScope, Some("tusky.example".to_owned()));
+    let (error, host) = (OAuthError::UnknownScope("reed".into()), Some("tusky.example".to_owned()));
     let url = "https://tusky.example/callback";
     RejectedPage { layout, app, host, error, url, fields }.render()
 }

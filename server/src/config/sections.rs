@@ -137,9 +137,10 @@ pub struct OAuth {
     /// Lifetime of access tokens; until they are revoked when unset.
     #[serde(with = "belfry_runtime::duration::some")]
     pub token_lifetime: Option<Duration>,
-    /// The developer documentation named in the OAuth metadata.
-    #[default(Url::parse("https://docs.joinmastodon.org/api/").expect("the URL is valid"))]
-    pub documentation_url: Url,
+    /// The documentation for developers of apps, on the front page and in the OAuth metadata; the
+    /// OpenAPI document when unset.
+    #[serde(deserialize_with = "values::link")]
+    pub documentation_url: Option<Url>,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
     /// Maximum number of tokens without a user per app; beyond that the least recently used are

@@ -18,11 +18,12 @@ use belfry_core::oauth::scope::Scope;
 use belfry_runtime::log_throttle::LogThrottle;
 use belfry_store::StoreError;
 use bytes::Bytes;
+use serde_json::json;
 
 pub(crate) use self::api::ApiError;
 use self::format::ErrorFormat;
 pub(crate) use self::matrix::MatrixError;
-pub(crate) use self::oauth::OAuthApiError;
+pub(crate) use self::oauth::{OAuthApiError, log_rejection};
 pub(crate) use self::page::{
     PageError, SubmitError, rejection_status, security_status, sign_in_status,
 };
@@ -31,7 +32,7 @@ use crate::account_memory::unread_responses::TooManyUnread;
 use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
 use crate::evaluation::pool::EvaluationError;
-use crate::http::json::JsonBytes;
+use crate::http::json::{Json, JsonBytes};
 
 /// Implements conversions of errors that any endpoint can return.
 macro_rules! from_common {
@@ -69,6 +70,9 @@ pub(crate) enum CommonError {
          application/json, in UTF-8, and say so in Content-Type"
     )]
     UnsupportedMediaType,
+    /// The account has to wait for its earlier requests, whatever the load of the server.
+    #[error("{0}")]
+    AccountBusy(&'static str),
     /// The database is unreachable or the server is overloaded.
     #[error("{0}")]
     Unavailable(&'static str),
@@ -81,6 +85,7 @@ impl CommonError {
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, matrix, oauth) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
+            Self::AccountBusy(text) => return account_busy(text, format),
             Self::NotFound => (StatusCode::NOT_FOUND, "M_UNRECOGNIZED", "invalid_request"),
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "M_UNRECOGNIZED", "invalid_request")
@@ -106,6 +111,22 @@ impl CommonError {
         }
         response
     }
+}
+
+/// The response to an account that has to wait for its earlier requests. These usually take a
+/// fraction of a second.
+fn account_busy(text: &str, format: ErrorFormat) -> Response {
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    let mut response = match format {
+        ErrorFormat::Matrix => {
+            let errcode = "M_LIMIT_EXCEEDED";
+            let body = json!({ "errcode": errcode, "error": text, "retry_after_ms": 1000 });
+            (status, Json(body)).into_response()
+        }
+        _ => format.error(status, "M_LIMIT_EXCEEDED", "temporarily_unavailable", text),
+    };
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// Stores the error in the extensions of the response; the layer of the area writes the body.
@@ -153,7 +174,7 @@ impl From<EvaluationError> for CommonError {
             EvaluationError::QueueFull => {
                 Self::Unavailable("Too many events are being evaluated; try again soon")
             }
-            EvaluationError::AccountBusy => Self::Unavailable(
+            EvaluationError::AccountBusy => Self::AccountBusy(
                 "Another request of this account is being evaluated; try again soon",
             ),
             EvaluationError::Panicked => Self::Internal,
@@ -163,13 +184,13 @@ impl From<EvaluationError> for CommonError {
 
 impl From<AccountBusy> for CommonError {
     fn from(_: AccountBusy) -> Self {
-        Self::Unavailable("Another large request of this account is in progress; try again soon")
+        Self::AccountBusy("Another large request of this account is in progress; try again soon")
     }
 }
 
 impl From<TooManyUnread> for CommonError {
     fn from(_: TooManyUnread) -> Self {
-        Self::Unavailable("Read the responses to earlier requests first; then try again")
+        Self::AccountBusy("Read the responses to earlier requests first; then try again")
     }
 }
 

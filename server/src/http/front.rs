@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use url::Url;
 
 use crate::app::AppState;
 use crate::http::account::sign_in::sign_up_link;
@@ -40,7 +41,7 @@ fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
         sign_in: &sign_in,
         sign_up: sign_up.as_deref(),
         api: OPENAPI,
-        documentation: config.oauth.documentation_url.as_str(),
+        documentation: config.oauth.documentation_url.as_ref().map(Url::as_str),
     };
     show_page_without_cookie(StatusCode::OK, &page)
 }

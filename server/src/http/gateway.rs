@@ -15,6 +15,7 @@ use belfry_core::limits::check_options::{CheckOptions, CheckOptionsError};
 use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::Token;
+use belfry_runtime::log_throttled;
 use jiff::Timestamp;
 
 use crate::app::AppState;
@@ -42,7 +43,16 @@ pub(crate) async fn check(
     let (client, decision) = rate_limit::check(&state, &active, &limited, now).await;
     let response = match (LimitExceeded::check(&decision, active.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),
-        (Ok(()), Err(error)) => Err((*error).into()),
+        (Ok(()), Err(error)) => {
+            if *error == OriginalRequestError::Conflicting {
+                log_throttled!(
+                    info,
+                    "a gateway check names different requests; the proxy must remove \
+                     X-Original-* and X-Forwarded-* headers of its clients"
+                );
+            }
+            Err((*error).into())
+        }
         (Ok(()), Ok(original)) => authorize(&state, client.credential, options(uri, original), now),
     };
     // The layer of the area reports the decision in the headers.
@@ -101,6 +111,8 @@ fn authorize(
     token.check(now)?;
     state.store.record_use(secret.lookup, &token, now);
     if token.account.is_none() && !options.allows_app_tokens {
+        let app = token.app_id;
+        log_throttled!(info, "a gateway check without app=allow rejected an app token", app);
         return Err(GatewayError::AppToken);
     }
     let missing: Scopes =

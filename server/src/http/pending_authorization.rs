@@ -55,7 +55,7 @@ impl PendingAuthorization {
         let app = session.state.store.app_by_client_id(client_id).await?;
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
         let request = parse(session, parameters, app.as_ref())?;
-        let app = app.ok_or(OAuthError::InvalidClient)?;
+        let app = app.ok_or(OAuthError::UnknownClient)?;
         let account = session.account().map(|account| account.id);
         // `force_login` requires a new sign-in, even with a session.
         let account = account.filter(|_| !request.force_login);
@@ -71,7 +71,7 @@ impl PendingAuthorization {
         let StoredRequest { app_id, account_id, parameters, .. } =
             stored.ok_or(PageError::Expired)?;
         let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
-        let app = app.ok_or(OAuthError::InvalidClient)?.app;
+        let app = app.ok_or(OAuthError::UnknownClient)?.app;
         let request = parse(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in = session.account().map(|account| account.id);
         let account = account_id.filter(|account| Some(*account) == signed_in);
@@ -168,7 +168,7 @@ impl PendingAuthorization {
         let account_id = self.consume(session, None).await?;
         let requested = match self.requested(session) {
             Ok(requested) => requested,
-            Err(error) => return self.deliver(session, Err(error)),
+            Err(error) => return self.deliver(session, Err(&error)),
         };
         let now = session.state.clock.now();
         let code = random::secret(now);
@@ -195,7 +195,7 @@ impl PendingAuthorization {
         let event = session.audit.success(AuditKind::Consent);
         let denial = AuditEntry { outcome: AuditOutcome::Denied, ..event }.into();
         self.consume(session, Some(&denial)).await?;
-        self.deliver(session, Err(OAuthError::AccessDenied))
+        self.deliver(session, Err(&OAuthError::AccessDenied))
     }
 
     /// Shows the error of the request, with a link or a form that sends it to the app.
@@ -206,7 +206,7 @@ impl PendingAuthorization {
     ) -> Result<Response, PageError> {
         let target = &self.request.target;
         let issuer = issuer(&session.state.base_url.to_string());
-        let (url, fields) = match target.deliver(&issuer, Err(error)) {
+        let (url, fields) = match target.deliver(&issuer, Err(&error)) {
             Delivery::Redirect(location) => (location, Vec::new()),
             Delivery::Post { action, fields } => (action, fields),
             Delivery::Show => return Err(error.into()),
@@ -225,7 +225,7 @@ impl PendingAuthorization {
     fn deliver(
         &self,
         session: &BrowserSession,
-        response: Result<&Secret, OAuthError>,
+        response: Result<&Secret, &OAuthError>,
     ) -> Result<Response, PageError> {
         let issuer = issuer(&session.state.base_url.to_string());
         match (self.request.target.deliver(&issuer, response), response) {
@@ -244,7 +244,7 @@ impl PendingAuthorization {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(response)
             }
-            (Delivery::Show, Err(error)) => Err(error.into()),
+            (Delivery::Show, Err(error)) => Err(error.clone().into()),
         }
     }
 }

@@ -17,7 +17,7 @@ pub struct ErrorPage<'a> {
 }
 
 /// The cause of an error page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ErrorCause {
     /// An invalid request of the app, or a denial that cannot be sent to the app.
@@ -41,24 +41,27 @@ pub enum ErrorCause {
 }
 
 /// The key of the sentence for people about an error of an app.
-pub(super) fn app_error_key(error: OAuthError) -> &'static str {
+pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
     match error {
-        OAuthError::InvalidClient => "app-error-unknown",
+        OAuthError::InvalidClient | OAuthError::UnknownClient => "app-error-unknown",
         OAuthError::InvalidRedirectUri => "app-error-redirect-uri",
-        OAuthError::InvalidScope => "app-error-scope",
+        OAuthError::MalformedScope
+        | OAuthError::UnknownScope(_)
+        | OAuthError::UnregisteredScope(_)
+        | OAuthError::AdminScope(_) => "app-error-scope",
         _ => "app-error-request",
     }
 }
 
 /// The code and the description of an error of an app, as in the API.
-pub(super) fn app_error_details(error: OAuthError) -> String {
+pub(super) fn app_error_details(error: &OAuthError) -> String {
     format!("{}: {error}", error.code())
 }
 
 impl ErrorPage<'_> {
     /// The prefix of its message keys.
     fn prefix(&self) -> &'static str {
-        match self.cause {
+        match &self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
             ErrorCause::OAuth(_) | ErrorCause::Malformed => "invalid-request",
             cause => cause.into(),
@@ -70,7 +73,7 @@ impl ErrorPage<'_> {
     }
 
     fn sentence(&self) -> Cow<'static, str> {
-        match (self.app_error(), self.cause) {
+        match (self.app_error(), &self.cause) {
             (Some(error), _) => self.layout.text(app_error_key(error)),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
             (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
@@ -88,9 +91,9 @@ impl ErrorPage<'_> {
     }
 
     /// The error of the app. A denial by the user is not one.
-    fn app_error(&self) -> Option<OAuthError> {
-        match self.cause {
-            ErrorCause::OAuth(error) if error != OAuthError::AccessDenied => Some(error),
+    fn app_error(&self) -> Option<&OAuthError> {
+        match &self.cause {
+            ErrorCause::OAuth(error) if *error != OAuthError::AccessDenied => Some(error),
             _ => None,
         }
     }

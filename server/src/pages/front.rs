@@ -17,9 +17,10 @@ pub struct FrontPage<'a> {
     pub sign_in: &'a str,
     /// Page where people get an account, if they can.
     pub sign_up: Option<&'a str>,
-    /// The OpenAPI document, and the documentation for developers of apps.
+    /// The OpenAPI document.
     pub api: &'a str,
-    pub documentation: &'a str,
+    /// The operator's documentation for developers of apps.
+    pub documentation: Option<&'a str>,
 }
 
 impl<'a> FrontPage<'a> {

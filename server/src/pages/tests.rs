@@ -307,7 +307,7 @@ fn the_front_page_has_paragraphs_of_the_operator_or_a_sentence() {
             sign_in: "/oauth/sign_in",
             sign_up: None,
             api: "/openapi.json",
-            documentation: DOCS,
+            documentation: Some(DOCS),
         };
         page.render().unwrap()
     };

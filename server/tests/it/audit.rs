@@ -57,10 +57,10 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[])).await;
-    let wrong = [("username", "alice"), ("password", "wrong horse alice")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
-    let unknown = [("username", "hunter2 hunter2"), ("password", "wrong")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &unknown).await.status, 401);
+    for (name, password) in [("alice", "wrong horse alice"), ("hunter2 hunter2", "wrong")] {
+        let wrong = [("username", name), ("password", password)];
+        assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+    }
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
 
@@ -71,8 +71,8 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
     // The replay revokes the token of the code.
     assert_eq!(client.redeem(&again, &[]).await.status, 400);
-    let status = service.anonymous().with_token(&second).get("/oauth/userinfo").await.status;
-    assert_eq!(status, 401);
+    let second = service.anonymous().with_token(&second).get("/oauth/userinfo").await;
+    assert_eq!(second.status, 401);
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     token_of(&client.redeem(&code, &[]).await);
@@ -81,8 +81,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
     browser.submit(&page, "/oauth/sign_out", &[]).await;
 
-    let app_token = client.app_token("read write").await;
-    client.app_token("read").await;
+    let [app_token, _] = [client.app_token("read write").await, client.app_token("read").await];
     let sign_up = form(&[
         ("username", "bob"),
         ("email", "bob@example.org"),
@@ -141,11 +140,12 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
         format!("token_revoke success alice Tusky {here} - 1"),
         format!("token_revoke success alice Tusky {here} - 1"),
         format!("token_revoke success alice Tusky {here} authorization code used twice 1"),
+        format!("token_issue failure alice Tusky {here} the code has been redeemed before 1"),
         format!("sign_out success alice - {here} - 1"),
         "app_token_issue success - Tusky - - 2".to_owned(),
         format!("sign_up success bob - {here} - 1"),
         format!("token_issue success bob Tusky {here} - 1"),
-        format!("client_authentication failure - Tusky {here} - 1"),
+        format!("client_authentication failure - Tusky {here} wrong secret 1"),
         format!("sign_in success alice Matrix clients {here} - 1"),
         format!("token_issue success alice Matrix clients {here} - 1"),
         format!("sign_out success alice Matrix clients {here} - 1"),

@@ -18,10 +18,10 @@ async fn a_browser_gets_the_front_page_and_a_program_not() {
         "href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>",
         "Here you decide which apps may use your account",
         "<a href=\"/openapi.json\">",
-        "<a href=\"https://docs.joinmastodon.org/api/\" rel=\"noreferrer\">Documentation</a>",
     ] {
         assert!(page.text.contains(text), "{text}: {page:?}");
     }
+    assert!(!page.text.contains("Documentation"), "the operator has set none: {page:?}");
     assert!(browser.cookies.is_empty(), "a page without a form needs no cookie");
     assert_eq!(page.header("cache-control"), "no-store");
     assert!(page.header("content-security-policy").contains("default-src 'none'"));

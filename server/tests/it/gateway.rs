@@ -4,10 +4,12 @@ mod proxies;
 
 use belfry::config::LimitMode;
 use belfry_core::limits::forwarded::TrustedProxies;
+use serde_json::Value;
 
+use crate::requests::json_lines;
 use crate::support::client::address;
 use crate::support::service::config;
-use crate::support::{Service, TestClient, TestResponse, any_events};
+use crate::support::{Process, Service, TestClient, TestResponse, any_events};
 
 /// A check as nginx sends it.
 async fn original(client: &TestClient, method: &str, uri: &str) -> TestResponse {
@@ -24,6 +26,20 @@ async fn forwarded(client: &TestClient, method: &str, uri: &str) -> TestResponse
 /// A check as Envoy sends it.
 async fn prefixed(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     client.send(&format!("{method} /gateway/check{uri}"), "").await
+}
+
+/// A new app token of the server with this URL. It has no account.
+async fn app_token(base_url: &str) -> String {
+    let post = async |path: &str, fields: &[(&str, &str)]| {
+        let request = reqwest::Client::new().post(format!("{base_url}{path}")).form(fields);
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let app = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let app = post("/api/v1/apps", &app).await;
+    let [id, secret] = ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap());
+    let grant = ("grant_type", "client_credentials");
+    let fields = [grant, ("client_id", id), ("client_secret", secret)];
+    post("/oauth/token", &fields).await["access_token"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -77,12 +93,12 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     for (client, status, text, challenge) in [
-        (&service.anonymous(), 401, "The access token is invalid", "Bearer"),
+        (&service.anonymous(), 401, "No access token was sent", "Bearer"),
         (&service.anonymous().with_token("made-up"), 401, "The access token is invalid", invalid),
         (
             &service.anonymous().with("authorization", "Basic x"),
             401,
-            "The access token is invalid",
+            "No access token was sent",
             "Bearer",
         ),
         (&revoked, 401, "The access token was revoked", invalid),
@@ -156,13 +172,37 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         assert_eq!(response.status, status, "{query} {uri}: {}", response.text);
         assert_eq!(response.header("cache-control"), "private, no-store", "{query} {uri}");
     }
-    let error = "The access token belongs to an app and not to a user; a check with app=allow \
-                 admits it";
+    let error = "The access token belongs to an app; this request requires the token of a user";
     assert_eq!(check("", "/x").await.json(), serde_json::json!({ "error": error }));
     assert_eq!(prefixed(&app, "GET", "/x?app=allow").await.status, 403);
     let admitted = check("?app=allow", "/x").await;
     assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");
     assert_eq!(admitted.header("x-app-id"), "1");
+}
+
+/// The error is for the client of the proxy. What the operator has to change is logged.
+#[tokio::test(flavor = "multi_thread")]
+async fn hints_for_the_operator_are_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let check = format!("{}/gateway/check", server.url);
+    let token = app_token(&server.url).await;
+    let request = reqwest::Client::new().get(check).bearer_auth(token);
+    let request = request.header("x-original-method", "GET").header("x-original-uri", "/x");
+    assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 403);
+    let request = request.header("x-forwarded-method", "GET").header("x-forwarded-uri", "/y");
+    assert_eq!(request.send().await.unwrap().status(), 403);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let log = server.log();
+    let lines: Vec<Value> = json_lines(&log);
+    for message in [
+        "a gateway check without app=allow rejected an app token",
+        "a gateway check names different requests; the proxy must remove X-Original-* and \
+         X-Forwarded-* headers of its clients",
+    ] {
+        assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
+    }
 }
 
 /// An app counts like an account of its own, at the gateway and at Belfry itself.

@@ -19,6 +19,7 @@ mod out_of_band;
 mod pages;
 mod passwords;
 mod races;
+mod rejections;
 mod removal;
 mod revoke;
 mod secret_rotation;

@@ -16,7 +16,7 @@ use crate::support::{Browser, Process, Service};
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
 /// The lines of a log in JSON.
-fn json_lines(log: &str) -> Vec<Value> {
+pub(crate) fn json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

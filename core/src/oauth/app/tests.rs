@@ -264,26 +264,23 @@ fn only_a_registered_redirect_uri_is_found() {
 
 #[test]
 fn only_declared_scopes_are_granted() {
-    for (declared, requested, granted) in [
-        ("read write", None, Some("read")),
-        ("read write", Some(""), Some("read")),
-        ("read write", Some("write read"), Some("write read")),
-        ("read write", Some("write:statuses"), Some("write:statuses")),
-        ("read", Some("read write"), None),
-        ("write:statuses", Some("write"), None),
-        ("write push", None, None),
-        ("read", Some("nope"), None),
-        ("read", Some("read  read"), None),
-        ("read", Some("\"read\""), None),
-        ("read", Some("\0"), None),
+    let unregistered = |name: &str| Err(OAuthError::UnregisteredScope(name.into()));
+    for (declared, requested, expected) in [
+        ("read write", None, Ok("read")),
+        ("read write", Some(""), Ok("read")),
+        ("read write", Some("write read"), Ok("write read")),
+        ("read write", Some("write:statuses"), Ok("write:statuses")),
+        ("read", Some("read write"), unregistered("write")),
+        ("write:statuses", Some("write"), unregistered("write")),
+        ("write push", None, unregistered("read")),
+        ("read", Some("read nope"), Err(OAuthError::UnknownScope("nope".into()))),
+        ("read", Some("read  read"), Err(OAuthError::MalformedScope)),
+        ("read", Some("\"read\""), Err(OAuthError::MalformedScope)),
+        ("read", Some("\0"), Err(OAuthError::MalformedScope)),
     ] {
         let actual = app("https://a.example/cb", declared).resolve_scopes(requested);
-        let expected = granted.map(str::to_owned).ok_or(OAuthError::InvalidScope);
-        assert_eq!(
-            actual.map(|scopes| scopes.to_string()),
-            expected,
-            "{declared} for {requested:?}"
-        );
+        let actual = actual.map(|scopes| scopes.to_string());
+        assert_eq!(actual, expected.map(str::to_owned), "{declared} for {requested:?}");
     }
 }
 
@@ -303,15 +300,19 @@ proptest! {
 fn scopes_of_admins_may_be_declared_but_are_not_granted_to_the_app_itself() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
-    for requested in
-        ["admin:read", "read admin:read", "admin:read:accounts", "admin:write:accounts"]
-    {
+    for (requested, rejected) in [
+        ("admin:read", "admin:read"),
+        ("read admin:read", "admin:read"),
+        ("admin:read:accounts", "admin:read:accounts"),
+        ("admin:write:accounts", "admin:write:accounts"),
+    ] {
         assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
         let own = app.resolve_own_scopes(Some(requested));
-        assert_eq!(own, Err(OAuthError::InvalidScope), "{requested}");
+        assert_eq!(own, Err(OAuthError::AdminScope(rejected.into())), "{requested}");
     }
     assert_eq!(app.resolve_own_scopes(Some("read")).unwrap().to_string(), "read");
-    assert_eq!(app.resolve_own_scopes(Some("write")), Err(OAuthError::InvalidScope));
+    let unregistered = Err(OAuthError::UnregisteredScope("write".into()));
+    assert_eq!(app.resolve_own_scopes(Some("write")), unregistered);
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 

@@ -109,7 +109,7 @@ fn a_request_has_one_client_id() {
 fn an_unknown_client_is_rejected() {
     let pairs = with(&[]);
     let rejected = AuthorizationRequest::parse(Parameters::new(&pairs), None);
-    assert_eq!(rejected, Err(OAuthError::InvalidClient));
+    assert_eq!(rejected, Err(OAuthError::UnknownClient));
 }
 
 // RFC 6749, section 4.1.2.1: such an error must not be redirected.
@@ -151,7 +151,7 @@ fn the_error_of_an_unknown_response_mode_is_sent_in_the_query() {
     }
     let in_fragment = request(&[("response_mode", "fragment"), ("scope", "nope")]);
     assert_eq!(in_fragment.target.mode, ResponseMode::Fragment);
-    assert_eq!(in_fragment.requested, Err(OAuthError::InvalidScope));
+    assert_eq!(in_fragment.requested, Err(OAuthError::UnknownScope("nope".into())));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_scope_that_the_app_did_not_declare_is_rejected() {
     for wrong in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
-        assert_eq!(error(&[("scope", wrong)]), OAuthError::InvalidScope, "{wrong:?}");
+        assert_eq!(error(&[("scope", wrong)]).code(), "invalid_scope", "{wrong:?}");
     }
     for name in ["scope[]", "scope[a]"] {
         assert_eq!(error(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
@@ -231,7 +231,7 @@ fn the_first_error_is_reported() {
     ];
     let order = [
         OAuthError::UnsupportedResponseMode,
-        OAuthError::InvalidScope,
+        OAuthError::UnknownScope("nope".into()),
         OAuthError::InvalidChallengeMethod,
         OAuthError::StateTooLong,
     ];
@@ -307,5 +307,5 @@ fn a_client_needs_the_grant_type_and_the_issuer() {
     let without_codes = parse(ClientProperties { grant_types, ..new() }).unwrap();
     assert_eq!(without_codes.requested, Err(OAuthError::UnauthorizedClient));
     let of_other = parse(ClientProperties { issuer: Issuer::Unknown, ..new() });
-    assert_eq!(of_other, Err(OAuthError::InvalidClient));
+    assert_eq!(of_other, Err(OAuthError::UnknownClient));
 }

@@ -70,7 +70,7 @@ fn an_out_of_band_response_is_shown() {
     for mode in ResponseMode::ALL {
         let target = target(OOB, *mode, Some("s"));
         assert!(target.deliver(ISSUER, Ok(&code)) == Delivery::Show);
-        assert!(target.deliver(ISSUER, Err(OAuthError::AccessDenied)) == Delivery::Show);
+        assert!(target.deliver(ISSUER, Err(&OAuthError::AccessDenied)) == Delivery::Show);
     }
 }
 
@@ -78,7 +78,7 @@ fn an_out_of_band_response_is_shown() {
 #[test]
 fn an_error_is_sent_with_state_and_issuer() {
     let target = target("https://a.example/cb", ResponseMode::Query, Some("s"));
-    let delivery = target.deliver(ISSUER, Err(OAuthError::AccessDenied));
+    let delivery = target.deliver(ISSUER, Err(&OAuthError::AccessDenied));
     let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
         %20owner%20or%20authorization%20server%20denied%20the%20request.\
         &state=s&iss=https%3A%2F%2Fbelfry.example%2F";
@@ -124,7 +124,7 @@ proptest! {
         if let Ok(redirect_uri) = RedirectUri::new(format!("https://a.example/cb?{query}")) {
             let target = ResponseTarget { redirect_uri, mode, state: Some(state) };
             let code = Secret::new(code);
-            for response in [Ok(&code), Err(OAuthError::InvalidScope)] {
+            for response in [Ok(&code), Err(&OAuthError::MalformedScope)] {
                 let Delivery::Redirect(location) = target.deliver(ISSUER, response) else {
                     panic!("expected a redirect");
                 };

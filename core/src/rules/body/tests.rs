@@ -101,6 +101,32 @@ fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
 }
 
 #[test]
+fn a_misspelt_end_is_rejected_because_the_rule_would_be_permanent() {
+    let text = "unknown field `untill`; did you mean `until`?";
+    let rule = br#"{"actions":[],"untill":1}"#;
+    let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+    for kind in RuleKind::ALL {
+        let error = NewRule::read(kind, rule, limits, now).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, text));
+    }
+    let error = EnabledChange::read(br#"{"enabled":true,"untill":1}"#, now).unwrap_err();
+    assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, text));
+    let error = EnabledChange::read(br#"{"enable":true}"#, now).unwrap_err();
+    assert_eq!(error.to_string(), "unknown field `enable`; did you mean `enabled`?");
+    let error = read_reset(br#"{"scopes":"global"}"#).unwrap_err();
+    assert_eq!(error.to_string(), "unknown field `scopes`; did you mean `scope`?");
+}
+
+#[test]
+fn similar_fields_of_an_existing_rule_are_preserved() {
+    let fields = json!({"actions": [], "conditions": [], "untill": 1});
+    let fields = Fields::new(fields, Location::Body).unwrap();
+    let limits = NewRuleLimits::default();
+    let rule = NewRule::from_existing(RuleKind::Override, fields, limits).unwrap();
+    assert_eq!(json!(rule.into_rule("r".parse().unwrap(), true))["untill"], 1);
+}
+
+#[test]
 fn enabled_is_a_boolean_or_an_object_with_one() {
     for (body, enabled) in
         [("true", true), (" false ", false), (r#"{"enabled":false,"x":1}"#, false)]

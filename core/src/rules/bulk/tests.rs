@@ -194,6 +194,16 @@ fn an_invalid_change_is_named_by_its_index() {
             BadJson,
             "changes[1]: unknown field rule; write op, scope, kind and rule_id",
         ),
+        (
+            put_with("rule", json!({"actions": [], "untill": 1})),
+            BadJson,
+            "changes[1]: rule: unknown field `untill`; did you mean `until`?",
+        ),
+        (
+            put_with("beforee", json!("a")),
+            BadJson,
+            "changes[1]: unknown field `beforee`; did you mean `before`?",
+        ),
     ] {
         let error = read(&body).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
@@ -251,6 +261,7 @@ fn a_body_of_a_different_form_is_rejected() {
         ("{}", MissingParam, "changes is missing"),
         (r#"{"changes":{}}"#, BadJson, "changes must be an array"),
         (r#"{"changes":null}"#, BadJson, "changes must be an array"),
+        (r#"{"change":[]}"#, BadJson, "unknown field `change`; did you mean `changes`?"),
         (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field mode; write changes"),
         (r#"{"changes":[],"changes":[]}"#, BadJson, "duplicate key in object"),
     ] {

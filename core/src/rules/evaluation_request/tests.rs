@@ -169,6 +169,66 @@ fn errors_of_one_kind_of_request_name_the_field() {
 }
 
 #[test]
+fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
+    for (body, field, meant) in [
+        (json!({"rom": 1}), "rom", "room"),
+        (json!({"evnt": {}}), "evnt", "event"),
+        (json!({"room": {"membercount": 1}}), "room.membercount", "member_count"),
+        (json!({"room": {"power_level": {}}}), "room.power_level", "power_levels"),
+        (json!({"room": {"creatros": {}}}), "room.creatros", "creators"),
+    ] {
+        let mut many = body.clone();
+        many["members"] = json!([]);
+        for mut body in [body, many] {
+            if field != "evnt" {
+                body["event"] = json!({});
+            }
+            let error = match body.get("members") {
+                None => explain(&body).unwrap_err(),
+                Some(_) => evaluate(&body).unwrap_err(),
+            };
+            let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+            assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text));
+        }
+    }
+    for (error, field, meant) in [
+        (explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
+        (
+            explain(&json!({"event": {}, "room": {"displayName": "x"}})),
+            "room.displayName",
+            "display_name",
+        ),
+    ] {
+        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+        assert_eq!(error.unwrap_err().to_string(), text);
+    }
+    for (more, field, meant) in [
+        (json!({"al": true}), "al", "all"),
+        (json!({"member": []}), "member", "members"),
+        (json!({"members": [{"userId": "@a:x"}]}), "members[0].userId", "user_id"),
+        (
+            json!({"members": [{"user_id": "@a:x", "profile_tags": "x"}]}),
+            "members[0].profile_tags",
+            "profile_tag",
+        ),
+    ] {
+        let mut body = more;
+        body["event"] = json!({});
+        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+        assert_eq!(evaluate(&body).unwrap_err().to_string(), text);
+    }
+}
+
+#[test]
+fn members_of_matrix_events_are_ignored() {
+    let member = json!({"user_id": "@a:x", "displayname": "A", "membership": "join"});
+    let room = json!({"creator": "@a:x", "room_id": "!a:x", "org.x.member_counts": 1});
+    let body = json!({"event": {}, "room": room, "members": [member], "rooms": 1, "events": 1});
+    explain(&body).unwrap();
+    evaluate(&body).unwrap();
+}
+
+#[test]
 fn only_the_top_level_members_are_read_as_members() {
     let request = evaluate(&json!({
         "event": {"members": [1, {"members": ["x"]}], "content": {"members": [2]}},

@@ -34,7 +34,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
             name: account.name.clone(),
             ..TryFields::default()
         };
-        show(&session, account, &rulesets, &fields, &Trial::NotRun)
+        show(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
     };
     respond(&session, result.await)
 }
@@ -45,15 +45,17 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
         let account = session.require_form(AccountSection::Try, &pairs)?;
         let fields = read_fields(&pairs);
         let rulesets = load(&session, account).await?;
-        let trial = match read_message(&fields) {
-            Err(errors) => Trial::Invalid(errors),
+        let (trial, status) = match read_message(&fields) {
+            Err(errors) => (Trial::Invalid(errors), StatusCode::UNPROCESSABLE_ENTITY),
             Ok(message) => match evaluate(&session, account, &rulesets, message).await {
-                Ok(result) => Trial::Result(result),
-                Err(EvaluationError::QueueFull | EvaluationError::AccountBusy) => Trial::Busy,
+                Ok(result) => (Trial::Result(result), StatusCode::OK),
+                Err(error @ (EvaluationError::QueueFull | EvaluationError::AccountBusy)) => {
+                    (Trial::Busy, PageError::from(error).status())
+                }
                 Err(error) => return Err(error.into()),
             },
         };
-        show(&session, account, &rulesets, &fields, &trial)
+        show(&session, account, &rulesets, &fields, &trial, status)
     };
     respond(&session, result.await)
 }
@@ -121,6 +123,7 @@ fn show(
     rulesets: &StoredRulesets,
     fields: &TryFields,
     trial: &Trial,
+    status: StatusCode,
 ) -> Result<Response, PageError> {
     let action = with_language(ACCOUNT_TRY, session.lang);
     let page = TryPage {
@@ -130,11 +133,6 @@ fn show(
         entered: fields,
         profiles: &rulesets.profile_tags(),
         trial,
-    };
-    let status = match trial {
-        Trial::NotRun | Trial::Result(_) => StatusCode::OK,
-        Trial::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        Trial::Busy => StatusCode::SERVICE_UNAVAILABLE,
     };
     show_large_page(session, status, &page, account.id)
 }

@@ -23,7 +23,7 @@ pub(crate) enum GatewayError {
     /// The query of the check itself is invalid.
     #[error(transparent)]
     Options(#[from] CheckOptionsError),
-    #[error("The access token is invalid")]
+    #[error("No access token was sent")]
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
     MultipleTokens,
@@ -31,9 +31,7 @@ pub(crate) enum GatewayError {
     InvalidToken,
     #[error(transparent)]
     Token(#[from] TokenError),
-    #[error(
-        "The access token belongs to an app and not to a user; a check with app=allow admits it"
-    )]
+    #[error("The access token belongs to an app; this request requires the token of a user")]
     AppToken,
     /// The scopes that the token lacks.
     #[error("This action is outside the authorized scopes")]

@@ -1,9 +1,12 @@
 //! Errors of the OAuth endpoints.
 
+use std::fmt::Display;
+
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::GrantError;
+use belfry_runtime::log_throttled;
 use belfry_store::StoreError;
 use serde_json::json;
 
@@ -11,44 +14,56 @@ use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::auth::tokens::IssueError;
 use crate::http::json::Json;
 
-/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`.
+/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. The response logs
+/// the reason.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OAuthApiError {
     #[error(transparent)]
     Protocol(#[from] OAuthError),
+    /// The response does not contain the reason.
+    #[error("{reason}")]
+    Undisclosed { error: OAuthError, reason: &'static str },
+    /// A code cannot be redeemed.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
     #[error(transparent)]
     Common(#[from] CommonError),
 }
 
 impl IntoResponse for OAuthApiError {
     fn into_response(self) -> Response {
-        let error = match self {
-            Self::Protocol(error) => error,
-            Self::Common(error) => return error.into_response(),
+        let (error, description) = match &self {
+            Self::Common(error) => return error.clone().into_response(),
+            Self::Protocol(error) | Self::Undisclosed { error, .. } => (error, error.to_string()),
+            Self::Grant(error) => (&OAuthError::InvalidGrant, error.description()),
         };
-        let body = json!({
-            "error": error.code(),
-            "error_description": error.to_string(),
-        });
-        let status = status_of(error);
-        let is_challenged = status == StatusCode::UNAUTHORIZED;
-        let challenge = is_challenged.then_some("Basic realm=\"belfry\"");
-        with_challenge((status, Json(body)).into_response(), challenge)
+        log_rejection(error, &self, None);
+        to_response(error, &description)
     }
+}
+
+/// Logs why an OAuth request is rejected. `app` is the app that a request names without
+/// authentication; an authenticated one is in the context of the log line.
+pub(crate) fn log_rejection(error: &OAuthError, reason: &dyn Display, app: Option<i64>) {
+    log_throttled!(info, "OAuth request rejected", error = error.code(), %reason, app);
+}
+
+pub(super) fn to_response(error: &OAuthError, description: &str) -> Response {
+    let body = json!({ "error": error.code(), "error_description": description });
+    let status = status_of(error);
+    let is_challenged = status == StatusCode::UNAUTHORIZED;
+    let challenge = is_challenged.then_some("Basic realm=\"belfry\"");
+    with_challenge((status, Json(body)).into_response(), challenge)
 }
 
 /// The status of an error that is not sent to a redirect URI.
-pub(super) fn status_of(error: OAuthError) -> StatusCode {
+pub(super) fn status_of(error: &OAuthError) -> StatusCode {
     match error {
-        OAuthError::InvalidClient => StatusCode::UNAUTHORIZED,
+        OAuthError::InvalidClient | OAuthError::UnknownClient | OAuthError::MissingCredentials => {
+            StatusCode::UNAUTHORIZED
+        }
         OAuthError::UnauthorizedRevocation => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
-    }
-}
-
-impl From<GrantError> for OAuthApiError {
-    fn from(error: GrantError) -> Self {
-        Self::Protocol(error.into())
     }
 }
 
@@ -58,7 +73,10 @@ impl From<IssueError> for OAuthApiError {
     fn from(error: IssueError) -> Self {
         match error {
             IssueError::Store(error) => error.into(),
-            _ => Self::Protocol(OAuthError::InvalidClient),
+            _ => Self::Undisclosed {
+                error: OAuthError::InvalidClient,
+                reason: "the app was disabled during the request",
+            },
         }
     }
 }

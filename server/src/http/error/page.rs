@@ -6,7 +6,7 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_store::{RuleWriteError, StoreError};
 
 use super::format::ErrorFormat;
-use super::oauth::{OAuthApiError, status_of};
+use super::oauth::{status_of, to_response};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
@@ -41,7 +41,7 @@ impl PageError {
     /// The status of the page.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::OAuth(error) => status_of(*error),
+            Self::OAuth(error) => status_of(error),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::ForgedForm | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::SignInRequired(..) => StatusCode::UNAUTHORIZED,
@@ -52,13 +52,15 @@ impl PageError {
     /// The cause that the page explains.
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
-            Self::OAuth(error) => ErrorCause::OAuth(*error),
+            Self::OAuth(error) => ErrorCause::OAuth(error.clone()),
             Self::Expired | Self::SignInRequired(..) => ErrorCause::Expired,
             Self::ForgedForm => ErrorCause::ForgedForm,
             Self::RegistrationClosed => ErrorCause::RegistrationClosed,
             Self::Common(CommonError::LimitExceeded(_)) => ErrorCause::RateLimited,
             Self::Common(CommonError::NotFound) => ErrorCause::NotFound,
-            Self::Common(CommonError::Unavailable(_)) => ErrorCause::Busy,
+            Self::Common(CommonError::AccountBusy(_) | CommonError::Unavailable(_)) => {
+                ErrorCause::Busy
+            }
             Self::Common(CommonError::Internal) => ErrorCause::Internal,
             Self::Common(_) => ErrorCause::Malformed,
         }
@@ -68,7 +70,7 @@ impl PageError {
     pub(crate) fn into_json(self) -> Response {
         let (status, text) = (self.status(), self.to_string());
         match self {
-            Self::OAuth(error) => OAuthApiError::Protocol(error).into_response(),
+            Self::OAuth(error) => to_response(&error, &text),
             Self::Common(error) => error.into_response(),
             _ => ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text),
         }

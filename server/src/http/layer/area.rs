@@ -106,7 +106,7 @@ fn with_headers(route: Route, state: &AppState, mut response: Response) -> Respo
         headers.insert(header::VARY, HeaderValue::from_static("Accept, Accept-Language"));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if state.base_url.is_secure() {
+    if state.base_url.allows_hsts() {
         let year = HeaderValue::from_static("max-age=31536000");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }

@@ -6,7 +6,7 @@ use belfry_core::oauth::authorization_request::NextStep;
 use belfry_core::oauth::form::last_value;
 
 use crate::http::account::sign_in;
-use crate::http::error::{CommonError, PageError};
+use crate::http::error::{CommonError, PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
@@ -22,7 +22,11 @@ pub(crate) async fn begin(
     Query(pairs): Query,
 ) -> Response {
     let result = async {
-        proceed(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
+        let pending = PendingAuthorization::new(&session, &pairs).await;
+        if let Err(PageError::OAuth(error)) = &pending {
+            log_rejection(error, error, None);
+        }
+        proceed(&session, &guard, pending?).await
     };
     respond(&session, result.await)
 }
@@ -65,14 +69,23 @@ async fn proceed(
     match pending.next_step(session).await? {
         NextStep::SignIn => {
             pending.save(session, guard).await?;
-            sign_in::show_sign_in_page(session, Some(&pending), "", None)
+            // Signed in, but `force_login` requires the password again.
+            let name = session.account().map_or("", |account| account.name.as_str());
+            sign_in::show_sign_in_page(session, Some(&pending), name, None)
         }
         NextStep::AskConsent => {
             pending.save(session, guard).await?;
             show_consent_page(session, &pending)
         }
-        NextStep::ShowError(error) => pending.show_error(session, error),
-        NextStep::Reject(_) | NextStep::Approve => pending.approve(session, true).await,
+        NextStep::ShowError(error) => {
+            log_rejection(&error, &error, Some(pending.app.id));
+            pending.show_error(session, error)
+        }
+        NextStep::Reject(error) => {
+            log_rejection(&error, &error, Some(pending.app.id));
+            pending.approve(session, true).await
+        }
+        NextStep::Approve => pending.approve(session, true).await,
     }
 }
 

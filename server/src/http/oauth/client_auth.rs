@@ -6,6 +6,7 @@ use belfry_core::oauth::app::App;
 use belfry_core::oauth::client_auth::{Credentials, single_header};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::secret::SplitToken;
+use belfry_store::StoredApp;
 
 use crate::app::AppState;
 use crate::http::error::OAuthApiError;
@@ -29,19 +30,23 @@ pub(crate) async fn authenticate(
     let app = state.store.app_by_client_id(client_id).await?;
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
-    let app_id = app.as_ref().map(|app| app.app.id);
     let now = state.clock.now();
-    let authenticated = app.filter(|app| {
-        let is_accepted = presented.is_some_and(|secret| app.secrets.accepts(secret, now));
-        is_accepted && app.app.properties.has_secret() && app.disabled_at.is_none()
-    });
-    if let Some(app) = authenticated {
-        RequestContext::record_app(app.app.id);
-        return Ok(app.app.clone());
-    }
+    let is_accepted =
+        |app: &StoredApp| presented.is_some_and(|secret| app.secrets.accepts(secret, now));
+    let reason = match &app {
+        None => "unknown client",
+        Some(app) if !is_accepted(app) => "wrong secret",
+        Some(app) if !app.app.properties.has_secret() => "the app may not use a secret",
+        Some(app) if app.disabled_at.is_some() => "the app is disabled",
+        Some(app) => {
+            RequestContext::record_app(app.app.id);
+            return Ok(app.app.clone());
+        }
+    };
     let kind = AuditKind::ClientAuthentication;
-    let subject = Subject { app: app_id, ..Subject::new(kind, AuditOutcome::Failure) };
+    let (app, detail) = (app.map(|app| app.app.id), Some(reason.to_owned()));
+    let subject = Subject { app, detail, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
     guard.wrong_client_secret(client_id).await;
-    Err(OAuthError::InvalidClient.into())
+    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason })
 }

@@ -8,6 +8,7 @@ use belfry_core::oauth::client_token_request::{ClientTokenRequest, may_introspec
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::secret::SplitToken;
+use belfry_runtime::log_throttled;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -38,6 +39,7 @@ pub(crate) async fn introspect(
         return inactive;
     };
     if !may_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {
+        log_throttled!(info, "introspection by an app that is not in oauth.resource_servers");
         return inactive;
     }
     // The resource server inspects the token of a request that it received.

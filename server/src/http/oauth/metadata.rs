@@ -12,7 +12,11 @@ use crate::paths;
 
 /// The route of the metadata.
 pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    let documentation = state.config.oauth.documentation_url.as_str();
+    let base_url = state.base_url.to_string();
+    let documentation = match &state.config.oauth.documentation_url {
+        Some(url) => url.to_string(),
+        None => format!("{base_url}{}", paths::OPENAPI),
+    };
     let mut endpoints = vec![
         ("authorization_endpoint", paths::AUTHORIZE),
         ("token_endpoint", paths::TOKEN),
@@ -23,5 +27,5 @@ pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
     if state.config.app_registration == RegistrationPolicy::Open {
         endpoints.push(("app_registration_endpoint", paths::APPS));
     }
-    constant(&document(&state.base_url.to_string(), &endpoints, documentation))
+    constant(&document(&base_url, &endpoints, &documentation))
 }

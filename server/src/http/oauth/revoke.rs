@@ -29,14 +29,21 @@ pub(crate) async fn revoke(
     let parameters = Parameters::new(&pairs);
     let request = ClientTokenRequest::parse_revocation(authorization(&headers)?, parameters)?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
-        Err(OAuthApiError::Protocol(_)) => return Err(OAuthError::UnauthorizedRevocation.into()),
+        Err(OAuthApiError::Undisclosed { reason, .. }) => return Err(unauthorized(reason)),
         authenticated => authenticated?,
     };
     let secret = SplitToken::parse(request.token.reveal());
-    let secret = secret.ok_or(OAuthError::UnauthorizedRevocation)?.hashed();
-    let issued = state.store.token(secret).await?.filter(|token| token.app_id == app.id);
-    issued.ok_or(OAuthError::UnauthorizedRevocation)?;
+    let secret = secret.ok_or_else(|| unauthorized("the token is malformed"))?.hashed();
+    let issued = state.store.token(secret).await?;
+    let issued = issued.ok_or_else(|| unauthorized("the token is unknown"))?;
+    if issued.app_id != app.id {
+        return Err(unauthorized("the token belongs to a different app"));
+    }
     let events = guard.audit.success(AuditKind::TokenRevoke).into();
     state.store.revoke_token(&events, secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))
+}
+
+fn unauthorized(reason: &'static str) -> OAuthApiError {
+    OAuthApiError::Undisclosed { error: OAuthError::UnauthorizedRevocation, reason }
 }

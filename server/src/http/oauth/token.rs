@@ -6,12 +6,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome, Subject};
-use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
 use belfry_core::secret::{HashedSecret, LookupKey, SplitToken};
-use belfry_runtime::log_throttle::LogThrottle;
 use belfry_store::{Account, RedeemError, StoreError};
 use serde::Serialize;
 
@@ -23,8 +21,6 @@ use crate::http::extract::audit::Audit;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
-
-static CODE_REJECTED_LINES: LogThrottle = LogThrottle::new("rejected the redemption of a code");
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
@@ -69,8 +65,8 @@ pub(crate) async fn token(
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
-            let code = SplitToken::parse(code.reveal()).ok_or(OAuthError::InvalidGrant)?;
-            let issued = redeem(&state, &guard.audit, code.hashed(), &attempt).await?;
+            let code = SplitToken::parse(code.reveal()).map(|code| code.hashed());
+            let issued = redeem(&state, &guard.audit, code, &attempt).await?;
             (issued, &tokens.authorization_code)
         }
         GrantRequest::ClientCredentials { scope } => {
@@ -86,24 +82,32 @@ pub(crate) async fn token(
     Ok(Json(&TokenResponse::from(issued)).into_response())
 }
 
+/// Redeems a code; `None` is a malformed one.
 async fn redeem(
     state: &AppState,
     audit: &Audit,
-    code: HashedSecret,
+    code: Option<HashedSecret>,
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
+    let reject = |reason: GrantError, account: Option<i64>| {
+        let kind = AuditKind::TokenIssue;
+        let (app, detail) = (Some(attempt.app_id), Some(reason.to_string()));
+        let subject = Subject::new(kind, AuditOutcome::Failure);
+        audit.count_failure(kind, Subject { account, app, detail, ..subject });
+        OAuthApiError::Grant(reason)
+    };
     let now = state.clock.now();
-    let stored = state.store.code(code).await?.ok_or(OAuthError::InvalidGrant)?;
+    let code = code.ok_or_else(|| reject(GrantError::Unknown, None))?;
+    let stored = state.store.code(code).await?;
+    let stored = stored.ok_or_else(|| reject(GrantError::Unknown, None))?;
     let grant = stored.grant;
+    let owner = Some(grant.account_id);
     if let Err(error) = grant.check_redemption(attempt, stored.token.is_some(), now) {
-        if CODE_REJECTED_LINES.admits() {
-            tracing::info!(app = attempt.app_id, %error, "rejected the redemption of a code");
-        }
         if let (GrantError::Replayed, Some(token)) = (error, stored.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
             revoke_replayed(state, audit, token).await?;
         }
-        return Err(error.into());
+        return Err(reject(error, owner));
     }
     // The user may have been disabled, or have lost the role that the scopes require.
     let account = state.store.account(grant.account_id).await?;
@@ -111,7 +115,7 @@ async fn redeem(
         account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
     };
     if !account.is_some_and(may_grant) {
-        return Err(OAuthError::InvalidGrant.into());
+        return Err(reject(GrantError::Revoked, owner));
     }
     let events = audit.success(AuditKind::TokenIssue).into();
     match state.token_issuer().redeem_code(&events, code.lookup, grant).await {
@@ -119,9 +123,9 @@ async fn redeem(
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Another request has redeemed the code since it was read, so this one is the replay.
             revoke_replayed(state, audit, token).await?;
-            Err(OAuthError::InvalidGrant.into())
+            Err(reject(GrantError::Replayed, owner))
         }
-        Err(RedeemError::NotRedeemable) => Err(OAuthError::InvalidGrant.into()),
+        Err(RedeemError::NotRedeemable) => Err(reject(GrantError::Revoked, owner)),
         Err(RedeemError::Store(error)) => Err(error.into()),
     }
 }

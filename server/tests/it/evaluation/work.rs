@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
@@ -141,8 +142,10 @@ async fn an_account_explains_one_event_at_a_time() {
     let slot = service.state.evaluation_pool.enter_for_account(account).unwrap();
     let body = json!({ "event": message("hi") });
     let response = alice.send_json(EXPLAIN, &body).await;
-    assert_eq!(response.header("retry-after"), "5");
-    assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
+    assert_eq!(response.header("retry-after"), "1");
+    let busy = "Another request of this account is being evaluated; try again soon";
+    let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": busy, "retry_after_ms": 1000 });
+    assert_eq!(response.expect(StatusCode::TOO_MANY_REQUESTS), error);
     bob.explain(&body).await;
     drop(slot);
     alice.explain(&body).await;

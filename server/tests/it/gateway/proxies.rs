@@ -23,6 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.
 struct Gateway {
+    configuration: Configuration,
     belfry: Process,
     upstream: Upstream,
     port: u16,
@@ -61,7 +62,8 @@ impl Gateway {
             }
             Err(error) => panic!("{error}"),
         };
-        let gateway = Self { belfry, upstream, port, token, reader, _proxy: proxy, folder };
+        let gateway =
+            Self { configuration, belfry, upstream, port, token, reader, _proxy: proxy, folder };
         gateway.wait_for_routes().await;
         gateway.upstream.reset();
         Some(gateway)
@@ -94,19 +96,8 @@ impl Gateway {
         request.timeout(TIMEOUT).body("some bytes").send().await.unwrap()
     }
 
-    /// An app token, which has no account.
     async fn app_token(&self) -> String {
-        let post = async |path: &str, fields: &[(&str, &str)]| {
-            let url = format!("{}{path}", self.belfry.url);
-            let response = reqwest::Client::new().post(url).form(fields).send().await.unwrap();
-            response.json::<Value>().await.unwrap()
-        };
-        let app = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
-        let app = post("/api/v1/apps", &app).await;
-        let [id, secret] = ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap());
-        let grant = ("grant_type", "client_credentials");
-        let fields = [grant, ("client_id", id), ("client_secret", secret)];
-        post("/oauth/token", &fields).await["access_token"].as_str().unwrap().to_owned()
+        super::app_token(&self.belfry.url).await
     }
 
     /// Asserts that the identity headers of the client never arrive: neither all of them nor each
@@ -149,10 +140,10 @@ impl Gateway {
         let reader = Some(self.reader.as_str());
         let app = self.app_token().await;
         for (path, token, status, challenge, error) in [
-            ("/x", None, 401, Some("Bearer"), "The access token is invalid"),
+            ("/x", None, 401, Some("Bearer"), "No access token was sent"),
             ("/x", Some("x"), 401, Some("error=\"invalid_token\""), "The access token is invalid"),
             ("/api/v1/media", reader, 403, Some("insufficient_scope"), "outside the authorized"),
-            ("/x", Some(&*app), 403, None, "belongs to an app and not to a user"),
+            ("/x", Some(&*app), 403, None, "requires the token of a user"),
         ] {
             let rejected = self.send(&format!("GET {path}"), token, &[]).await;
             assert_eq!(rejected.status(), status, "{path} {token:?}");
@@ -211,10 +202,24 @@ impl Gateway {
         assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
 
         self.belfry.signal("KILL");
-        let status = self.send("GET /x", token, &[]).await.status();
-        assert!(status.is_server_error() || status == 403, "{status}");
+        let rejected = self.send("GET /x", token, &[]).await;
+        match self.configuration {
+            Configuration::Traefik => {
+                assert_eq!(rejected.status(), 500);
+                assert_eq!(rejected.text().await.unwrap(), "");
+            }
+            _ => assert_unavailable(rejected).await,
+        }
         assert_eq!(self.upstream.hits(), 30, "no request passes without a check");
     }
+}
+
+/// Asserts that the client of the API gets JSON, and not the error page of the proxy.
+async fn assert_unavailable(rejected: reqwest::Response) {
+    assert_eq!(rejected.status(), 503);
+    assert_eq!(rejected.headers()["content-type"], "application/json");
+    let expected = serde_json::json!({ "error": "The service is temporarily unavailable" });
+    assert_eq!(rejected.json::<Value>().await.unwrap(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -291,8 +296,7 @@ async fn nginx_rejects_paths_that_some_servers_normalise() {
 async fn nginx_does_not_wait_for_a_belfry_that_does_not_respond() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
     gateway.belfry.signal("STOP");
-    let rejected = gateway.send("GET /x", Some(&gateway.token), &[]).await;
-    assert_eq!(rejected.status(), 502);
+    assert_unavailable(gateway.send("GET /x", Some(&gateway.token), &[]).await).await;
     gateway.belfry.signal("CONT");
     assert_eq!(gateway.upstream.hits(), 0);
 }

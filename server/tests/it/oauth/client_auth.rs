@@ -117,26 +117,24 @@ async fn an_unknown_client_and_a_wrong_secret_get_the_same_response() {
     let service = Service::start().await;
     let client = service.client().await;
     let id = client.id.as_str();
-    let body = json!({
-        "error": "invalid_client",
-        "error_description": "Client authentication failed due to unknown client, no client \
-            authentication included, or unsupported authentication method.",
-    });
-    for (header, fields) in [
-        ("", vec![GRANT]),
-        ("", vec![GRANT, ("client_id", id)]),
-        ("", vec![GRANT, ("client_id", id), ("client_secret", "")]),
-        ("", vec![GRANT, ("client_id", id), ("client_secret", "wrong")]),
-        ("", vec![GRANT, ("client_id", "unknown"), ("client_secret", "wrong")]),
-        (&basic(&format!("{id}:wrong")), vec![GRANT]),
-        (&basic("unknown:wrong"), vec![GRANT]),
-        (&basic("a\0:b"), vec![GRANT]),
-        (&basic("no colon"), vec![GRANT]),
-        ("Basic ?", vec![GRANT]),
-        ("Bearer x", vec![GRANT]),
+    let wrong = "The client is unknown or its secret is wrong.";
+    let missing = "Send client_id and client_secret in the body, or as HTTP Basic authentication.";
+    for (header, fields, description) in [
+        ("", vec![GRANT], missing),
+        ("", vec![GRANT, ("client_id", id)], missing),
+        ("", vec![GRANT, ("client_id", id), ("client_secret", "")], missing),
+        ("", vec![GRANT, ("client_id", id), ("client_secret", "wrong")], wrong),
+        ("", vec![GRANT, ("client_id", "unknown"), ("client_secret", "wrong")], wrong),
+        (&basic(&format!("{id}:wrong")), vec![GRANT], wrong),
+        (&basic("unknown:wrong"), vec![GRANT], wrong),
+        (&basic("a\0:b"), vec![GRANT], missing),
+        (&basic("no colon"), vec![GRANT], missing),
+        ("Basic ?", vec![GRANT], missing),
+        ("Bearer x", vec![GRANT], missing),
     ] {
         let response = token(&client, header, &fields).await;
-        assert_eq!((response.status, response.json()), (401, body.clone()), "{header} {fields:?}");
+        let body = json!({ "error": "invalid_client", "error_description": description });
+        assert_eq!((response.status, response.json()), (401, body), "{header} {fields:?}");
         assert_eq!(response.header("www-authenticate"), "Basic realm=\"belfry\"");
         assert_eq!(response.header("cache-control"), "no-store");
     }

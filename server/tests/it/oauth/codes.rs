@@ -71,11 +71,6 @@ async fn an_invalid_redemption_does_not_consume_the_code() {
         client.redeem("unknown", &[]).await,
     ] {
         assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
-        assert_eq!(
-            response.json()["error_description"],
-            "The provided authorization grant is invalid, expired, revoked, does not match the \
-             redirection URI used in the authorization request, or was issued to another client."
-        );
     }
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }

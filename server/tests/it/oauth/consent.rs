@@ -149,6 +149,8 @@ async fn force_login_requires_password_and_consent_again() {
     let code = client.code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
     assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
+    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    page.page(200, "name=\"username\" value=\"alice\"");
 
     let before = browser.cookie().to_owned();
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;

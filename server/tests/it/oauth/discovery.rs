@@ -21,7 +21,7 @@ const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks wri
 #[tokio::test]
 async fn the_metadata_has_exactly_these_fields() {
     let documented = config(|config| {
-        config.oauth.documentation_url = "https://docs.example/".parse().unwrap();
+        config.oauth.documentation_url = "https://docs.example/".parse().ok();
     });
     let service = Service::with(documented).await;
     let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;
@@ -43,6 +43,15 @@ async fn the_metadata_has_exactly_these_fields() {
         "authorization_response_iss_parameter_supported": true,
     });
     assert_eq!(response.expect(StatusCode::OK), expected);
+}
+
+#[tokio::test]
+async fn without_documentation_of_the_operator_the_metadata_names_the_openapi_document() {
+    let service = Service::start().await;
+    let metadata = service.anonymous().get("/.well-known/oauth-authorization-server").await;
+    let documentation = metadata.expect(StatusCode::OK)["service_documentation"].clone();
+    assert_eq!(documentation, "https://ring.example/openapi.json");
+    assert_eq!(service.anonymous().get("/openapi.json").await.status, 200);
 }
 
 #[tokio::test]

@@ -101,6 +101,25 @@ async fn presses_pause_at_load_unless_a_page_of_this_server_led_there() {
 }
 
 #[tokio::test]
+async fn hsts_is_not_sent_for_localhost_and_addresses() {
+    for (base_url, hsts) in [
+        ("https://ring.example:8443", "max-age=31536000"),
+        ("https://mylocalhost", "max-age=31536000"),
+        ("https://localhost", ""),
+        ("https://localhost:8443", ""),
+        ("https://ring.localhost", ""),
+        ("https://192.0.2.1", ""),
+        ("https://[2001:db8::1]:8443", ""),
+    ] {
+        let at = crate::support::service::config(|config| {
+            config.base_url = Some(base_url.parse().unwrap());
+        });
+        let response = Service::with(at).await.anonymous().get("/oauth/sign_in").await;
+        assert_eq!(response.header("strict-transport-security"), hsts, "{base_url}");
+    }
+}
+
+#[tokio::test]
 async fn hsts_is_sent_with_every_response_over_https() {
     let plain = crate::support::service::config(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());

@@ -452,3 +452,20 @@ async fn a_form_of_another_site_is_rejected() {
     alice.browser.fetch_site = Some("cross-site");
     form.submit(&mut alice.browser).await.page(403, "This form could not be checked");
 }
+
+/// The second trial of a user is not an error of the server, and a full queue is one.
+#[tokio::test]
+async fn a_trial_that_has_to_wait_is_rejected_with_the_status_of_its_cause() {
+    let mut alice = Alice::new().await;
+    let form = trial(&alice.browser.get(TRY).await);
+    let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let pool = &alice.service.state.evaluation_pool;
+    let running = pool.enter_for_account(account).unwrap();
+    let busy = "Your last trial is still running, or this server is busy.";
+    form.submit(&mut alice.browser).await.page(429, busy);
+    drop(running);
+    let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+    form.submit(&mut alice.browser).await.page(503, busy);
+    drop(slots);
+    assert_eq!(form.submit(&mut alice.browser).await.status, 200);
+}

@@ -25,6 +25,26 @@ async fn a_rule_has_the_fields_of_its_kind() {
 }
 
 #[tokio::test]
+async fn a_misspelt_field_changes_nothing_and_is_named() {
+    let service = service().await;
+    let alice = service.user("alice").await;
+    let misspelt = "unknown field `untill`; did you mean `until`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": misspelt });
+    let response = alice.put("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
+    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    let absent = alice.get(&pushrules("global/room/!a:b")).await;
+    assert_eq!(absent.errcode(), (404, "M_NOT_FOUND".into()));
+    let body = json!({ "enabled": true, "untill": 1 });
+    let response = alice.put("global/override/.m.rule.master/enabled", &body).await;
+    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    let event = json!({ "event": {}, "rom": 1 });
+    let response = alice.post_rules("explain", &event).await;
+    let error = "unknown field `rom`; did you mean `room`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": error });
+    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+}
+
+#[tokio::test]
 async fn actions_are_required_and_may_be_empty() {
     let service = service().await;
     let alice = service.user("alice").await;

@@ -187,7 +187,7 @@ async fn the_size_of_the_unread_responses_of_an_account_is_limited() {
             unread.push(response);
         };
         assert_eq!(unread.len(), 8, "{path}");
-        assert_eq!(rejected.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert_eq!(rejected.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
         let rule = get(alice.token(), &pushrules("global/content/1")).await;
         assert_eq!(rule.status(), StatusCode::OK, "a small response");
         assert_eq!(get(bob.token(), &pushrules("")).await.status(), StatusCode::OK);

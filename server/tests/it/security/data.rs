@@ -100,8 +100,8 @@ async fn one_download_of_an_account_runs_at_a_time() {
     let page = browser.get(SECURITY).await;
     let running = service.state.large_bodies.take(account).unwrap();
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
-    response.page(503, "This server is busy");
-    assert_eq!(response.header("retry-after"), "5");
+    response.page(429, "This server is busy");
+    assert_eq!(response.header("retry-after"), "1");
     assert_eq!(events(&service, "alice").await[0], "sign_in success 1", "nothing was downloaded");
     drop(running);
     browser.submit(&page, DOWNLOAD, &[]).await.expect(StatusCode::OK);

@@ -59,8 +59,8 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
 #[test]
 fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
     let invalid = request(&[("scope", "nope")]);
-    let error = OAuthError::InvalidScope;
-    assert_eq!(invalid.next_step(USER, &[]), NextStep::ShowError(error));
+    let error = OAuthError::UnknownScope("nope".into());
+    assert_eq!(invalid.next_step(USER, &[]), NextStep::ShowError(error.clone()));
     assert_eq!(invalid.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
     assert_eq!(invalid.next_step(None, &[]), NextStep::SignIn);
 }
@@ -76,7 +76,11 @@ fn scopes_of_admins_are_granted_by_admins_only() {
     let (details, properties) =
         (declared.validate(&[]).unwrap(), ClientProperties::new(Origin::Api));
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
-    for scopes in ["admin:read", "read admin:read", "admin:read:accounts read"] {
+    for (scopes, rejected) in [
+        ("admin:read", "admin:read"),
+        ("read admin:read", "admin:read"),
+        ("admin:read:accounts read", "admin:read:accounts"),
+    ] {
         let pairs = [
             ("response_type", "code"),
             ("redirect_uri", "https://a.example/cb"),
@@ -85,9 +89,10 @@ fn scopes_of_admins_are_granted_by_admins_only() {
         let request =
             AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
         let granted = [grant(scopes, None)];
-        let error = OAuthError::InvalidScope;
-        assert_eq!(request.requested_from(Role::User), Err(error), "{scopes}");
-        assert_eq!(request.next_step(USER, &[]), NextStep::ShowError(error), "{scopes}");
+        let error = OAuthError::AdminScope(rejected.into());
+        assert_eq!(request.requested_from(Role::User), Err(error.clone()), "{scopes}");
+        let shown = NextStep::ShowError(error.clone());
+        assert_eq!(request.next_step(USER, &[]), shown, "{scopes}");
         assert_eq!(request.next_step(USER, &granted), NextStep::Reject(error), "{scopes}");
         let admin = request.requested_from(Role::Admin).unwrap();
         assert_eq!(admin.scopes.to_string(), scopes);
@@ -119,7 +124,7 @@ fn the_first_step_is_to_sign_in() {
         (&[][..], NextStep::Approve),
         (&[("scope", "read write")], NextStep::AskConsent),
         (&[("force_login", "true")], NextStep::AskConsent),
-        (&[("scope", "nope")], NextStep::Reject(OAuthError::InvalidScope)),
+        (&[("scope", "nope")], NextStep::Reject(OAuthError::UnknownScope("nope".into()))),
     ] {
         let request = request(more);
         assert_eq!(request.next_step(None, &granted), NextStep::SignIn, "{more:?}");

@@ -193,8 +193,8 @@ async fn an_account_sends_one_large_body_at_a_time() {
     let large = json!({ "global": { "room": [{ "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
         { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) }] } });
     let response = alice.post_rules("import", &large).await;
-    assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
-    assert_eq!(response.header("retry-after"), "5");
+    assert_eq!(response.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(response.header("retry-after"), "1");
     bob.import(&large).await;
     alice.change_rules(&json!([])).await;
 

@@ -1,0 +1,88 @@
+//! Detection of misspelt keys in objects that may also have unknown ones.
+
+/// Keys of Matrix that resemble ours. They may be present wherever Matrix clients copy members of
+/// an event or of a response into a request.
+const MATRIX_KEYS: [&str; 5] = ["creator", "displayname", "events", "rooms", "user_ids"];
+
+/// Returns the known key that was probably meant by an unknown one: one character was added,
+/// removed or replaced, or two adjacent ones were exchanged, apart from case, `_` and `-`. A key
+/// with a dot belongs to a namespace of its own, such as `org.example.until`.
+pub(super) fn find_meant<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
+        return None;
+    }
+    let is_meant = |known: &&&str| {
+        key.len().abs_diff(known.len()) <= 2 && is_near(&letters(key), &letters(known))
+    };
+    known.iter().find(is_meant).copied()
+}
+
+/// The characters of a key that identify it.
+fn letters(key: &str) -> Vec<char> {
+    key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
+}
+
+/// Whether at most one edit makes two words equal.
+fn is_near(one: &[char], other: &[char]) -> bool {
+    let prefix = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[prefix..], &other[prefix..]);
+    let suffix = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+    match (&one[..one.len() - suffix], &other[..other.len() - suffix]) {
+        ([a, b], [c, d]) => (a, b) == (d, c),
+        (one, other) => one.len() <= 1 && other.len() <= 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_one_edit_from_a_known_one_is_misspelt() {
+        let known = ["until", "room", "member_count", "user_id", "event", "display_name"];
+        for (key, meant) in [
+            // One character more, less or different, and two exchanged ones.
+            ("untill", Some("until")),
+            ("ntil", Some("until")),
+            ("untii", Some("until")),
+            ("utnil", Some("until")),
+            ("rom", Some("room")),
+            ("oroom", Some("room")),
+            ("eveñt", Some("event")),
+            ("member_cuont", Some("member_count")),
+            // Case and separators.
+            ("Until", Some("until")),
+            ("memberCount", Some("member_count")),
+            ("member-count", Some("member_count")),
+            ("displayName", Some("display_name")),
+            ("userid", Some("user_id")),
+            // Known keys.
+            ("until", None),
+            ("room", None),
+            // Two edits.
+            ("util_l", None),
+            ("unlit", None),
+            ("rm", None),
+            ("x", None),
+            ("", None),
+            ("____until____", None),
+            // Keys of Matrix and of other namespaces.
+            ("displayname", None),
+            ("events", None),
+            ("rooms", None),
+            ("user_ids", None),
+            ("room_id", None),
+            ("actions", None),
+            ("conditions", None),
+            ("pattern", None),
+            ("rule_id", None),
+            ("default", None),
+            ("enabled", None),
+            ("org.example.until", None),
+            (".until", None),
+        ] {
+            assert_eq!(find_meant(key, &known), meant, "{key}");
+        }
+        assert_eq!(find_meant("creator", &["creators"]), None);
+    }
+}

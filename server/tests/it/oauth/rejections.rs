@@ -1,0 +1,189 @@
+//! Rejected OAuth requests: what the response says, and the reason in log and audit trail.
+
+use serde_json::{Value, json};
+
+use crate::requests::json_lines;
+use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::{Process, Service, recorded_events};
+
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const PKCE: [(&str, &str); 2] = [
+    ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+    ("code_challenge_method", "S256"),
+];
+
+/// The state of a code, and whether a code of a different client exists, would help an attacker.
+#[tokio::test]
+async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (client, other, mut browser) =
+        (service.client().await, service.client().await, service.browser());
+    let code = client.code(&mut browser, "alice", &PKCE).await;
+    let plain = client.code(&mut browser, "alice", &[("force_login", "1")]).await;
+    let proof = [("code_verifier", VERIFIER)];
+    let wrong = [("code_verifier", &*"x".repeat(43))];
+    let undisclosed =
+        "The code is unknown, expired, revoked or used, or was issued to a different client.";
+    let elsewhere = client.with_redirect_uri("https://app.example/cb/");
+    let mut rejected = vec![
+        (client.redeem(&code, &[]).await, "The code_verifier is missing."),
+        (
+            client.redeem(&code, &[("code_verifier", "short")]).await,
+            "The code_verifier must be 43 to 128 letters, digits or characters of -._~",
+        ),
+        (
+            client.redeem(&code, &wrong).await,
+            "The code_verifier does not match the code_challenge.",
+        ),
+        (
+            client.redeem(&plain, &proof).await,
+            "A code_verifier was sent, but the authorization request had no code_challenge.",
+        ),
+        (
+            elsewhere.redeem(&code, &proof).await,
+            "The redirect_uri is not the one of the authorization request.",
+        ),
+        (other.redeem(&code, &proof).await, undisclosed),
+        (other.redeem(&code, &proof).await, undisclosed),
+        (client.redeem("unknown", &proof).await, undisclosed),
+    ];
+    assert_eq!(client.redeem(&code, &proof).await.status, 200);
+    rejected.push((client.redeem(&code, &proof).await, undisclosed));
+    service.clock.advance(600);
+    rejected.push((client.redeem(&plain, &[]).await, undisclosed));
+    for (response, description) in rejected {
+        let body = json!({ "error": "invalid_grant", "error_description": description });
+        assert_eq!((response.status, response.json()), (400, body));
+    }
+
+    service.state.audit.flush(service.store()).await.unwrap();
+    let events = service.store().audit_events(recorded_events(), 100).await.unwrap();
+    let failures = events.into_iter().filter(|event| event.outcome.as_str() == "failure");
+    let mut failures: Vec<_> = failures
+        .map(|event| {
+            let account = event.account.unwrap_or_default();
+            assert_eq!(event.address.as_deref(), Some("192.0.2.1"));
+            assert!(event.app.is_some());
+            format!("{} {account} {} {}", event.kind, event.detail.unwrap(), event.count)
+        })
+        .collect();
+    failures.sort();
+    let expected = [
+        "token_issue  the code is unknown or has been deleted 1",
+        "token_issue alice the code has been redeemed before 1",
+        "token_issue alice the code has expired 1",
+        "token_issue alice the code was issued to a different app 2",
+        "token_issue alice the code was requested with a challenge and redeemed without a verifier 1",
+        "token_issue alice the code was requested without a challenge and redeemed with a verifier 1",
+        "token_issue alice the redirect URI is not the one of the authorization request 1",
+        "token_issue alice the verifier does not match the challenge 1",
+        "token_issue alice the verifier is not 43 to 128 unreserved characters 1",
+    ];
+    assert_eq!(failures, expected);
+}
+
+#[tokio::test]
+async fn an_invalid_scope_is_named() {
+    let service = Service::start().await;
+    let client = service.client().await;
+    let narrow = crate::support::OAuthClient::register_with(
+        service.anonymous(),
+        "https://a.example/",
+        "push admin:read",
+    )
+    .await;
+    for (client, scope, description) in [
+        (&client, "read reed", "The scope reed does not exist."),
+        (&narrow, "push write", "The client did not register the scope write."),
+        (&narrow, "", "The client did not register the scope read."),
+        (&narrow, "push admin:read", "Only an admin can grant the scope admin:read."),
+        (
+            &client,
+            "read  write",
+            "Separate scopes by single spaces, without quotes or control characters.",
+        ),
+    ] {
+        let fields = [("grant_type", "client_credentials"), ("scope", scope)];
+        let response = client.post("/oauth/token", &fields).await;
+        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(response.json()["error_description"], description, "{scope}");
+    }
+    // On the page of an app that the user has never approved, too.
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
+    browser.sign_in(&page, "alice").await.page(400, "The scope reed does not exist.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reason_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let url = server.url.clone();
+    let post = async |path: &str, fields: &[(&str, &str)]| {
+        let request = reqwest::Client::new().post(format!("{url}{path}")).form(fields);
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let [app, other] =
+        [post("/api/v1/apps", &register).await, post("/api/v1/apps", &register).await];
+    let credentials = |app: &Value| {
+        ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap().to_owned())
+    };
+    let ([id, secret], [other_id, other_secret]) = (credentials(&app), credentials(&other));
+    let client = [("client_id", &*id), ("client_secret", &*secret)];
+    let other = [("client_id", &*other_id), ("client_secret", &*other_secret)];
+    let grant = ("grant_type", "client_credentials");
+    let code = ("grant_type", "authorization_code");
+    let uri = ("redirect_uri", "https://app.example/");
+    let token = post("/oauth/token", &[&client[..], &[grant]].concat()).await;
+    let token = token["access_token"].as_str().unwrap();
+    let authorize = format!("{url}/oauth/authorize?client_id=unknown");
+    assert_eq!(reqwest::get(authorize).await.unwrap().status(), 401);
+    for (path, fields) in [
+        ("/oauth/token", vec![grant]),
+        ("/oauth/token", vec![grant, ("client_id", "unknown"), ("client_secret", "x")]),
+        ("/oauth/token", vec![grant, client[0], ("client_secret", "x")]),
+        ("/oauth/token", [&client[..], &[grant, ("scope", "reed")]].concat()),
+        ("/oauth/token", [&client[..], &[code, ("code", "x"), uri]].concat()),
+        ("/oauth/revoke", [&client[..], &[("token", "x")]].concat()),
+        ("/oauth/revoke", [&other[..], &[("token", token)]].concat()),
+        ("/oauth/introspect", [&other[..], &[("token", token)]].concat()),
+    ] {
+        post(path, &fields).await;
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let log = server.log();
+    for secret in [&*secret, &*other_secret, token] {
+        assert!(!log.contains(secret), "{log}");
+    }
+    let lines = json_lines(&log);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let logged: Vec<_> = lines
+        .iter()
+        .filter(|line| {
+            let message = text(&line["message"]);
+            message == "OAuth request rejected" || message.starts_with("introspection by")
+        })
+        .map(|line| (text(&line["request"]["route"]), text(&line["error"]), text(&line["reason"])))
+        .collect();
+    let expected = [
+        ("/oauth/authorize", "invalid_client", "There is no app with this client_id."),
+        (
+            "/oauth/token",
+            "invalid_client",
+            "Send client_id and client_secret in the body, or as HTTP Basic authentication.",
+        ),
+        ("/oauth/token", "invalid_client", "unknown client"),
+        ("/oauth/token", "invalid_client", "wrong secret"),
+        ("/oauth/token", "invalid_scope", "The scope reed does not exist."),
+        ("/oauth/token", "invalid_grant", "the code is unknown or has been deleted"),
+        ("/oauth/revoke", "unauthorized_client", "the token is malformed"),
+        ("/oauth/revoke", "unauthorized_client", "the token belongs to a different app"),
+        ("/oauth/introspect", "", ""),
+    ];
+    let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
+    assert_eq!(logged, expected, "{log}");
+}
