@@ -1,4 +1,4 @@
-//! Matrix client-server API besides push rules: versions, login and registration.
+//! The Matrix client-server API other than push rules: versions, login and registration.
 
 mod device;
 mod login;

@@ -106,7 +106,7 @@ fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64)
 impl Store {
     /// Deletes an account and everything that belongs to it. Its name is reserved: a different
     /// person who gets it would be taken for its owner. The audit event of the deletion has the
-    /// name in its detail, because it cannot be looked up any more.
+    /// name in its detail, because it can no longer be looked up.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
     pub async fn delete_account(

@@ -57,8 +57,8 @@ pub(super) use is_active;
 /// The statements that begin the grant of a new code or token, if it was inserted: its app is
 /// marked as authorized, so that retention never deletes it, and the grant is inserted.
 ///
-/// An existing grant is updated, so that a concurrent sweep does not delete it. If it is not active
-/// any more, it begins again. The app is locked first, as when it is deleted.
+/// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer
+/// active, it begins again. The app is locked first, as when it is deleted.
 macro_rules! begin {
     ($grant:ident, $table:literal) => {
         [

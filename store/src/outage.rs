@@ -22,7 +22,7 @@ pub(super) enum Operation {
 
 impl Outage {
     /// Records the outcome of an operation. Logs the end of an outage, when no operation is
-    /// unavailable any more.
+    /// unavailable.
     pub(super) fn record(&self, operation: Operation, error: Option<&StoreError>) {
         if self.ends_with(operation, error) {
             log_throttled!(info, "database available again");

@@ -1,4 +1,4 @@
-//! The state of a load that all clients share.
+//! The state of a load test that all clients share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ pub(crate) enum OnFailure {
     Continue,
 }
 
-/// The state of a load that is shared by all clients.
+/// The state of a load test that all clients share.
 pub(crate) struct Load {
     pub(crate) on_failure: OnFailure,
     pub(crate) stop: AtomicBool,

@@ -1,4 +1,4 @@
-//! The options of a gateway check: the requirements for a token besides its validity.
+//! The options of a gateway check: the requirements for a token in addition to its validity.
 
 use thiserror::Error;
 

@@ -65,7 +65,7 @@ pub enum Outcome {
     Won,
 }
 
-/// Why a rule failed, besides a condition that is not met.
+/// Why a rule failed, other than by a condition that is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureReason {

@@ -9,7 +9,8 @@ use std::cell::Cell;
 /// Maximum number of steps for one user's rules: about 10 ms.
 const USER_STEPS: usize = 2_000_000;
 
-/// Maximum number of steps for all rules in a request, besides [`GUARANTEED_STEPS`] per user.
+/// Maximum number of steps for all rules in a request, in addition to [`GUARANTEED_STEPS`] per
+/// user.
 const REQUEST_STEPS: usize = 16_000_000;
 
 /// The steps that every user has, so that the rules of some users cannot exhaust the budget of

@@ -37,7 +37,7 @@ const ATTEMPTS: usize = 10;
 pub(super) struct NewFile {
     pub(super) connection: Connection,
     temporary: TempPath,
-    /// The file that the connection writes, locked meanwhile.
+    /// The file that the connection writes, locked until it is complete.
     lock: File,
     file: PathBuf,
 }

@@ -20,7 +20,7 @@ pub(crate) enum OnMissingRows {
     /// The batch is committed.
     #[default]
     Commit,
-    /// The batch is rolled back, and the rows of its statements are returned nevertheless.
+    /// The batch is rolled back, and the rows of its statements are still returned.
     RollBack,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Connections {
     pool: Pool<Manager>,
     hosts: Hosts,
     /// One for each connection but one, which is reserved for probes: they must not wait while all
-    /// others are in use, because the node would stop to use its cache under load.
+    /// others are in use, because the node would stop using its cache under load.
     permits: Arc<Semaphore>,
     pub(super) timeout: Duration,
     pub(super) metrics: Arc<PostgresMetrics>,
@@ -100,8 +100,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes the connections to a server that does not accept writes any more, so that the next ones
-    /// find the new primary. Those in use are closed when they return.
+    /// Closes the connections to a server that no longer accepts writes, so that the next ones find
+    /// the new primary. Those in use are closed when they return.
     fn leave(&self, primary: Primary) {
         if self.hosts.leave(primary) {
             drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));

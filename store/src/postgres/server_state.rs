@@ -30,8 +30,8 @@ pub(super) fn describe(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Returns whether the connections to this server are to be closed, because it does not accept
-/// writes any more: it is read-only, recovers, or shuts down.
+/// Returns whether the connections to this server are to be closed, because it no longer accepts
+/// writes: it is read-only, recovers, or shuts down.
 pub(super) fn ends_connections(error: &Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "25006" | "57P01" | "57P02" | "57P03"))
 }

@@ -91,7 +91,7 @@ impl DueDocument {
     }
 
     /// Saves the document, if it still has its version. One that is not readable stays unchanged,
-    /// but is not due any more, so that it does not block others.
+    /// but is no longer due, so that it does not block others.
     fn into_statement(self) -> Option<Statement> {
         let Self { account, scope, version, document } = self;
         match document {
