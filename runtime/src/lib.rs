@@ -1,15 +1,14 @@
 //! What every part of Belfry needs of its process: the clock, randomness, durations in settings,
-//! the log throttle, supervised tasks, certificate checks, and the mechanism of metrics.
+//! the log throttle, supervised tasks, errors about files, certificate checks, and the mechanism of
+//! metrics.
 
 pub mod certificate;
 pub mod clock;
 pub mod duration;
+pub mod file_access;
 pub mod log_throttle;
 pub mod metrics;
-mod process_user;
 pub mod random;
 pub mod supervisor;
 #[cfg(feature = "test-support")]
 pub mod test_support;
-
-pub use self::process_user::process_user;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use belfry_runtime::file_access::describe_file_error;
 use belfry_store::SecretUrl;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
@@ -49,7 +50,7 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<(Config, Table), C
             io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
             _ => "",
         };
-        ConfigError(format!("cannot read {name}: {error}{advice}"))
+        ConfigError(format!("cannot read {name}: {}{advice}", describe_file_error(path, &error)))
     })?;
     let mut config = parse(&text, &name)?;
     for key in ["database", "redis"] {

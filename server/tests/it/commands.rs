@@ -4,6 +4,7 @@ mod accounts;
 mod apps;
 mod audit;
 mod beside_server;
+mod denied;
 mod doctor;
 mod files;
 mod health;

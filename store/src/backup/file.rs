@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use belfry_runtime::file_access::describe_file_error;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::checksum::TableChecksum;
@@ -35,7 +36,7 @@ impl Backup {
         let bytes = File::open(file).and_then(|file| file.metadata()).map(|file| file.len());
         let bytes = bytes.map_err(|error| BackupError::Read {
             file: file.to_owned(),
-            reason: error.to_string(),
+            reason: describe_file_error(file, &error),
         })?;
         let failed = |error: rusqlite::Error| read_error(file, &error);
         let connection = sqlite::open_without_log(file).map_err(failed)?;
@@ -237,7 +238,7 @@ fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::Foreign(file.to_owned()),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            BackupError::Read { file: file.to_owned(), reason: sqlite::describe(error) }
+            BackupError::Read { file: file.to_owned(), reason: sqlite::describe(file, error) }
         }
         _ => damaged(file, &error.to_string()),
     }

@@ -1,6 +1,6 @@
 //! Whole tables of a SQLite database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -10,19 +10,22 @@ use super::transaction::{EachRow, TableTransaction};
 use crate::StoreError;
 use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
-use crate::sqlite;
+use crate::sqlite::{self, Existing, FileState};
 
 /// A transaction on a connection of its own.
 pub(super) struct Transaction {
     connection: Connection,
+    /// The database and the state of its files, if they are read without locks.
+    unlocked: Option<(PathBuf, FileState)>,
 }
 
 impl Transaction {
     /// Begins to read. The writer goes on; what it writes meanwhile stays in the WAL, which it
     /// empties when this transaction has ended.
     pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
-        let connection = sqlite::open_for_backup(path)?;
-        begin(connection, "begin")
+        let Existing { connection, unlocked, .. } = sqlite::open_existing(path)?;
+        let unlocked = unlocked.map(|state| (path.to_owned(), state));
+        Ok(Self { unlocked, ..begin(connection, "begin")? })
     }
 
     /// Begins to write, and locks the file. A killed process leaves a rollback journal, by which the
@@ -35,7 +38,7 @@ impl Transaction {
 
 fn begin(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
     match connection.execute_batch(sql) {
-        Ok(()) => Ok(Transaction { connection }),
+        Ok(()) => Ok(Transaction { connection, unlocked: None }),
         Err(error) => Err(sqlite::store_error(&connection, &error)),
     }
 }
@@ -50,7 +53,15 @@ impl TableTransaction for Transaction {
     async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
         scan(&self.connection, &table.select(), each, |error| {
             sqlite::store_error(&self.connection, &error).into()
-        })
+        })?;
+        match &self.unlocked {
+            Some((path, state)) if FileState::of(path) != *state => {
+                let path = path.display();
+                let problem = format!("{path} was changed while it was read; try again");
+                Err(StoreError::Unavailable(problem).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
