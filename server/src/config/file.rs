@@ -98,7 +98,10 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
                 format!("{key}: expected {expected}, found {found}; example: {example}")
             }
             _ if message.starts_with("must ") => format!("{key} {message}"),
-            _ => format!("{key}: {message}"),
+            _ => match missing_field(message) {
+                Some(field) => format!("{key}.{field} is missing"),
+                None => format!("{key}: {message}"),
+            },
         };
         reject((message, start))
     })?;
@@ -158,6 +161,11 @@ fn describe_unknown(key: &str, known: &[&str]) -> String {
         Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
         None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
     }
+}
+
+/// The field that a table lacks, by an error of serde.
+fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// Where a setting belongs that was written in another section.
