@@ -7,12 +7,11 @@ use std::path::Path;
 use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
 use crate::support::process::{is_root, unprivileged_belfry};
-use crate::support::report_skipped;
 
 /// A workspace of root that everybody can enter. `None` without root.
 fn workspace_of_root() -> Option<Workspace> {
     if !is_root() {
-        report_skipped("files of another user", "run the tests as root");
+        eprintln!("skipped: only root can run a command as another user");
         return None;
     }
     let workspace = Workspace::sqlite();
