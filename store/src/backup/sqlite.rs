@@ -118,3 +118,34 @@ pub(super) fn scan(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::{Database, Migrations, Options, Store};
+
+    #[tokio::test]
+    async fn a_file_that_changes_while_it_is_read_without_locks_is_not_backed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("belfry.db");
+        let database = Database::Sqlite(path.clone());
+        drop(Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await.unwrap());
+        let connection = sqlite::open_without_log(&path).unwrap();
+        let unlocked = Some((path.clone(), FileState::of(&path)));
+        let transaction = Transaction { connection, unlocked };
+        let migrations = Migrations::default();
+        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let table = schema.tables().next().unwrap();
+        transaction.scan(table, &mut |_| Ok(())).await.unwrap();
+
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        let error = transaction.scan(table, &mut |_| Ok(())).await.unwrap_err();
+        assert!(error.to_string().ends_with("was changed while it was read; try again"), "{error}");
+    }
+}
