@@ -35,5 +35,4 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     command.env("LD_PRELOAD", library).env("FAKETIME", "-2d");
     let server = Process::launch(command, folder.path());
     wait_until(&|| server.log().contains(message));
-    assert!(server.log().contains("\"by\":\"2d\""), "{}", server.log());
 }
