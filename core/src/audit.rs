@@ -109,33 +109,42 @@ pub struct AuditEntry {
     pub at: Timestamp,
     pub kind: AuditKind,
     pub outcome: AuditOutcome,
-    /// The client or operator that caused the event.
     pub origin: AuditOrigin,
+    /// The client that caused the event; `None` if the operator or the server did.
+    pub client: Option<AuditClient>,
     /// Further details; never a secret.
     pub detail: Option<String>,
 }
 
-/// The origin of an event.
+wire_enum! {
+    /// Where an event came from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum AuditOrigin {
+        /// A request of an app or a program. Counted events have this origin, whatever the request.
+        Client = "client",
+        /// A request of a browser, by a page of this server.
+        Page = "page",
+        /// A command of the operator.
+        CommandLine = "command line",
+        /// The server itself, when a time came.
+        Server = "server",
+    }
+}
+
+/// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AuditOrigin {
-    /// The operator, by a command.
-    CommandLine,
-    /// The server itself, when a time came.
-    Server,
-    /// A client, by a request.
-    Client {
-        /// Its address, as far as [`AddressPolicy`] allows.
-        address: Option<String>,
-        /// The request id.
-        request_id: RequestId,
-    },
+pub struct AuditClient {
+    /// Its address, as far as [`AddressPolicy`] allows.
+    pub address: Option<String>,
+    /// The id of the request.
+    pub request_id: RequestId,
 }
 
 impl AuditEntry {
     /// An event of the command line.
     pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
-        Self { at, kind, outcome, origin, detail: None }
+        Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
     /// An event of the server itself.
@@ -274,12 +283,15 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_outcomes_have_different_names() {
+    fn kinds_outcomes_and_origins_have_different_names() {
         for kind in AuditKind::ALL {
             assert_eq!(AuditKind::from_name(kind.as_str()), Some(*kind));
         }
         for outcome in AuditOutcome::ALL {
             assert_eq!(AuditOutcome::from_name(outcome.as_str()), Some(*outcome));
+        }
+        for origin in AuditOrigin::ALL {
+            assert_eq!(AuditOrigin::from_name(origin.as_str()), Some(*origin));
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row. From then on requests are counted locally without waiting, while a task reconnects. In a
+//! row; it is probed every few seconds, so an outage is noticed without requests. From then on requests are counted locally without waiting, while a task reconnects. In a
 //! cluster this applies to each shard on its own. No request is rejected because Redis is
 //! unavailable, and limits still apply: each node admits at most the limit. Local counts are not
 //! written back, but a key that was exhausted locally remains so until its window ends.
@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry_core::limits::{Bucket, CountMode};
+use belfry_runtime::file_access::describe_file_error;
 use belfry_runtime::supervisor::{Task, TaskStatus};
 use redis::{Client, ConnectionInfo, ErrorKind, RedisError, RedisResult, TlsCertificates};
 use rustls::pki_types::CertificateDer;
@@ -55,7 +56,7 @@ pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionIn
         let reason = format!("cannot use {}: {reason}", file.display());
         RedisError::from((ErrorKind::InvalidClientConfig, setting, reason))
     };
-    let root_cert = fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let root_cert = fs::read(file).map_err(|error| failed(describe_file_error(file, &error)))?;
     if CertificateDer::pem_slice_iter(&root_cert).next().is_none() {
         return Err(failed("it contains no certificate".to_owned()));
     }

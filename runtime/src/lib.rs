@@ -1,15 +1,13 @@
 //! Process-level parts that every crate of Belfry needs: the clock, randomness, durations in
-//! settings, the log throttle, supervised tasks, certificate checks, and metrics.
+//! settings, the log throttle, supervised tasks, errors about files, certificate checks, and metrics.
 
 pub mod certificate;
 pub mod clock;
 pub mod duration;
+pub mod file_access;
 pub mod log_throttle;
 pub mod metrics;
-mod process_user;
 pub mod random;
 pub mod supervisor;
 #[cfg(feature = "test-support")]
 pub mod test_support;
-
-pub use self::process_user::process_user;

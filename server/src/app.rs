@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use belfry_runtime::clock::Clock;
+use belfry_runtime::duration;
 use belfry_runtime::supervisor::{TaskStatus, Tasks};
 use belfry_store::{RuleWriter, Store, SweepOutcome};
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::account_memory::account_slots::AccountSlots;
@@ -31,6 +33,10 @@ use crate::paths::PROFILE;
 /// Beyond this number the oldest authorization requests are deleted, so that their rows take at
 /// most about 1 GB.
 const MAX_PENDING_REQUESTS: usize = 100_000;
+
+/// The clock may go back by this much without a warning: NTP corrects it, and the clocks of nodes
+/// differ.
+const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// The state shared by all HTTP handlers.
 #[expect(missing_docs, reason = "the types say what most fields are")]
@@ -68,6 +74,8 @@ pub struct AppState {
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
     pub tasks: Tasks,
+    /// The time of the last check of the clock.
+    last_clock_check: Mutex<Option<Timestamp>>,
 }
 
 impl AppState {
@@ -97,6 +105,7 @@ impl AppState {
             large_bodies: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
+            last_clock_check: Mutex::default(),
             logo,
             style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
@@ -128,6 +137,29 @@ impl AppState {
         statuses.extend(self.store.task_status());
         statuses.extend(self.limits.engine.task_status());
         statuses
+    }
+
+    /// Logs a warning if the clock was set back. Call it regularly, before [`Self::sweep`].
+    pub async fn check_clock(&self) {
+        if let Some(setback) = self.clock_setback().await {
+            let by = duration::format_seconds(setback);
+            let now = self.clock.now();
+            let effect = "tokens, codes and sessions expire later";
+            tracing::warn!(%now, by, "the clock was set back, {effect}");
+        }
+    }
+
+    /// By how much the clock was set back, if by more than a minute: since the last call; at the
+    /// first one, since the last sweep, which may be one of a process before.
+    async fn clock_setback(&self) -> Option<Duration> {
+        let now = self.clock.now();
+        let last = self.last_clock_check.lock().await.replace(now);
+        let last = match last {
+            Some(last) => Some(last),
+            None => self.store.last_sweep().await.unwrap_or_default(),
+        };
+        let setback = last?.duration_since(now);
+        (setback > MAX_SETBACK).then(|| setback.unsigned_abs())
     }
 
     /// Deletes rows that are no longer needed, if a sweep is due.
@@ -216,5 +248,40 @@ impl AppState {
     /// The part of a user id after the colon.
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use belfry_runtime::test_support::FakeClock;
+    use belfry_store::Database;
+
+    use super::*;
+
+    async fn state(folder: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
+        let (config, clock) = (Config::default(), Arc::clone(clock));
+        let database = Database::Sqlite(folder.join("belfry.db"));
+        let store = Store::open(&database, &config.store, clock.now()).await.unwrap();
+        let base_url = config.base_url();
+        AppState::new(config, base_url, store, clock).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_is_noticed_also_by_the_next_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(FakeClock::at(1_800_000_000));
+        let first = state(folder.path(), &clock).await;
+        for (seconds, setback) in [(0, None), (60, None), (-60, None), (-61, Some(61)), (5, None)] {
+            clock.advance(seconds);
+            let setback = setback.map(Duration::from_secs);
+            assert_eq!(first.clock_setback().await, setback, "{seconds}");
+        }
+        first.sweep().await;
+        drop(first);
+
+        clock.advance(-2 * 86_400);
+        let second = state(folder.path(), &clock).await;
+        assert_eq!(second.clock_setback().await, Some(Duration::from_hours(48)));
+        assert_eq!(second.clock_setback().await, None);
     }
 }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, Subject};
+use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, AuditOrigin, Subject};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -70,7 +70,7 @@ fn log(event: &AggregatedEvent) {
         outcome = outcome.as_str(),
         account,
         app,
-        origin = "client",
+        origin = AuditOrigin::Client.as_str(),
         address = address.as_deref(),
         detail = detail.as_deref(),
         count = event.count,

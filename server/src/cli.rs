@@ -72,7 +72,7 @@ enum Command {
     App(app::Command),
     /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Command),
-    /// Show the audit trail: time, kind, outcome, count, account, app, address, request, detail
+    /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request, detail
     Audit(audit::Command),
     /// Write a consistent copy of all data to a file, even while the server runs
     Backup(backup::Command),
@@ -255,6 +255,11 @@ fn with_store(
 /// A value, or a dash if there is none.
 fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// A time, or `never` if there is none.
+fn or_never(time: Option<Timestamp>) -> String {
+    time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }
 
 /// Reads a secret from standard input, without the newline that `echo` and editors add.

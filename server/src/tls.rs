@@ -137,7 +137,7 @@ fn read(files: &TlsSettings) -> Result<LoadedFiles, TlsError> {
         certificate_failed(format!("{reason}{advice}"))
     })?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| key_failed(describe_pem_error(&error, "private key")))?;
+        .map_err(|error| key_failed(describe_pem_error(&files.key, &error, "private key")))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(certificate.chain, key)

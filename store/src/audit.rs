@@ -1,10 +1,10 @@
 //! The audit trail: events that are stored in the transaction of their change, and counted events.
 
-use belfry_core::audit::{AggregatedEvent, AuditKind, AuditOutcome, Events, Subject};
+use belfry_core::audit::{AggregatedEvent, AuditKind, AuditOrigin, AuditOutcome, Events, Subject};
 use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, sql};
-use super::event_source::{CLIENT, EventSource, event_id};
+use super::event_source::{EventSource, event_id};
 use super::{Change, Store, StoreError};
 
 /// An event as it is shown to the operator.
@@ -19,7 +19,7 @@ pub struct AuditEvent {
     pub kind: String,
     /// `success`, `failure` or `denied`.
     pub outcome: String,
-    /// `client`, `command line` or `server`.
+    /// The origin.
     pub origin: String,
     /// The client's address, as far as the settings allow.
     pub address: Option<String>,
@@ -48,15 +48,19 @@ from_row!(AuditEvent, audit_columns {
 
 /// Selects the events to read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AuditFilter {
+pub struct AuditFilter<'a> {
     /// Only events of this account.
     pub account: Option<i64>,
     /// Only events of this app.
     pub app: Option<i64>,
+    /// Only events of the apps with this name, in upper or lower case.
+    pub app_name: Option<&'a str>,
     /// Only events of this kind.
     pub kind: Option<AuditKind>,
     /// Only events with this outcome.
     pub outcome: Option<AuditOutcome>,
+    /// Only events of this origin.
+    pub origin: Option<AuditOrigin>,
     /// Only events from this time on.
     pub since: Option<Timestamp>,
     /// Only events before this time.
@@ -87,7 +91,7 @@ impl Store {
                     last = event.last,
                     kind = kind.as_str(),
                     outcome = outcome.as_str(),
-                    origin = CLIENT,
+                    origin = AuditOrigin::Client.as_str(),
                     address = address.as_deref(),
                     detail = detail.as_deref(),
                     account = *account,
@@ -102,7 +106,7 @@ impl Store {
     /// The newest events, in order of time.
     pub async fn audit_events(
         &self,
-        filter: AuditFilter,
+        filter: AuditFilter<'_>,
         limit: i64,
     ) -> Result<Vec<AuditEvent>, StoreError> {
         let mut newest_first = self
@@ -114,18 +118,22 @@ impl Store {
                      left join apps p on p.id = e.app_id \
                      where (cast($account as bigint) is null or e.account_id = $account) \
                      and (cast($app as bigint) is null or e.app_id = $app) \
+                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name)) \
                      and e.last_at >= $since and (cast($kind as text) is null or e.kind = $kind) \
                      and (cast($outcome as text) is null or e.outcome = $outcome) \
+                     and (cast($origin as text) is null or e.origin = $origin) \
                      and (cast($before as bigint) is null or e.at < $before) \
                      order by e.at desc, e.id desc limit $limit"
                 ),
                 [
                     account = filter.account,
                     app = filter.app,
+                    app_name = filter.app_name,
                     since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH),
                     limit,
                     kind = filter.kind.map(AuditKind::as_str),
                     outcome = filter.outcome.map(AuditOutcome::as_str),
+                    origin = filter.origin.map(AuditOrigin::as_str),
                     before = filter.before
                 ]
             ))

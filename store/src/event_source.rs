@@ -1,6 +1,6 @@
 //! The source of a change's audit events, in the statement that inserts them.
 
-use belfry_core::audit::{AuditEntry, AuditOrigin};
+use belfry_core::audit::{AuditClient, AuditEntry};
 use belfry_runtime::random;
 
 use super::StoreError;
@@ -92,13 +92,13 @@ impl EventSource {
 
     /// The statement that inserts an event for each row of the source.
     pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
-        let (origin, address, request_id) = origin_columns(&entry.origin);
+        let (address, request_id) = client_columns(entry.client.as_ref());
         let mut values = values![
             event_id = event_id(entry.at.as_millisecond(), u64::from_be_bytes(random::bytes())),
             event_at = entry.at,
             kind = entry.kind.as_str(),
             outcome = entry.outcome.as_str(),
-            origin,
+            origin = entry.origin.as_str(),
             address,
             request_id,
             detail = entry.detail.as_deref()
@@ -118,14 +118,14 @@ pub(super) fn log_events(
         for mut row in rows {
             let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
             let count: i64 = row.take()?;
-            let (origin, address, request_id) = origin_columns(&entry.origin);
+            let (address, request_id) = client_columns(entry.client.as_ref());
             tracing::info!(
                 target: "belfry::audit",
                 kind = entry.kind.as_str(),
                 outcome = entry.outcome.as_str(),
                 account,
                 app,
-                origin,
+                origin = entry.origin.as_str(),
                 address,
                 request_id,
                 detail = entry.detail.as_deref(),
@@ -137,19 +137,11 @@ pub(super) fn log_events(
     Ok(())
 }
 
-fn origin_columns(origin: &AuditOrigin) -> (&'static str, Option<&str>, Option<&str>) {
-    match origin {
-        AuditOrigin::CommandLine => (COMMAND_LINE, None, None),
-        AuditOrigin::Server => (SERVER, None, None),
-        AuditOrigin::Client { address, request_id } => {
-            (CLIENT, address.as_deref(), Some(request_id.as_str()))
-        }
-    }
+/// The address and the request id of a client.
+fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
+    let address = client.and_then(|client| client.address.as_deref());
+    (address, client.map(|client| client.request_id.as_str()))
 }
-
-const COMMAND_LINE: &str = "command line";
-const SERVER: &str = "server";
-pub(super) const CLIENT: &str = "client";
 
 /// An id that is ordered by time.
 pub(super) fn event_id(millisecond: i64, suffix: u64) -> String {

@@ -85,7 +85,7 @@ pub use self::rulesets::{
     RulesetsForUpdate, RulesetsSnapshot, SaveOutcome, SerializedDocument, StoredRulesets,
 };
 pub use self::sessions::{AccountSession, Session, SessionUse};
-pub use self::sqlite::{create_private_directory, must_be_writable};
+pub use self::sqlite::create_private_directory;
 pub use self::tokens::{NewToken, StoredToken};
 use crate::metrics::{CacheStatus, families};
 
@@ -164,6 +164,9 @@ pub enum StoreError {
     /// The database cannot be opened.
     #[error("cannot open the database {database}: {reason}")]
     Open { database: String, reason: String },
+    /// The user that runs this process may not open the files, or their file system is read-only.
+    #[error("cannot open the database {database}: {reason}")]
+    Inaccessible { database: String, reason: String },
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
     Unreachable { database: String, reason: String },

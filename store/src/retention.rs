@@ -241,10 +241,19 @@ impl Store {
         Ok(SweepOutcome::Swept(deleted))
     }
 
+    /// The time of the last sweep of any node; `None` before the first one.
+    pub async fn last_sweep(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.sweep_state().await?.map(|state| state.swept_at))
+    }
+
+    async fn sweep_state(&self) -> Result<Option<SweepState>, StoreError> {
+        let select = sql!(concat!("select ", sweep_columns!(), " from sweeps where id = 1"));
+        self.read_one(select).await
+    }
+
     /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let select = sql!(concat!("select ", sweep_columns!(), " from sweeps where id = 1"));
-        let stored: Option<SweepState> = self.read_one(select).await?;
+        let stored = self.sweep_state().await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
         // Of nodes that begin at the same time, one writes the row.

@@ -3,6 +3,7 @@
 //! The writer commits all queued batches as one transaction (group commit), which share the cost of
 //! one sync.
 
+mod access;
 mod backup;
 mod open;
 mod reader;
@@ -11,24 +12,23 @@ mod tests;
 mod wal;
 mod writer;
 
-use std::fmt::Display;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use belfry_runtime::metrics::exposition::Exposition;
-use belfry_runtime::process_user;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, types};
 use tokio::sync::oneshot;
 
-pub(super) use self::backup::{open_for_backup, open_for_restore};
+pub(super) use self::access::{describe, exists};
+use self::access::{inaccessible, open_error, open_failed};
+pub(super) use self::backup::open_for_restore;
 pub use self::open::create_private_directory;
-pub(super) use self::open::open_existing;
+pub(super) use self::open::{Existing, FileState, open_existing};
 use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_ignoring_wal;
@@ -68,23 +68,21 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
-        if !path.exists() {
+        if !exists(path)? {
             // Checked first, because opening the file would create it.
             migrations.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
         }
         if let Some(directory) = path.parent() {
-            let failed =
-                |error: io::Error| open_error(path, &format!("{error}; {}", must_be_writable()));
-            create_private_directory(directory).map_err(failed)?;
+            create_private_directory(directory)
+                .map_err(|error| inaccessible(path, directory, &error))?;
         }
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
-        let mut connection =
-            open_writer(path).map_err(|error| open_error(path, &describe(&error)))?;
+        let failed = |error: rusqlite::Error| open_failed(path, &error);
+        let mut connection = open_writer(path).map_err(failed)?;
         migrate(&mut connection, path, options, now)?;
         let mut wal = wal::Wal::new(path);
         if schema == SchemaPolicy::Migrate {
-            wal.begin_generation(&connection)
-                .map_err(|error| open_error(path, &describe(&error)))?;
+            wal.begin_generation(&connection).map_err(failed)?;
         }
 
         let metrics = Arc::<SqliteMetrics>::default();
@@ -106,10 +104,10 @@ impl Sqlite {
     pub(super) fn open_for_reading(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
         let name = path.display().to_string();
-        if !path.exists() {
+        if !exists(path)? {
             migrations.pending(schema, &name, SchemaVersion::NONE)?;
         }
-        let (connection, version) = open_existing(path)?;
+        let Existing { connection, version, .. } = open_existing(path)?;
         migrations.pending(schema, &name, version)?;
         let metrics = Arc::default();
         let (reads, readers) =
@@ -173,10 +171,6 @@ impl Drop for Sqlite {
     }
 }
 
-fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
-    StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
-}
-
 /// Classifies an error as temporary or not.
 pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
     let temporary = matches!(
@@ -193,34 +187,10 @@ pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> S
     );
     if temporary {
         let path = connection.path().unwrap_or_default();
-        StoreError::Unavailable(format!("{path}: {}", describe(error)))
+        StoreError::Unavailable(format!("{path}: {}", describe(Path::new(path), error)))
     } else {
         StoreError::Failed(error.to_string())
     }
-}
-
-/// The error text with advice for the operator.
-pub(super) fn describe(error: &rusqlite::Error) -> String {
-    let advice = match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => "the disk is full; free some space",
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            return format!("{error}; {}", must_be_writable());
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "a different process has locked the database"
-        }
-        Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
-        _ => return error.to_string(),
-    };
-    format!("{error}; {advice}")
-}
-
-/// Advice about files that cannot be written.
-pub fn must_be_writable() -> String {
-    format!(
-        "the directory and its files must be writable by the user that runs belfry, {}",
-        process_user()
-    )
 }
 
 /// Runs one statement.

@@ -23,6 +23,9 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// The shortest and the longest delay between two attempts to connect.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
+/// The interval of the probes by which an outage is noticed without requests.
+const PROBE_INTERVAL: Duration = Duration::from_secs(3);
+
 /// Settings that all nodes have in common.
 #[derive(Debug, Clone)]
 pub(super) struct NodeSettings {
@@ -190,6 +193,22 @@ impl ManagedConnection {
         Ok(())
     }
 
+    /// Verifies that the connection still works.
+    async fn check(&self) {
+        let Some(live) = self.get() else { return };
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let tag = slots.as_ref().map(tag_in);
+        let mut connection = live.connection.clone();
+        let probe = connection.probe(&self.settings.prefix, tag.as_deref());
+        match timeout(self.settings.timeout, probe).await {
+            Err(_) => self.record_timeout(&live),
+            Ok(probe) => match accept_redirect(probe, slots.as_ref()) {
+                Ok(()) => live.record_success(),
+                Err(error) => self.discard(&live, &error.to_string()),
+            },
+        }
+    }
+
     /// Records a failed attempt to connect.
     fn record_failure(&self, reason: &str) {
         let address = self.address();
@@ -221,7 +240,7 @@ pub(super) fn log_unavailable(redis: &str, reason: &str) {
     log_throttled!(warn, "Redis unavailable, using local counters", redis, reason);
 }
 
-/// Connects, and replaces the connection whenever it is lost.
+/// Connects, probes the connection, and replaces it whenever it is lost.
 async fn reconnect_loop(connection: Arc<ManagedConnection>) {
     let mut delay = RETRY_DELAYS.0;
     let mut changes = connection.state.subscribe();
@@ -232,9 +251,14 @@ async fn reconnect_loop(connection: Arc<ManagedConnection>) {
             delay = RETRY_DELAYS.1.min(delay * 2);
         }
         let since = Instant::now();
-        let lost = changes.wait_for(|state| !matches!(state, State::Connected(_)));
-        if lost.await.is_err() {
-            return;
+        let is_lost = |state: &State| !matches!(state, State::Connected(_));
+        loop {
+            let waiting = timeout(PROBE_INTERVAL, changes.wait_for(is_lost)).await;
+            match waiting.map(|lost| lost.is_ok()) {
+                Ok(true) => break,
+                Ok(false) => return,
+                Err(_) => connection.check().await,
+            }
         }
         // A short-lived connection is retried after a delay, because each failure delays requests.
         if since.elapsed() > STABLE_AFTER {

@@ -16,7 +16,7 @@ use belfry_store::{
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-pub(super) use self::find::{find, find_id};
+pub(super) use self::find::{find, find_ids};
 use self::password::{new_password, print_password};
 use super::output::{counted, one_of};
 use super::{CliError, DatabaseUse, events};

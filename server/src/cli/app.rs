@@ -11,7 +11,7 @@ use belfry_core::audit::AuditKind;
 use belfry_core::oauth::app::{App, AppRegistrationError, Registration};
 use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::redirect::{PrivateUseScheme, RedirectUriError};
-use belfry_store::{Store, StoredApp};
+use belfry_store::{AuditFilter, Store, StoredApp};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
@@ -158,15 +158,44 @@ fn title(app: &App) -> String {
 /// The maximum number of ids in an error.
 const MAX_IDS: i64 = 10;
 
-/// Finds an app by its id, its client id, or its name if no other app has it.
-async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
+/// Finds an app by its id or client id.
+async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, CliError> {
     if let Ok(number) = selector.parse()
         && let Some(app) = store.app(number).await?
     {
-        return Ok(app);
+        return Ok(Some(app));
     }
-    if let Some(app) = store.app_by_client_id(selector).await? {
-        return Ok(Arc::unwrap_or_clone(app));
+    Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
+}
+
+/// The id of the app that an argument names, or else the name of one or several apps. An app that was
+/// deleted has only the id of its events.
+pub(super) async fn find_for_audit<'a>(
+    store: &Store,
+    selector: &'a str,
+) -> Result<(Option<i64>, Option<&'a str>), CliError> {
+    if let Some(app) = find_by_id(store, selector).await? {
+        return Ok((Some(app.app.id), None));
+    }
+    if !store.apps_named(selector, 1).await?.is_empty() {
+        return Ok((None, Some(selector)));
+    }
+    let id = selector.strip_prefix('#').unwrap_or(selector).parse().ok();
+    let filter = AuditFilter { app: id, ..AuditFilter::default() };
+    if id.is_some() && !store.audit_events(filter, 1).await?.is_empty() {
+        return Ok((id, None));
+    }
+    Err(not_found(selector))
+}
+
+fn not_found(selector: &str) -> CliError {
+    format!("there is no app {selector:?}; see belfry app list").into()
+}
+
+/// Finds an app by its id, its client id, or its name if no other app has it.
+async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
+    if let Some(app) = find_by_id(store, selector).await? {
+        return Ok(app);
     }
     let mut named = store.apps_named(selector, MAX_IDS).await?;
     if named.len() > 1 {
@@ -175,5 +204,5 @@ async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
         let ids = ids.join(", ");
         return Err(format!("several apps are named {selector:?}: {ids}; {advice}").into());
     }
-    named.pop().ok_or_else(|| format!("there is no app {selector:?}; see belfry app list").into())
+    named.pop().ok_or_else(|| not_found(selector))
 }

@@ -2,9 +2,9 @@
 
 mod time;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use belfry_core::audit::{AuditKind, AuditOutcome};
+use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome};
 use belfry_store::{AuditEvent, AuditFilter, DeletedAccount, Store};
 use clap::Args;
 use jiff::Timestamp;
@@ -12,23 +12,28 @@ use serde_json::json;
 
 use self::time::parse_time;
 use super::output::{Table, one_of, print, print_message};
-use super::{CliError, account, or_dash};
+use super::{CliError, account, app, or_dash};
 use crate::config::Config;
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// Only events of this account: its name, id, e-mail address or user id, even if it was deleted
+    /// Only events of this account: its name, id, e-mail address or user id. A name includes the
+    /// deleted accounts that had it
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
-    /// Only events of the app with this id
-    #[arg(long, value_name = "ID")]
-    app: Option<i64>,
+    /// Only events of this app: its id, client id or name. A name includes all apps with it
+    #[arg(long, value_name = "APP")]
+    app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
     #[arg(long, value_parser = one_of(AuditKind::ALL, AuditKind::as_str), hide_possible_values = true)]
     kind: Option<AuditKind>,
     /// Only events with this outcome
     #[arg(long, value_parser = one_of(AuditOutcome::ALL, AuditOutcome::as_str))]
     outcome: Option<AuditOutcome>,
+    /// Only events of this origin: page is a browser on a page of this server, client any other
+    /// program
+    #[arg(long, value_parser = one_of(AuditOrigin::ALL, origin_argument))]
+    origin: Option<AuditOrigin>,
     /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
     /// 2030-01-31T12:00:00Z; days begin at midnight UTC
     #[arg(long, value_name = "TIME")]
@@ -44,11 +49,20 @@ pub(super) struct Command {
     json: bool,
 }
 
+/// The name of an origin as an argument, without a space.
+fn origin_argument(origin: AuditOrigin) -> &'static str {
+    match origin {
+        AuditOrigin::CommandLine => "command-line",
+        origin => origin.as_str(),
+    }
+}
+
 /// Number of events that are shown without `--limit`.
 const DEFAULT_LIMIT: i64 = 100;
 
-const TITLES: [&str; 9] =
-    ["time", "kind", "outcome", "count", "account", "app", "address", "request", "detail"];
+const TITLES: [&str; 10] = [
+    "time", "kind", "outcome", "count", "account", "app", "origin", "address", "request", "detail",
+];
 
 impl Command {
     pub(super) async fn run(
@@ -57,35 +71,46 @@ impl Command {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let account = match &self.account {
-            Some(text) => Some(account::find_id(store, config, text).await?),
-            None => None,
+        let accounts = match &self.account {
+            Some(text) => {
+                account::find_ids(store, config, text).await?.into_iter().map(Some).collect()
+            }
+            None => vec![None],
+        };
+        let (app, app_name) = match &self.app {
+            Some(text) => app::find_for_audit(store, text).await?,
+            None => (None, None),
         };
         let time = |flag: &str, text: Option<&str>| {
             let time = text.map(|text| parse_time(text, now)).transpose();
             time.map_err(|error| format!("{flag}: {error}"))
         };
         let filter = AuditFilter {
-            account,
-            app: self.app,
+            account: None,
+            app,
+            app_name,
             kind: self.kind,
             outcome: self.outcome,
+            origin: self.origin,
             since: time("--since", self.since.as_deref())?,
             before: time("--before", self.before.as_deref())?,
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let mut events = store.audit_events(filter, limit + 1).await?;
-        // One more is read to see whether there are more.
-        let has_more = i64::try_from(events.len())? > limit;
-        if has_more {
-            events.remove(0);
+        let mut events = Vec::new();
+        for account in accounts {
+            // One more is read to see whether there are more.
+            events.extend(store.audit_events(AuditFilter { account, ..filter }, limit + 1).await?);
         }
-        let deleted = deleted_names(store, &events).await?;
+        events.sort_by_key(|event| event.at);
+        let excess = events.len().saturating_sub(usize::try_from(limit)?);
+        let has_more = excess > 0;
+        events.drain(..excess);
+        let names = AccountNames::new(store, &events).await?;
         let mut table = Table::new(&TITLES, self.json);
         print(&table.page(
             &events,
-            |event| columns(event, &deleted),
-            |event| to_json(event, &deleted),
+            |event| columns(event, &names),
+            |event| to_json(event, &names),
         ))?;
         if has_more && self.limit.is_none() {
             print_message(format_args!(
@@ -96,28 +121,57 @@ impl Command {
     }
 }
 
-/// The names of the deleted accounts that events refer to, by id.
-async fn deleted_names(
-    store: &Store,
-    events: &[AuditEvent],
-) -> Result<HashMap<i64, String>, CliError> {
-    let is_deleted = |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
-    // An account is deleted after its other events.
-    let Some(first) = events.iter().find(is_deleted) else { return Ok(HashMap::new()) };
-    let deleted = store.deleted_accounts(first.at).await?.into_iter();
-    Ok(deleted.map(|DeletedAccount { id, name }| (id, name)).collect())
+/// The names of the accounts that events refer to.
+struct AccountNames {
+    /// The names of deleted accounts, by id.
+    deleted: HashMap<i64, String>,
+    /// The names that several of the accounts have or had.
+    ambiguous: HashSet<String>,
+}
+
+impl AccountNames {
+    async fn new(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
+        let is_deleted =
+            |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
+        let deleted = match events.iter().find(is_deleted) {
+            // An account is deleted after its other events.
+            Some(first) => store.deleted_accounts(first.at).await?,
+            None => Vec::new(),
+        };
+        let deleted = deleted.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
+        let names = Self { deleted, ambiguous: HashSet::new() };
+        let (mut ids, mut ambiguous) = (HashMap::new(), HashSet::new());
+        for event in events {
+            if let (Some(name), Some(id)) = (names.of(event), event.account_id)
+                && *ids.entry(name).or_insert(id) != id
+            {
+                ambiguous.insert(name.to_owned());
+            }
+        }
+        Ok(Self { ambiguous, ..names })
+    }
+
+    /// The name that the account of an event has or had.
+    fn of<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
+        let deleted = event.account_id.and_then(|id| self.deleted.get(&id));
+        event.account.as_ref().or(deleted).map(String::as_str)
+    }
+
+    /// The account of an event, with its id where the name does not identify it.
+    fn describe(&self, event: &AuditEvent) -> String {
+        let Some(id) = event.account_id else { return "-".to_owned() };
+        let Some(name) = self.of(event) else { return format!("#{id}") };
+        match (event.account.is_none(), self.ambiguous.contains(name)) {
+            (false, false) => name.to_owned(),
+            (false, true) => format!("{name} (#{id})"),
+            (true, false) => format!("{name} (deleted)"),
+            (true, true) => format!("{name} (deleted, #{id})"),
+        }
+    }
 }
 
 /// The columns of the titles.
-fn columns(event: &AuditEvent, deleted: &HashMap<i64, String>) -> Vec<String> {
-    let account = match (&event.account, event.account_id) {
-        (Some(name), _) => name.clone(),
-        (None, Some(id)) => match deleted.get(&id) {
-            Some(name) => format!("{name} (deleted)"),
-            None => format!("#{id}"),
-        },
-        (None, None) => "-".to_owned(),
-    };
+fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
     let app = match (&event.app, event.app_id) {
         (Some(name), _) => name.clone(),
         (None, Some(id)) => format!("#{id}"),
@@ -128,16 +182,16 @@ fn columns(event: &AuditEvent, deleted: &HashMap<i64, String>) -> Vec<String> {
         event.kind.clone(),
         event.outcome.clone(),
         event.count.to_string(),
-        account,
+        names.describe(event),
         app,
-        event.address.as_ref().unwrap_or(&event.origin).clone(),
+        event.origin.clone(),
+        or_dash(event.address.as_ref()),
         or_dash(event.request_id.as_ref()),
         or_dash(event.detail.as_ref()),
     ]
 }
 
-fn to_json(event: &AuditEvent, deleted: &HashMap<i64, String>) -> serde_json::Value {
-    let deleted = event.account_id.and_then(|id| deleted.get(&id));
+fn to_json(event: &AuditEvent, names: &AccountNames) -> serde_json::Value {
     json!({
         "at": event.at.to_string(),
         "last_at": event.last_at.to_string(),
@@ -145,7 +199,7 @@ fn to_json(event: &AuditEvent, deleted: &HashMap<i64, String>) -> serde_json::Va
         "outcome": event.outcome,
         "count": event.count,
         "account_id": event.account_id.map(|id| id.to_string()),
-        "account": event.account.as_ref().or(deleted),
+        "account": names.of(event),
         "app_id": event.app_id.map(|id| id.to_string()),
         "app": event.app,
         "origin": event.origin,

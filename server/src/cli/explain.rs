@@ -2,8 +2,10 @@
 
 mod page;
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{Read, Write, stdin, stdout};
+use std::path::Path;
 
 use belfry_core::json;
 use belfry_core::matrix;
@@ -12,6 +14,7 @@ use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::UserRules;
+use belfry_runtime::file_access::describe_file_error;
 use belfry_store::{EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
@@ -58,12 +61,12 @@ impl Command {
         now: Timestamp,
     ) -> Result<(), CliError> {
         let event =
-            json::parse(&read(&self.event)?).map_err(|error| format!("{}: {error}", self.event))?;
+            json::parse(&read(&self.event)?).map_err(|error| describe(&self.event, &error))?;
         let event = Event::from_value(event)
             .ok_or_else(|| format!("{}: an event must be a JSON object", self.event))?;
         let mut facts = match &self.room {
             Some(room) => {
-                ExplainRoom::read(&read(room)?).map_err(|error| format!("{room}: {error}"))?
+                ExplainRoom::read(&read(room)?).map_err(|error| describe(room, &error))?
             }
             None => ExplainRoom::default(),
         };
@@ -95,11 +98,22 @@ impl Command {
     }
 }
 
+/// The text of an error about a file, which errors of requests call the body.
+fn describe(file: &str, error: &dyn Display) -> String {
+    let (file, text) = (if file == "-" { "standard input" } else { file }, error.to_string());
+    match text.strip_prefix("the body ") {
+        Some(problem) => format!("{file} {problem}"),
+        None => format!("{file}: {text}"),
+    }
+}
+
 fn read(name: &str) -> Result<Vec<u8>, CliError> {
     let source: Box<dyn Read> = if name == "-" {
         Box::new(stdin())
     } else {
-        Box::new(File::open(name).map_err(|error| format!("cannot read {name}: {error}"))?)
+        let failed =
+            |error| format!("cannot read {name}: {}", describe_file_error(Path::new(name), &error));
+        Box::new(File::open(name).map_err(failed)?)
     };
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);

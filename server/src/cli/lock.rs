@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_store::{Database, create_private_directory, must_be_writable};
+use belfry_runtime::file_access::describe_file_error;
+use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
 
@@ -15,8 +16,9 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");
     let failed = |task: &str, target: &Path, error: io::Error| {
-        let (path, target, advice) = (path.display(), target.display(), must_be_writable());
-        format!("cannot open the database {path}: cannot {task} {target}: {error}; {advice}")
+        let (path, reason) = (path.display(), describe_file_error(target, &error));
+        let target = target.display();
+        format!("cannot open the database {path}: cannot {task} {target}: {reason}")
     };
     if let Some(directory) = path.parent() {
         create_private_directory(directory)

@@ -170,6 +170,7 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
 /// Starts what runs at intervals.
 fn start_periodic_tasks(state: &Arc<AppState>) {
     every(state, "sweep", SWEEP_INTERVAL, |state| async move {
+        state.check_clock().await;
         state.delete_excess().await;
         state.sweep().await;
     });

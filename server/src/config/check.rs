@@ -35,10 +35,13 @@ impl Config {
             let data = self.data.display();
             return self.reject("data", &format!("data: {data} is a file: name a directory"));
         }
-        if let Some(tls) = &self.tls
-            && [&tls.certificate, &tls.key].iter().any(|path| path.as_os_str().is_empty())
-        {
-            return self.reject("tls", "tls: both a certificate and a key are required");
+        if let Some(tls) = &self.tls {
+            for (key, path) in [("tls.certificate", &tls.certificate), ("tls.key", &tls.key)] {
+                if path.as_os_str().is_empty() {
+                    let problem = format!("{key} is missing: TLS needs a certificate and its key");
+                    return self.reject("tls", &problem);
+                }
+            }
         }
         if self.http.shutdown_delay > MAX_SHUTDOWN_DELAY {
             let problem = "http.shutdown_delay must be at most 10 minutes: service managers kill a \
@@ -242,8 +245,9 @@ mod tests {
             ("server_name = 'a b'", "server_name: \"a b\" is not a host name", 1),
             ("name_segments = []", "name_segments is empty", 1),
             ("[security]\ncontact = ['mailto:a@b.example']", "security.expires is required", 2),
-            ("[tls]\nkey = ''\ncertificate = ''", "tls: both a certificate and a key", 1),
-            ("[tls]\ncertificate = 'a.pem'", "tls: both a certificate and a key", 1),
+            ("[tls]\nkey = ''\ncertificate = ''", "tls.certificate is missing", 1),
+            ("[tls]\ncertificate = 'a.pem'", "tls.key is missing", 1),
+            ("[tls]\nkey = 'a.pem'", "tls.certificate is missing", 1),
         ] {
             let error = check(text);
             let is_placed = error.ends_with(&format!(" ({name}, line {line})"));

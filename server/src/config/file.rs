@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use belfry_runtime::file_access::describe_file_error;
 use belfry_store::SecretUrl;
 use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
@@ -49,7 +50,7 @@ fn read_open(path: &Path, opened: io::Result<File>) -> Result<(Config, Table), C
             io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
             _ => "",
         };
-        ConfigError(format!("cannot read {name}: {error}{advice}"))
+        ConfigError(format!("cannot read {name}: {}{advice}", describe_file_error(path, &error)))
     })?;
     let mut config = parse(&text, &name)?;
     for key in ["database", "redis"] {
@@ -97,7 +98,10 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
                 format!("{key}: expected {expected}, found {found}; example: {example}")
             }
             _ if message.starts_with("must ") => format!("{key} {message}"),
-            _ => format!("{key}: {message}"),
+            _ => match missing_field(message) {
+                Some(field) => format!("{key}.{field} is missing"),
+                None => format!("{key}: {message}"),
+            },
         };
         reject((message, start))
     })?;
@@ -157,6 +161,11 @@ fn describe_unknown(key: &str, known: &[&str]) -> String {
         Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
         None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
     }
+}
+
+/// The field that a table lacks, by an error of serde.
+fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// Returns the section of a setting that was written in a different one.

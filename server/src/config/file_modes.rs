@@ -1,9 +1,11 @@
-//! File modes: other users who can read or change the data and the files with secrets.
+//! File modes: users who can read or change the data and the files with secrets.
 
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use belfry_runtime::file_access::{check_readable, describe_file_error};
 use belfry_store::Database;
 
 use super::Config;
@@ -59,6 +61,21 @@ impl Config {
             found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
         }
         found
+    }
+
+    /// The files with secrets, and the first of the data, that this process may not read, with what
+    /// to do.
+    pub fn unreadable_files(&self) -> Vec<String> {
+        let describe = |path: PathBuf| match check_readable(&path) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let reason = describe_file_error(&path, &error);
+                Some(format!("cannot read {}: {reason}", path.display()))
+            }
+            _ => None,
+        };
+        let secrets = self.secret_files().into_iter().filter_map(describe);
+        // The others are in the same directory.
+        secrets.chain(self.data_files().into_iter().find_map(describe)).collect()
     }
 
     /// The data directory and the files of the database; none with PostgreSQL.

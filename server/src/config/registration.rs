@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belfry_core::secret::{Secret, Sha256Digest};
+use belfry_runtime::file_access::describe_file_error;
 use regex_lite::Regex;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
@@ -125,7 +126,8 @@ impl RegistrationSource {
         let failed = |reason: String| {
             ConfigError(format!("application_services: {}: {reason}", path.display()))
         };
-        let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let text =
+            fs::read_to_string(path).map_err(|error| failed(describe_file_error(path, &error)))?;
         // The parser would quote the lines around an error, which may contain the token.
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use belfry_runtime::file_access::describe_file_error;
 use belfry_store::SecretUrl;
 
 use super::{Config, ConfigError};
@@ -22,7 +23,7 @@ fn read(path: &Path, parse: fn(&str) -> Result<SecretUrl, String>) -> Result<Sec
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| failed(describe_file_error(path, &error)))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(failed(format!("it has more than {MAX_BYTES} bytes")));
     }

@@ -57,14 +57,51 @@ where
     ) -> fmt::Result {
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
-        let line = escape_json(&line);
-        match (line.strip_suffix("}\n"), RequestContext::read(serde_json::to_string)) {
-            (Some(members), Some(Ok(request))) => {
-                writeln!(writer, "{members},\"request\":{request}}}")
-            }
-            _ => writer.write_str(&line),
+        if let Some(members) = line.strip_suffix("}\n")
+            && let Some(Ok(request)) = RequestContext::read(serde_json::to_string)
+        {
+            line = format!("{members},\"request\":{request}}}\n");
         }
+        writer.write_str(&quote_large_integers(&escape_json(&line)))
     }
+}
+
+/// JavaScript, jq and others represent all integers up to this one exactly, and round larger ones.
+const MAX_EXACT: u64 = 1 << 53;
+
+/// Writes large integers, which are ids, as strings: readers would round them.
+fn quote_large_integers(json: &str) -> String {
+    let mut quoted = String::with_capacity(json.len() + 8);
+    let mut rest = json;
+    while let Some(start) = rest.find(['"', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) {
+        let (before, token) = rest.split_at(start);
+        let is_string = token.starts_with('"');
+        let end = if is_string { string_length(token) } else { number_length(token) };
+        let (token, after) = token.split_at(end);
+        // A string is not a number, nor is a number with a fraction an integer.
+        let is_large = token.parse().is_ok_and(|number: u64| number > MAX_EXACT);
+        let quote = if is_large { "\"" } else { "" };
+        quoted.extend([before, quote, token, quote]);
+        rest = after;
+    }
+    quoted.push_str(rest);
+    quoted
+}
+
+/// The length of the string at the beginning of JSON, with its quotes.
+fn string_length(json: &str) -> usize {
+    let mut is_escaped = false;
+    let is_end = |byte: u8| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    };
+    json.bytes().skip(1).position(is_end).map_or(json.len(), |end| end + 2)
+}
+
+/// The length of the number at the beginning of JSON.
+fn number_length(json: &str) -> usize {
+    json.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-')).unwrap_or(json.len())
 }
 
 #[cfg(test)]
@@ -102,6 +139,26 @@ mod tests {
         assert!(line.is_ascii() && !line.contains(char::is_control), "{line:?}");
         let fields: Value = serde_json::from_str(line).unwrap();
         assert_eq!([&fields["text"], &fields["shown"]], [&json!(TEXT); 2]);
+    }
+
+    #[test]
+    fn integers_that_readers_would_round_are_strings_in_json() {
+        for (json, quoted) in [
+            (r#"{"app":117631330486603184}"#, r#"{"app":"117631330486603184"}"#),
+            ("[9007199254740992,9007199254740993]", r#"[9007199254740992,"9007199254740993"]"#),
+            (
+                r#"{"a":{"id":117631330486603184,"b":null}}"#,
+                r#"{"a":{"id":"117631330486603184","b":null}}"#,
+            ),
+            (r#"{"a":0.12345678901234567,"b":1e300}"#, r#"{"a":0.12345678901234567,"b":1e300}"#),
+            (
+                r#"{"a\\":"\"117631330486603184\",","b":1}"#,
+                r#"{"a\\":"\"117631330486603184\",","b":1}"#,
+            ),
+            (r#"{"a":"\\","b":117631330486603184}"#, r#"{"a":"\\","b":"117631330486603184"}"#),
+        ] {
+            assert_eq!(quote_large_integers(json), quoted);
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use belfry_runtime::file_access::describe_file_error;
+
 use super::StaticFile;
 
 /// The maximum size, because every new browser loads it.
@@ -16,7 +18,7 @@ impl StaticFile {
             format!("instance.logo: cannot use {}: {reason}", path.display())
         };
         let mut content = Vec::new();
-        let file = File::open(path).map_err(|error| failed(&error))?;
+        let file = File::open(path).map_err(|error| failed(&describe_file_error(path, &error)))?;
         file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
         if content.len() as u64 > MAX_BYTES {
             return Err(failed(&format!("it has more than {MAX_BYTES} bytes")));

@@ -1,6 +1,5 @@
 //! Certificates in PEM files: when they are valid, and for which names.
 
-use std::io;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +11,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, RootCertStore};
 
 use belfry_runtime::certificate::rejection::{self, to_timestamp};
+use belfry_runtime::file_access::describe_file_error;
 
 /// Time before the expiry of a certificate at which the operator is warned.
 pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
@@ -32,7 +32,7 @@ impl Certificate {
     pub fn read(path: &Path) -> Result<Self, String> {
         let chain = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| describe_pem_error(&error, "certificate"))?;
+            .map_err(|error| describe_pem_error(path, &error, "certificate"))?;
         let first = chain.first().ok_or("it contains no certificate in PEM")?;
         let (not_before, not_after) = validity(first).map_err(|error| match error {
             rustls::Error::InvalidCertificate(reason) => {
@@ -64,13 +64,10 @@ impl Certificate {
     }
 }
 
-/// Reason why nothing of this kind can be read from a PEM file.
-pub(crate) fn describe_pem_error(error: &pem::Error, kind: &str) -> String {
+/// Returns why nothing of this kind can be read from a PEM file.
+pub(crate) fn describe_pem_error(path: &Path, error: &pem::Error, kind: &str) -> String {
     match error {
-        pem::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            format!("{error}; make it readable for the user that runs belfry")
-        }
-        pem::Error::Io(error) => error.to_string(),
+        pem::Error::Io(error) => describe_file_error(path, error),
         pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
         // The messages of the others show parts of the file.
         _ => "it is not valid PEM; it may be incomplete".to_owned(),

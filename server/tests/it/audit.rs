@@ -300,6 +300,38 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
     assert_eq!(counted, [2]);
 }
 
+/// The person on the page, and the app by its request, do the same.
+#[tokio::test]
+async fn the_origin_of_an_event_is_a_page_or_another_client() {
+    let service = Service::with(unlimited()).await;
+    service.add_account("alice").await;
+    let client = service.client().await;
+    let mut browser = service.browser();
+    let tokens = async |browser: &mut Browser| {
+        let code = client.code(browser, "alice", &[("scope", "read")]).await;
+        token_of(&client.redeem(&code, &[]).await)
+    };
+    let token = tokens(&mut browser).await;
+    assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
+    tokens(&mut browser).await;
+    let page = browser.get("/oauth/account").await;
+    let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
+
+    let events = events(&service).await;
+    let origins = |kind: &str| -> Vec<&str> {
+        let mut origins: Vec<_> = events.iter().filter(|event| event.kind == kind).collect();
+        // Events of one second are in any order.
+        origins.sort_by_key(|event| event.origin.clone());
+        origins.into_iter().map(|event| &*event.origin).collect()
+    };
+    assert_eq!(origins("token_revoke"), ["client", "page"]);
+    assert_eq!(origins("sign_in"), ["page"]);
+    assert_eq!(origins("consent"), ["page"; 2]);
+    assert_eq!(origins("token_issue"), ["client"; 2]);
+    assert_eq!(origins("app_register"), ["client"]);
+}
+
 /// Events are logged as JSON under a target of their own. Counted events are logged at the latest
 /// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
@@ -323,10 +355,15 @@ async fn events_are_logged_under_their_target_at_every_level() {
     let fields = ["target", "kind", "outcome", "origin", "address", "count"];
     let summary: Vec<Value> =
         logged.iter().map(|event| fields.map(|field| event[field].clone()).into()).collect();
-    let event = |outcome| json!(["belfry::audit", "sign_in", outcome, "client", "127.0.0.1", 1]);
+    let event =
+        |outcome, origin| json!(["belfry::audit", "sign_in", outcome, origin, "127.0.0.1", 1]);
     assert_eq!(summary.len(), 2, "{log}");
-    assert!(summary.contains(&event("success")) && summary.contains(&event("failure")), "{log}");
-    assert!(logged.iter().all(|event| event["account"].is_i64()), "{log}");
+    assert!(
+        summary.contains(&event("success", "page"))
+            && summary.contains(&event("failure", "client")),
+        "{log}"
+    );
+    assert!(logged.iter().all(|event| event["account"].is_string()), "{log}");
     for secret in [&*password, "wrong horse", browser.cookie()] {
         assert!(!log.contains(secret), "{log}");
     }

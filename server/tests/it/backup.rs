@@ -1,10 +1,11 @@
-//! Backups and restores: on both engines, from one to the other, under load, of invalid files, and
-//! killed.
+//! Backups and restores: on both engines, from one to the other, under load, of invalid files, on a
+//! read-only disk, and killed.
 
 mod commands;
 mod invalid;
 mod kill;
 mod load;
+mod read_only_disk;
 mod rows;
 mod versions;
 

@@ -3,6 +3,7 @@
 mod accounts;
 mod apps;
 mod audit;
+mod denied;
 mod doctor;
 mod files;
 mod health;

@@ -1,5 +1,6 @@
 //! The server process: start, output, shutdown, and failures of its database or disk.
 
+mod clock;
 mod copies;
 mod database_wait;
 mod full_disk;

@@ -129,7 +129,7 @@ async fn an_error_line_shows_the_request_and_who_sent_it() {
     ] {
         assert_eq!(request[field], expected, "{line}");
     }
-    assert!(request["account"].is_i64() && request["app"].is_i64(), "{line}");
+    assert!(request["account"].is_string() && request["app"].is_string(), "{line}");
     assert!(!log.contains(&token), "{log}");
 }
 
@@ -167,4 +167,66 @@ async fn a_line_of_text_shows_the_request_after_its_fields() {
     let shown = format!("request.id={id} request.method=GET request.route=/healthz\n");
     assert!(log.contains(" INFO request path=\"/healthz\" status=200 duration_us="), "{log}");
     assert!(log.ends_with(&shown), "{log}");
+}
+
+/// The integers in a value that JavaScript and jq would round, because they are above 2^53.
+fn rounded_integers(value: &Value) -> Vec<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().into_iter().filter(|n| *n > 1 << 53).collect(),
+        Value::Array(values) => values.iter().flat_map(rounded_integers).collect(),
+        Value::Object(members) => members.values().flat_map(rounded_integers).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Access log, audit events of changes, counted audit events, and lines about accounts and apps.
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_in_the_log_are_strings() {
+    let folder = tempfile::tempdir().unwrap();
+    let password = add_account(folder.path(), "alice");
+    let token = issue_token(folder.path(), "alice");
+    let added = run_successfully(folder.path(), &["app", "add", "Tusky", "--json"]);
+    let app: Value = serde_json::from_str(&added).unwrap();
+    let arguments = ["--log-level", "debug", "--log-access", "all"];
+    let mut server = Process::start(folder.path(), &arguments);
+    let mut browser = Browser::over_http(&server.url);
+    let page = browser.get("/oauth/sign_in").await;
+    for (password, status) in [("wrong horse", 401), (&*password, 303)] {
+        let fields = [("username", "alice"), ("password", password)];
+        assert_eq!(browser.submit(&page, "/oauth/sign_in", &fields).await.status, status);
+    }
+    let client = reqwest::Client::new();
+    let credentials = ["client_id", "client_secret"].map(|key| (key, app[key].as_str().unwrap()));
+    let post = async |path: &str, fields: &[(&str, &str)]| {
+        let form = [&credentials, fields].concat();
+        let request = client.post(format!("{}{path}", server.url)).form(&form);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(post("/oauth/token", &[("grant_type", "client_credentials")]).await, 200);
+    let code = [("grant_type", "authorization_code"), ("code", "wrong"), ("redirect_uri", "a:b")];
+    assert_eq!(post("/oauth/token", &code).await, 400);
+    let rules = client.get(format!("{}{RULES}", server.url)).bearer_auth(&token).send().await;
+    assert_eq!(rules.unwrap().status(), 200);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+
+    let log = server.log();
+    let lines = json_lines(&log);
+    for line in &lines {
+        assert_eq!(rounded_integers(line), [0; 0], "{line}");
+    }
+    let has = |field: &str, target: &str, id: &str| {
+        let shows = |line: &Value| {
+            line["target"] == target && line.pointer(field).is_some_and(|value| value == id)
+        };
+        assert!(lines.iter().any(shows), "{field} of {target}: {log}");
+    };
+    let id = app["id"].as_str().unwrap();
+    has("/request/app", "belfry::access", id);
+    has("/app", "belfry::audit", id);
+    let shown = run_successfully(folder.path(), &["account", "show", "alice", "--json"]);
+    let account: Value = serde_json::from_str(&shown).unwrap();
+    let id = account["id"].as_str().unwrap();
+    has("/request/account", "belfry::access", id);
+    has("/account", "belfry::audit", id);
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use belfry_runtime::file_access::describe_file_error;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::checksum::TableChecksum;
@@ -33,7 +34,7 @@ impl Backup {
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // Not left to SQLite, whose error does not say why.
         let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
-            BackupError::Read { file: file.to_owned(), reason: error.to_string() }
+            BackupError::Read { file: file.to_owned(), reason: describe_file_error(file, &error) }
         })?;
         let bytes = metadata.len();
         let failed = |error: rusqlite::Error| read_error(file, &error);
@@ -236,7 +237,7 @@ fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            BackupError::Read { file: file.to_owned(), reason: sqlite::describe(error) }
+            BackupError::Read { file: file.to_owned(), reason: sqlite::describe(file, error) }
         }
         _ => damaged(file, &error.to_string()),
     }

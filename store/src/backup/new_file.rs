@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use belfry_runtime::file_access::describe_file_error;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
@@ -50,15 +51,16 @@ impl NewFile {
             _ => Path::new("."),
         };
         let failed = |error: &dyn Display| write_error(file, error);
-        if !directory.exists() {
+        let denied = |error: io::Error| failed(&describe_file_error(directory, &error));
+        if !directory.try_exists().map_err(denied)? {
             return Err(failed(&format!("there is no directory {}", directory.display())));
         }
         // SQLite may not follow links, not even those of the directory.
-        let directory = directory.canonicalize().map_err(|error| failed(&error))?;
+        let directory = directory.canonicalize().map_err(denied)?;
         remove_leftovers(&directory);
         let create = || {
             let temporary = Builder::new().prefix(PREFIX).tempfile_in(&directory);
-            Self::open(temporary.map_err(|error| failed(&error))?, file, schema)
+            Self::open(temporary.map_err(denied)?, file, schema)
         };
         let mut outcome = create();
         for _ in 1..ATTEMPTS {
@@ -79,7 +81,7 @@ impl NewFile {
         lock.try_lock().map_err(|error| failed(&error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(&temporary, flags)
-            .map_err(|error| failed(&sqlite::describe(&error)))?;
+            .map_err(|error| failed(&sqlite::describe(&temporary, &error)))?;
         let new = Self { connection, temporary, lock, file: file.to_owned() };
         new.create_tables(schema).map_err(|error| new.write_error(&error))?;
         if new.lock.metadata().map_err(|error| failed(&error))?.len() == 0 {
@@ -131,7 +133,7 @@ impl NewFile {
     }
 
     pub(super) fn write_error(&self, error: &rusqlite::Error) -> BackupError {
-        write_error(&self.file, &sqlite::describe(error))
+        write_error(&self.file, &sqlite::describe(&self.temporary, error))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whole tables of a SQLite database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -10,19 +10,22 @@ use super::transaction::{EachRow, TableTransaction};
 use crate::StoreError;
 use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
-use crate::sqlite;
+use crate::sqlite::{self, Existing, FileState};
 
 /// A transaction on a connection of its own.
 pub(super) struct Transaction {
     connection: Connection,
+    /// The database and the state of its files, if they are read without locks.
+    unlocked: Option<(PathBuf, FileState)>,
 }
 
 impl Transaction {
     /// Begins to read. The writer continues; its writes stay in the WAL, which it empties when this
     /// transaction has ended.
     pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
-        let connection = sqlite::open_for_backup(path)?;
-        begin(connection, "begin")
+        let Existing { connection, unlocked, .. } = sqlite::open_existing(path)?;
+        let unlocked = unlocked.map(|state| (path.to_owned(), state));
+        Ok(Self { unlocked, ..begin(connection, "begin")? })
     }
 
     /// Begins to write, and locks the file. A killed process leaves a rollback journal, by which the
@@ -35,7 +38,7 @@ impl Transaction {
 
 fn begin(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
     match connection.execute_batch(sql) {
-        Ok(()) => Ok(Transaction { connection }),
+        Ok(()) => Ok(Transaction { connection, unlocked: None }),
         Err(error) => Err(sqlite::store_error(&connection, &error)),
     }
 }
@@ -50,7 +53,15 @@ impl TableTransaction for Transaction {
     async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
         scan(&self.connection, &table.select(), each, |error| {
             sqlite::store_error(&self.connection, &error).into()
-        })
+        })?;
+        match &self.unlocked {
+            Some((path, state)) if FileState::read(path) != *state => {
+                let path = path.display();
+                let problem = format!("{path} was changed while it was read; try again");
+                Err(StoreError::Unavailable(problem).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
@@ -106,4 +117,35 @@ pub(super) fn scan(
         each(&values)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::{Database, Migrations, Options, Store};
+
+    #[tokio::test]
+    async fn a_file_that_changes_while_it_is_read_without_locks_is_not_backed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("belfry.db");
+        let database = Database::Sqlite(path.clone());
+        drop(Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await.unwrap());
+        let connection = sqlite::open_ignoring_wal(&path).unwrap();
+        let unlocked = Some((path.clone(), FileState::read(&path)));
+        let transaction = Transaction { connection, unlocked };
+        let migrations = Migrations::default();
+        let schema = Schema::at(migrations.newest(), migrations).unwrap();
+        let table = schema.tables().next().unwrap();
+        transaction.scan(table, &mut |_| Ok(())).await.unwrap();
+
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        let error = transaction.scan(table, &mut |_| Ok(())).await.unwrap_err();
+        assert!(error.to_string().ends_with("was changed while it was read; try again"), "{error}");
+    }
 }

@@ -7,18 +7,18 @@ use rusqlite::{Connection, OpenFlags};
 use super::Diagnosis;
 use crate::StoreError;
 use crate::migrations::{Migrations, SchemaPolicy, SchemaVersion, TEST_INSERT};
-use crate::sqlite::{BUSY_TIMEOUT, describe, open_existing};
+use crate::sqlite::{BUSY_TIMEOUT, Existing, describe, exists, open_existing};
 
 pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis, StoreError> {
     let mut diagnosis = Diagnosis { known_schema: migrations.newest(), ..Diagnosis::default() };
-    if !path.exists() {
+    if !exists(path)? {
         return Ok(diagnosis);
     }
-    let (_, found) = open_existing(path)?;
+    let Existing { version: found, .. } = open_existing(path)?;
     migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), found)?;
     if found != SchemaVersion::NONE {
         diagnosis.schema = Some(found.number);
-        diagnosis.write = Some(try_write(path).map_err(|error| describe(&error)));
+        diagnosis.write = Some(try_write(path).map_err(|error| describe(path, &error)));
     }
     Ok(diagnosis)
 }

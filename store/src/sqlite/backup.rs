@@ -1,21 +1,17 @@
-//! Connections of backups and restores.
+//! The connection of a restore.
 
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::open::{create_private_directory, open_reader, open_writer};
-use super::{describe, open_error, wal};
+use super::access::{inaccessible, open_error, open_failed};
+use super::open::{create_private_directory, open_writer};
+use super::wal;
 use crate::StoreError;
 
 /// Page cache size during a restore, in KiB. Without it, indexes whose keys arrive in random order
 /// would be read again for each row.
 const RESTORE_CACHE_KIB: i64 = 32 * 1024;
-
-/// Opens an existing database to read it.
-pub(crate) fn open_for_backup(path: &Path) -> Result<Connection, StoreError> {
-    open_reader(path).map_err(|error| open_error(path, &describe(&error)))
-}
 
 /// Opens a database, creates the file and its directory if missing, to fill it in one transaction.
 ///
@@ -23,7 +19,8 @@ pub(crate) fn open_for_backup(path: &Path) -> Result<Connection, StoreError> {
 /// them back to but the end of the file. `serve` changes it back.
 pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
     if let Some(directory) = path.parent() {
-        create_private_directory(directory).map_err(|error| open_error(path, &error))?;
+        create_private_directory(directory)
+            .map_err(|error| inaccessible(path, directory, &error))?;
     }
     wal::check(path).map_err(|reason| open_error(path, &reason))?;
     let open = || -> rusqlite::Result<Connection> {
@@ -32,5 +29,5 @@ pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "cache_size", -RESTORE_CACHE_KIB)?;
         Ok(connection)
     };
-    open().map_err(|error| open_error(path, &describe(&error)))
+    open().map_err(|error| open_failed(path, &error))
 }

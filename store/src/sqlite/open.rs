@@ -3,12 +3,14 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-use super::{describe, open_error, wal};
+use super::access::{open_error, open_failed, with_ending};
+use super::wal::{self, Wal};
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{Options, StoreError};
 
@@ -57,34 +59,51 @@ fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Opens an existing file for reading, and reads its schema version.
-pub(crate) fn open_existing(path: &Path) -> Result<(Connection, SchemaVersion), StoreError> {
-    wal::check(path).map_err(|reason| open_error(path, &reason))?;
-    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
-    let mut connection = open_reader(path).map_err(failed)?;
-    let mut version = schema_version(&connection);
-    // Without write access to the directory SQLite cannot create the files of the WAL, which
-    // are not needed if the WAL is empty. The journal of a killed restore is needed.
-    let is_read_only = |error: &rusqlite::Error| {
-        let code = error.sqlite_error_code();
-        matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
-    };
-    if version.as_ref().is_err_and(is_read_only)
-        && wal::Wal::new(path).bytes() == 0
-        && !has_journal(path)
-    {
-        connection = wal::open_ignoring_wal(path).map_err(failed)?;
-        version = schema_version(&connection);
-    }
-    Ok((connection, version.map_err(failed)?))
+/// A database that is open for reading.
+pub(crate) struct Existing {
+    pub(crate) connection: Connection,
+    pub(crate) version: SchemaVersion,
+    /// The state of the files when they were opened, if they are read without locks.
+    pub(crate) unlocked: Option<FileState>,
 }
 
-/// Returns whether a restore of this file is running or was killed, so the file alone is
-/// incomplete.
-fn has_journal(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    Path::new(&journal).exists()
+/// Sizes and times of a database file and its WAL, which change when another process writes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FileState([Option<(u64, SystemTime)>; 2]);
+
+impl FileState {
+    pub(crate) fn read(database: &Path) -> Self {
+        Self([database, &with_ending(database, "-wal")].map(|path| {
+            let file = path.metadata().ok()?;
+            Some((file.len(), file.modified().ok()?))
+        }))
+    }
+}
+
+/// Opens an existing file for reading, and reads its schema version.
+pub(crate) fn open_existing(path: &Path) -> Result<Existing, StoreError> {
+    wal::check(path).map_err(|reason| open_error(path, &reason))?;
+    let failed = |error: rusqlite::Error| open_failed(path, &error);
+    let connection = open_reader(path).map_err(failed)?;
+    let error = match schema_version(&connection) {
+        Ok(version) => return Ok(Existing { connection, version, unlocked: None }),
+        Err(error) => error,
+    };
+    // Without write access to the directory, or on a read-only file system, SQLite cannot create
+    // the file -shm, by which processes share the WAL. While there is none, no process has the
+    // database open, and it can be read without. The journal of a killed restore is needed.
+    let is_read_only =
+        matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+    if !is_read_only || ["-shm", "-journal"].iter().any(|ending| with_ending(path, ending).exists())
+    {
+        return Err(failed(error));
+    }
+    let unlocked = Some(FileState::read(path));
+    let open =
+        if Wal::new(path).bytes() == 0 { wal::open_ignoring_wal } else { wal::open_unshared };
+    let connection = open(path).map_err(failed)?;
+    let version = schema_version(&connection).map_err(failed)?;
+    Ok(Existing { connection, version, unlocked })
 }
 
 /// The schema version of a database, which may have none.
@@ -108,7 +127,7 @@ pub(super) fn migrate(
     options: &Options,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| open_error(path, &describe(&error));
+    let failed = |error: rusqlite::Error| open_failed(path, &error);
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::access::with_ending;
+
 /// Size in bytes above which the log is emptied as soon as no reader needs it.
 pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 
@@ -42,9 +44,7 @@ struct Mark {
 
 impl Wal {
     pub(super) fn new(database: &Path) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-wal");
-        Self { path: path.into(), marked: None }
+        Self { path: with_ending(database, "-wal"), marked: None }
     }
 
     /// The size of the file; 0 if there is none.
@@ -154,8 +154,20 @@ fn file_generation(database: &Path) -> Option<u32> {
 
 /// Opens a database file for reading as if it had no log.
 pub(crate) fn open_ignoring_wal(database: &Path) -> rusqlite::Result<Connection> {
+    open_with_parameter(database, "immutable=1")
+}
+
+/// Opens a database file for reading with its log, which no other process may have open: this one
+/// has the index of the log in its own memory, and takes no locks.
+pub(super) fn open_unshared(database: &Path) -> rusqlite::Result<Connection> {
+    let connection = open_with_parameter(database, "vfs=unix-none")?;
+    connection.pragma_update(None, "locking_mode", "exclusive")?;
+    Ok(connection)
+}
+
+fn open_with_parameter(database: &Path, parameter: &str) -> rusqlite::Result<Connection> {
     let path = database.to_string_lossy().replace('%', "%25").replace('?', "%3f");
-    let uri = format!("file:{}?immutable=1", path.replace('#', "%23"));
+    let uri = format!("file:{}?{parameter}", path.replace('#', "%23"));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(uri, flags)
 }

@@ -12,7 +12,7 @@ pub fn any_events() -> Events {
 }
 
 /// All events except [`any_events`].
-pub fn recorded_events() -> AuditFilter {
+pub fn recorded_events() -> AuditFilter<'static> {
     AuditFilter { before: Some(far_future()), ..AuditFilter::default() }
 }
 

@@ -96,20 +96,22 @@ pub(in crate::cli) async fn find(
     selector.find(store).await?.ok_or_else(|| selector.not_found(text))
 }
 
-/// The id of the account that an argument names, or of one that was deleted: of several with the
-/// same name, the last one.
-pub(in crate::cli) async fn find_id(
+/// The ids of all accounts that an argument names: the one that exists, and those that had the name
+/// and were deleted.
+pub(in crate::cli) async fn find_ids(
     store: &Store,
     config: &Config,
     text: &str,
-) -> Result<i64, CliError> {
+) -> Result<Vec<i64>, CliError> {
     let selector = Selector::parse(text, config)?;
-    if let Some(account) = selector.find(store).await? {
-        return Ok(account.id);
-    }
     let deleted = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
-    let last = deleted.iter().rev().find(|account| Some(&*account.name) == selector.name);
-    last.map(|account| account.id).or(selector.id).ok_or_else(|| selector.not_found(text))
+    let had_name = deleted.iter().filter(|account| Some(&*account.name) == selector.name);
+    let mut ids: Vec<i64> = had_name.map(|account| account.id).collect();
+    ids.extend(selector.find(store).await?.map(|account| account.id));
+    if ids.is_empty() {
+        ids.extend(selector.id);
+    }
+    if ids.is_empty() { Err(selector.not_found(text)) } else { Ok(ids) }
 }
 
 #[cfg(test)]

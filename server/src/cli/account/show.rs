@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::list::{email, to_json};
 use crate::cli::output::{counted, json_line, print, print_record};
-use crate::cli::{CliError, or_dash};
+use crate::cli::{CliError, or_never};
 use crate::config::Config;
 
 #[derive(Args)]
@@ -58,10 +58,10 @@ impl Show {
             ("e-mail", email(&account)),
             ("role", account.role.to_string()),
             ("created", account.created_at.to_string()),
-            ("last sign-in", or_dash(account.signed_in_at)),
+            ("last sign-in", or_never(account.signed_in_at)),
             (
                 "sessions",
-                format!("{}, last used {}", sessions.count, or_dash(sessions.last_used_at)),
+                format!("{}, last used {}", sessions.count, or_never(sessions.last_used_at)),
             ),
         ];
         rows.extend(apps.iter().map(|(app, tokens)| {

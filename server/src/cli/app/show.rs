@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::find;
 use super::list::to_json;
 use crate::cli::output::{json_line, print, print_record};
-use crate::cli::{CliError, or_dash};
+use crate::cli::{CliError, or_dash, or_never};
 
 #[derive(Args)]
 pub(in crate::cli) struct Show {
@@ -44,9 +44,9 @@ impl Show {
         rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
         rows.extend([
             ("registered", stored.created_at.to_string()),
-            ("last used", or_dash(stored.last_used_at.as_ref())),
+            ("last used", or_never(stored.last_used_at)),
             ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
-            ("tokens", format!("{valid} valid, last issued {}", or_dash(last_issued_at))),
+            ("tokens", format!("{valid} valid, last issued {}", or_never(last_issued_at))),
             ("state", EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned()),
         ]);
         Ok(print_record(&rows)?)

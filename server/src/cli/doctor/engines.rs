@@ -31,10 +31,13 @@ async fn check_database(config: &Config, report: &mut Report) {
     let diagnosis = match timeout(TIMEOUT, Diagnosis::run(&database, &config.store)).await {
         Ok(Ok(diagnosis)) => diagnosis,
         Ok(Err(error)) => {
-            let is_other_version =
-                matches!(error, StoreError::Newer { .. } | StoreError::PreRelease { .. });
-            let is_damaged = is_sqlite && !is_other_version;
-            // Other errors say what to do.
+            let says_what_to_do = matches!(
+                error,
+                StoreError::Newer { .. }
+                    | StoreError::PreRelease { .. }
+                    | StoreError::Inaccessible { .. }
+            );
+            let is_damaged = is_sqlite && !says_what_to_do;
             let fix = if is_damaged { "belfry restore, or move the file away" } else { "" };
             return report.fail("database", error.to_string(), fix);
         }
@@ -67,8 +70,9 @@ async fn check_database(config: &Config, report: &mut Report) {
         None => {}
         Some(Ok(())) => report.ok("write", "the database can be written"),
         Some(Err(error)) => {
+            // The error of SQLite says what to do.
             let fix = if is_sqlite {
-                "run belfry as the owner of the files, or chown them"
+                ""
             } else {
                 "use the primary, and grant the user of the URL all rights on its tables"
             };

@@ -13,11 +13,15 @@ const MIN_FREE: u64 = 64 * 1024 * 1024;
 /// Free bytes below which the operator is warned.
 const LOW_FREE: u64 = 1024 * 1024 * 1024;
 
-/// Checks who else can read or change the data and the files with secrets.
+/// Checks that the data and the files with secrets can be read, and who else can read or change them.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
     let found = config.unsafe_files();
-    if found.is_empty() {
+    let unreadable = config.unreadable_files();
+    if found.is_empty() && unreadable.is_empty() {
         report.ok("files", "nobody else can change the data and the files with secrets");
+    }
+    for problem in unreadable {
+        report.fail("files", problem, "");
     }
     for UnsafeFile { problem, fix, exposure } in found {
         match exposure {

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, stdin};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_runtime::file_access::describe_file_error;
 use jiff::Timestamp;
 
 use crate::cli::CliError;
@@ -34,7 +36,9 @@ impl<T: BufRead + Seek> SeekRead for T {}
 
 impl Source {
     pub(super) fn open(name: &str, config: &Config, now: Timestamp) -> Result<Self, CliError> {
-        let failed = |error: io::Error| format!("cannot read {name}: {error}");
+        let failed = |error: io::Error| {
+            format!("cannot read {name}: {}", describe_file_error(Path::new(name), &error))
+        };
         let opened = match name {
             "-" => stdin().as_fd().try_clone_to_owned().map(File::from),
             _ => File::open(name),

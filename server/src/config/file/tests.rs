@@ -59,6 +59,7 @@ fn an_error_about_a_value_names_its_key_and_line() {
              sign_up), and a new one needs `per`, `match`, `requests` and `window`",
             3,
         ),
+        ("\napplication_services = [{ id = 'a' }]", "application_services.as_token is missing", 2),
         (
             "[limits]\nmode = 'maybe'",
             "limits.mode: unknown variant `maybe`, expected one of `enforce`, `shadow`, `off`",

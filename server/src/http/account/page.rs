@@ -81,7 +81,7 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             let events = session.audit.success(AuditKind::TokenRevoke).into();
             let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
-                tracing::info!(account = account.name, app, tokens, "revoked the access of an app");
+                tracing::info!(account = account.id, app, tokens, "revoked the access of an app");
                 let app = app.to_string();
                 let named = [("proof", session.proof(&app)), ("app", app)];
                 let path = with_parameters(&with_language(ACCOUNT, session.lang), named);

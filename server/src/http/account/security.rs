@@ -122,7 +122,7 @@ async fn handle_password(
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
             if is_changed(session, guard, account.id, new).await? => {}
         Err(error) => return Err(unverified(error, SecurityError::CurrentPassword)),
-        Ok(()) => tracing::info!(account = account.name, "changed a password"),
+        Ok(()) => tracing::info!(account = account.id, "changed a password"),
     }
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject};
+use belfry_core::audit::{AuditClient, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject};
 use belfry_core::request::RequestId;
 
 use crate::app::AppState;
@@ -20,20 +20,27 @@ pub(crate) struct Audit {
     /// The address of the client.
     pub(crate) address: IpAddr,
     request_id: RequestId,
+    origin: AuditOrigin,
 }
 
 impl Audit {
     /// Creates the audit events of a request from this address.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
-        Self { state, address, request_id: RequestContext::current_id() }
+        let (request_id, origin) = (RequestContext::current_id(), AuditOrigin::Client);
+        Self { state, address, request_id, origin }
+    }
+
+    /// Returns a copy for a request of a browser, by a page.
+    pub(crate) fn for_page(self) -> Self {
+        Self { origin: AuditOrigin::Page, ..self }
     }
 
     /// An event with the outcome success, to be stored with the change that it records.
     pub(crate) fn success(&self, kind: AuditKind) -> AuditEntry {
         let address = self.state.audit.address(self.address);
-        let origin = AuditOrigin::Client { address, request_id: self.request_id };
+        let client = Some(AuditClient { address, request_id: self.request_id });
         let (at, outcome) = (self.state.clock.now(), AuditOutcome::Success);
-        AuditEntry { at, kind, outcome, origin, detail: None }
+        AuditEntry { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 
     /// Counts an event that failed, for the address of the client.

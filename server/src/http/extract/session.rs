@@ -90,7 +90,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         };
         Ok(Self {
             state: Arc::clone(state),
-            audit,
+            audit: audit.for_page(),
             lang: Language::from_tag(last_value(&query, "lang")),
             notice: last_value(&query, "notice").parse().ok(),
             return_to: last_value(&query, "return_to").parse().ok(),

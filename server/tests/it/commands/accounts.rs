@@ -212,8 +212,8 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     let bare = workspace.run(&["account", "show", "alice"]);
     for line in [
         "user id        @alice:ring.example",
-        "last sign-in   -",
-        "sessions       0, last used -",
+        "last sign-in   never",
+        "sessions       0, last used never",
         "app            none",
         "rules          none",
     ] {

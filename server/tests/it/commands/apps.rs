@@ -150,6 +150,10 @@ async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
     let last = shown["last_token_at"].as_str().unwrap();
     let text = workspace.run(&["app", "show", "cli:Command line"]);
     assert!(text.contains(&format!("tokens         3 valid, last issued {last}\n")), "{text}");
+    assert!(text.contains("last used      never\n"), "{text}");
+    workspace.run(&["app", "add", "Tusky"]);
+    let text = workspace.run(&["app", "show", "Tusky"]);
+    assert!(text.contains("tokens         0 valid, last issued never\n"), "{text}");
 }
 
 async fn an_app_is_found_by_its_name_if_no_other_app_has_it(workspace: Workspace) {

@@ -54,7 +54,7 @@ fn commands_are_recorded(workspace: &Workspace) {
 
     let table = workspace.run(&["audit", "--account", "bob"]);
     let row: Vec<&str> = table.trim_end().split('\t').skip(1).collect();
-    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command line", "-", "-"]);
+    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command line", "-", "-", "-"]);
     assert!(!workspace.run(&["audit"]).contains(token.trim_end()));
     workspace.run(&["account", "delete", "bob"]);
     workspace.run(&["app", "delete", app]);
@@ -69,6 +69,8 @@ fn commands_are_recorded(workspace: &Workspace) {
     assert_eq!(kinds(&["--kind", "password_change"]), ["password_change"]);
     assert_eq!(kinds(&["--outcome", "failure"]), [""; 0]);
     assert_eq!(kinds(&["--outcome", "success"]).len(), kinds(&[]).len());
+    assert_eq!(kinds(&["--origin", "command-line"]).len(), kinds(&[]).len());
+    assert_eq!(kinds(&["--origin", "page"]), [""; 0]);
     let unknown = workspace.run_with_input(&["audit", "--kind", "sign-in"], "");
     assert_eq!(unknown.status.code(), Some(2));
     let message = String::from_utf8(unknown.stderr).unwrap();
@@ -78,6 +80,8 @@ fn commands_are_recorded(workspace: &Workspace) {
 on_both_engines! {
     crate::commands::start:
     a_deleted_account_is_shown_with_the_name_it_had,
+    a_name_that_is_used_again_has_the_events_of_all_its_accounts,
+    the_events_of_an_app_are_found_by_its_id_client_id_or_name,
     the_trail_says_that_there_are_more_events,
 }
 
@@ -95,17 +99,21 @@ async fn a_deleted_account_is_shown_with_the_name_it_had(workspace: Workspace) {
 
     let table = workspace.run(&["audit"]);
     let accounts: Vec<&str> = table.lines().map(|row| row.split('\t').nth(4).unwrap()).collect();
-    assert_eq!(accounts, ["alice (deleted)"; 4], "{table}");
+    let shown = |id: &Value| format!("alice (deleted, #{})", id.as_str().unwrap());
+    for id in [&first, &second] {
+        let count = accounts.iter().filter(|account| **account == shown(id)).count();
+        assert_eq!(count, 2, "{table}");
+    }
     for event in workspace.json(&["audit"]) {
         assert_eq!(event["account"], "alice");
     }
     let first = first.as_str().unwrap();
-    for (account, expected) in
-        [("alice", second.as_str().unwrap()), (first, first), (&format!("#{first}"), first)]
-    {
+    for account in [first, &format!("#{first}")] {
         let events = workspace.json(&["audit", "--account", account]);
         assert_eq!(events.len(), 2, "{account}");
-        assert!(events.iter().all(|event| event["account_id"] == expected), "{events:?}");
+        assert!(events.iter().all(|event| event["account_id"] == first), "{events:?}");
+        let table = workspace.run(&["audit", "--account", account]);
+        assert_eq!(table.split('\t').nth(4), Some("alice (deleted)"), "{table}");
     }
     let deleted = workspace.json(&["audit", "--kind", "account_delete"]);
     assert_eq!(deleted[0]["detail"], "name alice");
@@ -113,6 +121,72 @@ async fn a_deleted_account_is_shown_with_the_name_it_had(workspace: Workspace) {
     workspace.execute("delete from audit_events where kind = 'account_delete'").await;
     let table = workspace.run(&["audit", "--account", first]);
     assert_eq!(table.split('\t').nth(4), Some(&*format!("#{first}")), "{table}");
+}
+
+async fn a_name_that_is_used_again_has_the_events_of_all_its_accounts(workspace: Workspace) {
+    let id = || workspace.json(&["account", "show", "carol"])[0]["id"].as_str().unwrap().to_owned();
+    workspace.run(&["account", "add", "carol"]);
+    workspace.run(&["account", "add", "other"]);
+    let first = id();
+    workspace.run(&["account", "disable", "carol"]);
+    workspace.run(&["account", "delete", "carol"]);
+    workspace.run(&["account", "add", "carol"]);
+    let second = id();
+
+    for name in ["carol", "@carol"] {
+        let events = workspace.json(&["audit", "--account", name]);
+        let summary = |id: &str| -> Vec<String> {
+            let of_account = events.iter().filter(|event| event["account_id"] == id);
+            let mut kinds: Vec<String> = of_account
+                .map(|event| {
+                    assert_eq!(event["account"], "carol");
+                    event["kind"].as_str().unwrap().to_owned()
+                })
+                .collect();
+            kinds.sort();
+            kinds
+        };
+        assert_eq!(summary(&first), ["account_add", "account_delete", "account_disable"]);
+        assert_eq!(summary(&second), ["account_add"]);
+        assert_eq!(events.len(), 4);
+    }
+    let table = workspace.run(&["audit", "--account", "carol"]);
+    let accounts: Vec<&str> = table.lines().map(|row| row.split('\t').nth(4).unwrap()).collect();
+    let count = |account: String| accounts.iter().filter(|shown| **shown == account).count();
+    assert_eq!(count(format!("carol (deleted, #{first})")), 3, "{table}");
+    assert_eq!(count(format!("carol (#{second})")), 1, "{table}");
+    // The limit is that of all accounts together.
+    let newest = workspace.json(&["audit", "--account", "carol", "--limit", "3"]);
+    assert_eq!(newest.len(), 3);
+    assert_eq!(workspace.json(&["audit", "--account", &second]).len(), 1);
+}
+
+async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let add = |name: &str| workspace.json(&["app", "add", name]).remove(0);
+    let (first, second) = (add("My app"), add("my APP"));
+    add("Other");
+    let ids = |app: &str| -> Vec<String> {
+        let events = workspace.json(&["audit", "--app", app]);
+        let mut ids: Vec<String> =
+            events.iter().map(|event| event["app_id"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    let text = |app: &Value, key: &str| app[key].as_str().unwrap().to_owned();
+    let mut both = [text(&first, "id"), text(&second, "id")];
+    both.sort();
+    assert_eq!(ids("My app"), both);
+    for key in ["id", "client_id"] {
+        assert_eq!(ids(&text(&first, key)), [text(&first, "id")], "{key}");
+    }
+    for unknown in ["Your app", "7", "#7"] {
+        let message = workspace.fail(&["audit", "--app", unknown]);
+        assert_eq!(message, format!("belfry: there is no app {unknown:?}; see belfry app list\n"));
+    }
+    // A deleted app has no name, and is shown by its id.
+    workspace.run(&["app", "delete", &both[0]]);
+    assert_eq!(ids(&format!("#{}", both[0])), [&*both[0]; 2]);
 }
 
 async fn the_trail_says_that_there_are_more_events(workspace: Workspace) {

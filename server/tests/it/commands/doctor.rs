@@ -2,6 +2,7 @@
 
 mod base_url;
 mod certificate;
+mod denied;
 mod engines;
 mod fixture;
 mod proxy;

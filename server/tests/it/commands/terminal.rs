@@ -34,7 +34,7 @@ fn lists_on_a_terminal_have_titles_and_aligned_columns() {
     for (list, titles) in [
         ("account list", "NAME ID E-MAIL CREATED STATE ROLE DELETION"),
         ("app list", "ID NAME REGISTERED STATE"),
-        ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ADDRESS REQUEST DETAIL"),
+        ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ORIGIN ADDRESS REQUEST DETAIL"),
     ] {
         let Some(shown) = run_on_terminal(&workspace, list) else { return };
         let first = shown.lines().next().unwrap();

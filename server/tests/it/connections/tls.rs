@@ -176,8 +176,7 @@ fn an_unusable_certificate_is_reported() {
         }
         let output = run(folder.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
-        let named =
-            if key.is_empty() { "both a certificate and a key are required" } else { named };
+        let named = if key.is_empty() { "tls.key is missing" } else { named };
         assert!(message.contains(named), "{message}");
     }
 }

@@ -139,13 +139,16 @@ fn errors_name_the_cause() {
         ("nobody", EVENT, "there is no account \"nobody\"; see belfry account list"),
         ("alice", "none.json", "cannot read none.json: No such file or directory"),
         ("alice", "list.json", "list.json: an event must be a JSON object"),
-        ("alice", "cake.json", "cake.json: the body is not JSON: expected value"),
+        ("alice", "cake.json", "cake.json is not JSON: expected value"),
     ] {
         let output = run(folder.path(), &["explain", "--account", account, event]);
         assert_eq!(output.status.code(), Some(1));
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(stderr.starts_with(&format!("belfry: {error}")), "{stderr}");
     }
+    let arguments = ["explain", "--account", "alice", EVENT, "--room", "cake.json"];
+    let stderr = String::from_utf8(run(folder.path(), &arguments).stderr).unwrap();
+    assert!(stderr.starts_with("belfry: cake.json is not JSON: expected value"), "{stderr}");
     let arguments = ["explain", "--account", "alice", EVENT, "--profile-tag", "a/b"];
     assert_eq!(run(folder.path(), &arguments).status.code(), Some(2));
 }

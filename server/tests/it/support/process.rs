@@ -1,6 +1,8 @@
 //! The real binary as a process.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -29,6 +31,22 @@ pub(crate) fn belfry(folder: &Path, arguments: &[&str]) -> Command {
         if variable.to_string_lossy().starts_with("BELFRY_") {
             command.env_remove(variable);
         }
+    }
+    command
+}
+
+/// An unprivileged user. Tests that run as root use it, because root may access every file.
+const NOBODY: u32 = 65_534;
+
+pub(crate) fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// A `belfry` command without the rights of root.
+pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = belfry(folder, arguments);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
     }
     command
 }

@@ -2,7 +2,7 @@
 //! change, and counted events.
 
 use belfry_core::audit::{
-    AggregatedEvent, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events, Subject,
+    AggregatedEvent, AuditClient, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events, Subject,
 };
 use belfry_core::request::RequestId;
 use belfry_store::test_support::{any_events, recorded_events};
@@ -25,7 +25,8 @@ fn entry(kind: AuditKind) -> AuditEntry {
         at: at(NOW),
         kind,
         outcome: AuditOutcome::Success,
-        origin: AuditOrigin::Client { address: Some("192.0.2.1".to_owned()), request_id },
+        origin: AuditOrigin::Client,
+        client: Some(AuditClient { address: Some("192.0.2.1".to_owned()), request_id }),
         detail: None,
     }
 }
@@ -249,6 +250,12 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     let outcome = |outcome| AuditFilter { outcome: Some(outcome), ..all };
     assert_eq!(times(outcome(AuditOutcome::Success), 10).await.len(), 4);
     assert_eq!(times(outcome(AuditOutcome::Failure), 10).await, [0; 0]);
+    let origin = |origin| AuditFilter { origin: Some(origin), ..all };
+    assert_eq!(times(origin(AuditOrigin::Client), 10).await.len(), 4);
+    assert_eq!(times(origin(AuditOrigin::Page), 10).await, [0; 0]);
+    let app_name = |name| AuditFilter { app_name: Some(name), ..all };
+    assert_eq!(times(app_name("tusky"), 10).await.len(), 4);
+    assert_eq!(times(app_name("Tusk"), 10).await, [0; 0]);
 }
 
 pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {

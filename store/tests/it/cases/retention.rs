@@ -205,6 +205,7 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
         kind: AuditKind::AppRegister,
         outcome: AuditOutcome::Success,
         origin: AuditOrigin::CommandLine,
+        client: None,
         detail: None,
     };
     let audited = Events::from(event);

@@ -8,7 +8,7 @@ use test_engines::{Postgres, Redis, free_port};
 use super::{doctor, doctor_at, with_database};
 use crate::commands::Workspace;
 use crate::support::on_both_engines;
-use crate::support::process::run;
+use crate::support::process::{run, unprivileged_belfry};
 
 async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
@@ -40,24 +40,14 @@ on_both_engines! {
 
 #[test]
 fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
-    use std::os::unix::process::CommandExt;
     let workspace = with_database();
     for (path, mode) in [("data/belfry.db", 0o444), ("data", 0o555), (".", 0o755)] {
         super::set_mode(&workspace.path().join(path), mode);
     }
-    let mut command = crate::support::process::belfry(workspace.path(), &["doctor", "--json"]);
-    if rustix_is_root(&workspace) {
-        command.uid(65534).gid(65534);
-    }
-    let checks = super::Checks::parse(&command.output().unwrap());
-    checks.assert("write", "failed", "run belfry as the owner of the files");
+    let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
+    let checks = super::Checks::parse(&output);
+    checks.assert("write", "failed", "permission denied");
     super::set_mode(&workspace.path().join("data"), 0o755);
-}
-
-/// Returns whether the tests run as root, who may write everywhere.
-fn rustix_is_root(workspace: &Workspace) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    workspace.path().metadata().unwrap().uid() == 0
 }
 
 #[tokio::test(flavor = "multi_thread")]

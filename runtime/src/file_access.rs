@@ -1,0 +1,101 @@
+//! Why this process cannot read or write a file, for messages to the operator.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::process::geteuid;
+
+/// Describes why a file cannot be read, written or created. A missing permission is described by the
+/// owner of the file or directory, the user that this process runs as, and what to do.
+pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => describe_denial(path),
+        io::ErrorKind::ReadOnlyFilesystem => format!(
+            "{} is on a read-only file system; mount it for writing (if the kernel made it \
+             read-only after an error, dmesg shows the cause)",
+            path.display()
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Checks that this process may read a file, or reach the files of a directory.
+///
+/// # Errors
+/// If it may not, or there is no such file.
+pub fn check_readable(path: &Path) -> io::Result<()> {
+    check(path, if path.is_dir() { Access::EXEC_OK } else { Access::READ_OK })
+}
+
+/// Checks that this process may write a file, or create files in a directory.
+///
+/// # Errors
+/// If it may not, or there is no such file.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    let search = if path.is_dir() { Access::EXEC_OK } else { Access::empty() };
+    check(path, Access::WRITE_OK | search)
+}
+
+fn check(path: &Path, access: Access) -> io::Result<()> {
+    Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
+}
+
+fn describe_denial(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // The file itself; if it is missing, or its directory hides it, the directory.
+    let existing = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
+    let Some((path, file)) = existing else { return "permission denied".to_owned() };
+    let (path, user) = (path.display(), geteuid().as_raw());
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let this_user = describe_user(&users, user);
+    if file.uid() == user {
+        let mode = file.mode() & 0o7777;
+        return format!(
+            "permission denied: {path} belongs to {this_user}, who runs belfry, but has mode \
+             {mode:04o}; change it with chmod"
+        );
+    }
+    let owner = match find_name(&users, file.uid()) {
+        Some(name) => name.to_owned(),
+        None => format!("'#{}'", file.uid()),
+    };
+    format!(
+        "permission denied: {path} belongs to {}, and {this_user} runs belfry; run it as the owner \
+         (sudo -u {owner} belfry …), or give this user access with chown or chmod",
+        describe_user(&users, file.uid()),
+    )
+}
+
+/// The name and the id of a user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as in many
+/// containers, the id alone.
+fn describe_user(users: &str, id: u32) -> String {
+    match find_name(users, id) {
+        Some(name) => format!("{name} (uid {id})"),
+        None => format!("uid {id}"),
+    }
+}
+
+fn find_name(users: &str, id: u32) -> Option<&str> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, found) = (fields.next()?, fields.nth(1)?);
+        (found.parse() == Ok(id)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_described_by_name_and_id() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nbelfry:x:998:998::/:/usr/sbin/nologin\n";
+        assert_eq!(describe_user(users, 998), "belfry (uid 998)");
+        assert_eq!(describe_user(users, 0), "root (uid 0)");
+        assert_eq!(describe_user(users, 65_532), "uid 65532");
+        assert_eq!(describe_user("", 0), "uid 0");
+    }
+}

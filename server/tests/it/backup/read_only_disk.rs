@@ -1,0 +1,84 @@
+//! A disk that is read-only, as after an error of the disk, when a backup is needed most.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::support::Process;
+use crate::support::process::{belfry, run_successfully};
+
+/// Runs a command while the directory `data` is mounted read-only. `None` without the right to mount.
+fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
+    let script = "mount --bind data data && mount -o remount,bind,ro data || exit 77; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    let belfry = belfry(folder, arguments);
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(belfry.get_program());
+    let output = command.args(belfry.get_args()).current_dir(folder).output().unwrap();
+    let is_mounted = output.status.code() != Some(77)
+        && !String::from_utf8_lossy(&output.stderr).starts_with("unshare:");
+    if !is_mounted {
+        eprintln!("not allowed to mount: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    is_mounted.then_some(output)
+}
+
+/// The names of the accounts in a backup.
+fn restored_names(folder: &Path, file: &str) -> Vec<String> {
+    let data = format!("restored-{file}");
+    run_successfully(folder, &["restore", file, "--data", &data]);
+    let listed = run_successfully(folder, &["account", "list", "--data", &data]);
+    listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+}
+
+/// A server that is killed leaves writes in the WAL, and the file -shm, which a copy of the data may
+/// lack. One that stops leaves neither.
+#[test]
+fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    run_successfully(path, &["account", "add", "alice"]);
+    let exists = |ending: &str| path.join(format!("data/belfry.db-{ending}")).exists();
+    let back_up = |file: &str| {
+        let output = run_read_only(path, &["backup", file])?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+        assert!(message.contains("is on a read-only file system"), "{message}");
+        Some(restored_names(path, file))
+    };
+    assert!(!exists("wal"));
+    let Some(names) = back_up("stopped.db") else { return };
+    assert_eq!(names, ["alice"]);
+
+    let mut server = Process::start(path, &[]);
+    run_successfully(path, &["account", "add", "bob"]);
+    server.signal("KILL");
+    assert_eq!(server.wait(), None);
+    assert!(exists("wal") && exists("shm"));
+    assert_eq!(back_up("killed.db").unwrap(), ["alice", "bob"]);
+
+    fs::remove_file(path.join("data/belfry.db-shm")).unwrap();
+    assert_eq!(back_up("copied.db").unwrap(), ["alice", "bob"]);
+    let listed = run_read_only(path, &["account", "list"]).unwrap();
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("bob\t"));
+    assert!(exists("wal") && !exists("shm"));
+}
+
+#[test]
+fn a_read_only_disk_is_named_instead_of_the_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    run_successfully(folder.path(), &["account", "add", "alice"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    for arguments in [&["account", "add", "bob"][..], &["account", "disable", "alice"], &serve] {
+        let Some(output) = run_read_only(folder.path(), arguments) else { return };
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("is on a read-only file system"), "{message}");
+        assert!(!message.contains("belongs to") && !message.contains("chown"), "{message}");
+    }
+    let output = run_read_only(folder.path(), &["doctor", "--listen", "127.0.0.1:1"]).unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    let write = report.lines().find(|line| line.contains(" write ")).unwrap();
+    assert!(write.starts_with("failed") && write.contains("read-only file system"), "{report}");
+    assert!(!report.contains("chown"), "{report}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,116 @@
+//! Files that the user who runs a command may not read or write. Only root can create such files for
+//! another user.
+
+use std::fs::{create_dir, write};
+use std::path::Path;
+
+use super::Workspace;
+use crate::support::files::{set_mode, write_certificate};
+use crate::support::process::{is_root, unprivileged_belfry};
+
+/// A workspace of root that everybody can enter. `None` without root.
+fn workspace_of_root() -> Option<Workspace> {
+    if !is_root() {
+        eprintln!("skipped: only root can run a command as another user");
+        return None;
+    }
+    let workspace = Workspace::sqlite();
+    set_mode(workspace.path(), 0o755);
+    Some(workspace)
+}
+
+/// Runs a command that must fail, and returns its message.
+#[track_caller]
+fn fail_as_nobody(workspace: &Workspace, arguments: &[&str]) -> String {
+    let output = unprivileged_belfry(workspace.path(), arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Asserts that a message names the path that is denied, its owner, the user and what to do.
+#[track_caller]
+fn assert_denied(message: &str, denied: &Path) {
+    let expected = format!("permission denied: {} belongs to root (uid 0), and ", denied.display());
+    assert!(message.contains(&expected), "{message}");
+    assert!(message.contains("(uid 65534) runs belfry"), "{message}");
+    assert!(message.contains("(sudo -u root belfry …)"), "{message}");
+}
+
+#[test]
+fn a_database_of_another_user_is_reported_as_denied() {
+    let Some(workspace) = workspace_of_root() else { return };
+    workspace.run(&["account", "add", "alice"]);
+    let data = workspace.path().join("data");
+    let database = data.join("belfry.db");
+    // The directory hides the file, or the file can be seen but not read.
+    for (mode, denied) in [(0o700, &data), (0o755, &database)] {
+        set_mode(&data, mode);
+        for arguments in [
+            &["account", "list"][..],
+            &["account", "add", "bob"],
+            &["token", "issue", "alice"],
+            &["app", "list"],
+            &["audit"],
+            &["backup", "/tmp/unused"],
+        ] {
+            let message = fail_as_nobody(&workspace, arguments);
+            let expected = "belfry: cannot open the database data/belfry.db: permission denied";
+            assert!(message.starts_with(expected), "{arguments:?}: {message}");
+            assert_denied(&message, denied);
+        }
+    }
+    set_mode(&data, 0o755);
+    let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
+}
+
+#[test]
+fn files_of_another_user_are_reported_as_denied() {
+    let Some(workspace) = workspace_of_root() else { return };
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["backup", "backup.db"]);
+    write_certificate(workspace.path(), "localhost");
+    for (file, content) in [
+        ("settings.toml", "listen = '127.0.0.1:1'"),
+        ("tls.toml", "[tls]\ncertificate = 'certificate.pem'\nkey = 'key.pem'"),
+        ("service.toml", "application_services = ['irc.yaml']"),
+        ("irc.yaml", "id: a\nas_token: secret\nsender_localpart: bot\n"),
+        ("redis", "redis://127.0.0.1:1"),
+        ("accounts.jsonl", ""),
+    ] {
+        write(workspace.path().join(file), content).unwrap();
+    }
+    for file in ["settings.toml", "irc.yaml", "redis", "accounts.jsonl", "key.pem", "backup.db"] {
+        set_mode(&workspace.path().join(file), 0o600);
+    }
+    for (file, arguments) in [
+        ("settings.toml", &["config", "check", "--config", "settings.toml"][..]),
+        ("key.pem", &["config", "check", "--config", "tls.toml"]),
+        ("irc.yaml", &["config", "check", "--config", "service.toml"]),
+        ("redis", &["config", "check", "--redis-file", "redis"]),
+        ("accounts.jsonl", &["account", "import", "accounts.jsonl"]),
+        ("backup.db", &["restore", "backup.db", "--data", "new"]),
+    ] {
+        let message = fail_as_nobody(&workspace, arguments);
+        assert!(message.contains(file), "{message}");
+        assert_denied(&message, &workspace.path().join(file));
+    }
+}
+
+#[test]
+fn a_directory_of_another_user_is_not_written_by_a_backup() {
+    let Some(workspace) = workspace_of_root() else { return };
+    workspace.run(&["account", "add", "alice"]);
+    let data = workspace.path().join("data");
+    set_mode(&data, 0o755);
+    set_mode(&data.join("belfry.db"), 0o644);
+    let directory = workspace.path().join("backups");
+    create_dir(&directory).unwrap();
+    for mode in [0o755, 0o700] {
+        set_mode(&directory, mode);
+        let message = fail_as_nobody(&workspace, &["backup", "backups/today.db"]);
+        let expected = "cannot write backups/today.db: permission denied";
+        assert!(message.contains(expected), "{message}");
+        assert_denied(&message, &directory);
+    }
+}

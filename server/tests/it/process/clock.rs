@@ -1,0 +1,38 @@
+//! A clock that was set back while the server was stopped.
+
+use std::time::{Duration, Instant};
+
+use crate::support::process::belfry;
+use crate::support::{Process, report_skipped};
+
+/// A time far longer than a start takes on a busy machine.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+#[test]
+fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
+    let Some(library) = ::torture::faketime_library() else {
+        return report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let wait_until = |done: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < DEADLINE, "timed out");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let message = "the clock was set back";
+    let mut server = Process::start(folder.path(), &[]);
+    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let swept = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));
+    wait_until(&|| swept() == Ok(1));
+    assert!(!server.log().contains(message), "{}", server.log());
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    drop(database);
+
+    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("LD_PRELOAD", library).env("FAKETIME", "-2d");
+    let server = Process::launch(command, folder.path());
+    wait_until(&|| server.log().contains(message));
+}

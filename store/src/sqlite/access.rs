@@ -1,0 +1,76 @@
+//! Errors about files that this process may not read or write.
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use belfry_runtime::file_access::{check_readable, check_writable, describe_file_error};
+use rusqlite::ErrorCode;
+
+use crate::StoreError;
+
+/// Whether there is a database file.
+///
+/// # Errors
+/// If this process may not search its directory.
+pub(crate) fn exists(path: &Path) -> Result<bool, StoreError> {
+    path.try_exists().map_err(|error| inaccessible(path, path, &error))
+}
+
+pub(super) fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
+    StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
+}
+
+/// The error of a database that cannot be opened because of a file or directory.
+pub(super) fn inaccessible(database: &Path, file: &Path, error: &io::Error) -> StoreError {
+    let (database, reason) = (database.display().to_string(), describe_file_error(file, error));
+    StoreError::Inaccessible { database, reason }
+}
+
+/// The error of a database that SQLite cannot open.
+pub(super) fn open_failed(path: &Path, error: &rusqlite::Error) -> StoreError {
+    match find_inaccessible(path, error) {
+        Some((file, cause)) => inaccessible(path, &file, &cause),
+        None => open_error(path, &describe(path, error)),
+    }
+}
+
+/// The text of an error of a database, with advice for the operator.
+pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
+    if let Some((file, cause)) = find_inaccessible(database, error) {
+        return describe_file_error(&file, &cause);
+    }
+    let advice = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "the disk is full; free some space",
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process has locked the database"
+        }
+        Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
+        _ => return error.to_string(),
+    };
+    format!("{error}; {advice}")
+}
+
+/// The file or directory of a database that this process may not read or write, if SQLite failed for
+/// that reason. SQLite itself does not say why.
+fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBuf, io::Error)> {
+    let code = error.sqlite_error_code()?;
+    if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {
+        return None;
+    }
+    let mut paths = ["", "-wal", "-shm"].map(|ending| with_ending(database, ending)).to_vec();
+    paths.retain(|path| path.exists());
+    let unreadable = paths.iter().find_map(|path| Some((path, check_readable(path).err()?)));
+    let directory = std::path::absolute(database).ok()?.parent()?.to_owned();
+    let mut written = paths.iter().chain([&directory]);
+    let problem =
+        unreadable.or_else(|| written.find_map(|path| Some((path, check_writable(path).err()?))));
+    problem.map(|(path, cause)| (path.clone(), cause))
+}
+
+/// The path of a file next to a database, such as its `-wal`.
+pub(super) fn with_ending(database: &Path, ending: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
