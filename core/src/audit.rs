@@ -117,7 +117,7 @@ pub struct AuditEntry {
 }
 
 wire_enum! {
-    /// Where an event came from.
+    /// Origin of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AuditOrigin {
         /// A request of an app or a program. Counted events have this origin, whatever the request.

@@ -66,7 +66,8 @@ pub struct Layout<'a> {
     /// True if a press right after loading is ignored. A site that led here can choose the time, so
     /// that the press may have been meant for a page of that site.
     pub pauses_at_load: bool,
-    /// The beginning of the links at the foot of the page that choose a language; no links without it.
+    /// The beginning of the links at the foot of the page that choose a language; no links without
+    /// it.
     pub language_link: Option<&'a str>,
 }
 
@@ -121,7 +122,7 @@ impl<'a> Layout<'a> {
 /// The description of a scope.
 struct AllowedItem {
     text: String,
-    /// Whether the app may act in the name of the user.
+    /// True if the app may act in the name of the user.
     is_change: bool,
 }
 

@@ -22,7 +22,7 @@ fn letters(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }
 
-/// Whether at most one edit makes two words equal.
+/// Returns whether at most one edit makes two words equal.
 fn is_near(one: &[char], other: &[char]) -> bool {
     let prefix = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let (one, other) = (&one[prefix..], &other[prefix..]);

@@ -26,7 +26,7 @@ pub struct ConsentItem {
 }
 
 impl ConsentItem {
-    /// Whether the app may act in the name of the user, which `push` does not allow.
+    /// Returns whether the app may act in the name of the user, which `push` does not allow.
     pub fn is_change(&self) -> bool {
         self.access != AccessLevel::Read && self.resource != "push"
     }
@@ -45,12 +45,13 @@ impl ConsentItem {
     }
 }
 
-/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another one includes
-/// are omitted, and those for reading and writing the same resource are merged.
+/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another one
+/// includes are omitted, and those for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
-        // To people, the profile is a part of the account, and what they follow a part of everything.
+        // To people, the profile is a part of the account, and what they follow a part of
+        // everything.
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
         _ => {

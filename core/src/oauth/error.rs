@@ -9,7 +9,7 @@ const MAX_SCOPE_NAME: usize = 64;
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the error texts describe them")]
+#[expect(missing_docs, reason = "the messages describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),

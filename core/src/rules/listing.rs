@@ -43,7 +43,7 @@ impl<'a> RuleListing<'a> {
         self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
     }
 
-    /// Whether a rule is listed.
+    /// Returns whether a rule is listed.
     pub fn contains(&self, rule: &RuleRef) -> bool {
         let (scope, kind) = (&RuleScope::Global, RuleKind::Override);
         let is_master = (&rule.scope, rule.kind, &rule.id) == (scope, kind, &self.master.rule_id);

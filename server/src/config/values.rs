@@ -90,8 +90,9 @@ impl BaseUrl {
         self.0.scheme() == "https"
     }
 
-    /// Whether responses have `Strict-Transport-Security`. Browsers ignore it for IP addresses (RFC
-    /// 6797, section 8.1.1). For `localhost` it would apply to all programs on the machine.
+    /// Returns whether responses have `Strict-Transport-Security`. Browsers ignore it for IP
+    /// addresses (RFC 6797, section 8.1.1). For `localhost` it would apply to all programs on the
+    /// machine.
     pub fn allows_hsts(&self) -> bool {
         let is_name = |name: &str| name != "localhost" && !name.ends_with(".localhost");
         self.is_secure() && self.0.domain().is_some_and(is_name)

@@ -54,7 +54,7 @@ impl ListedApp {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
 
-    /// Whether the tokens are listed.
+    /// Returns whether the tokens are listed.
     fn lists_tokens(&self) -> bool {
         self.tokens.len() > 1
     }
@@ -67,7 +67,7 @@ impl ListedApp {
         }
     }
 
-    /// Whether a token has the name of a device, by which people recognise it.
+    /// Returns whether a token has the name of a device, by which people recognise it.
     fn names_devices(&self) -> bool {
         self.tokens.iter().any(|token| token.device.is_some())
     }

@@ -199,7 +199,7 @@ impl NotificationsPage<'_> {
         self.switches(&RARE_SWITCHES)
     }
 
-    /// Whether one of the folded switches was changed.
+    /// Returns whether one of the folded switches was changed.
     fn has_changed_rare_switch(&self) -> bool {
         RARE_SWITCHES.iter().any(|it| self.view.part == Some(NotificationsPart::Switch(*it)))
     }
@@ -265,8 +265,8 @@ impl NotificationsPage<'_> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
 
-    /// Whether a part with this number of entries is unfolded. A part without entries is folded
-    /// until it is used.
+    /// Returns whether a part with this number of entries is unfolded. A part without entries is
+    /// folded until it is used.
     fn is_unfolded(&self, part: NotificationsPart, count: usize) -> bool {
         let is_rejected = self.rejected.as_ref().is_some_and(|rejected| rejected.part == part);
         count > 0 || is_rejected || self.view.part == Some(part)

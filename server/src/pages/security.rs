@@ -22,8 +22,8 @@ use crate::paths::{
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
-/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to be ended; and
-/// `password`, to delete the account.
+/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to be
+/// ended; and `password`, to delete the account.
 #[derive(Template)]
 #[template(path = "security.html")]
 pub struct SecurityPage<'a> {
@@ -33,7 +33,7 @@ pub struct SecurityPage<'a> {
     pub account: &'a str,
     /// The e-mail address of the account, or the one that was entered.
     pub email: &'a str,
-    /// Whether the account has an e-mail address with which the user can sign in.
+    /// True if the account has an e-mail address with which the user can sign in.
     pub has_verified_email: bool,
     /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,

@@ -1,4 +1,4 @@
-//! Texts of users, as the pages show them.
+//! User-supplied text, as the pages show it.
 
 use std::borrow::Cow;
 

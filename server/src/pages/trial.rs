@@ -121,7 +121,7 @@ impl TryPage<'_> {
         more_profiles(self.profiles, &self.layout)
     }
 
-    /// Whether the user would be notified, in a word.
+    /// Returns whether the user would be notified, in a word.
     fn state(&self, result: &TrialResult) -> Cow<'static, str> {
         self.layout.text(match result.effect {
             Effect::Silent => "rules-silent",
@@ -129,7 +129,7 @@ impl TryPage<'_> {
         })
     }
 
-    /// Whether and why the user would be notified.
+    /// Returns whether and why the user would be notified.
     fn sentence(&self, result: &TrialResult) -> TimedText {
         let language = self.layout.language;
         let outcome = language.text(match result.effect {

@@ -49,7 +49,7 @@ impl Alice {
         Self::with(|_| ()).await
     }
 
-    /// The same with other settings.
+    /// Starts a service with these settings.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::with(config(|config| {
             config.limits.mode = LimitMode::Off;

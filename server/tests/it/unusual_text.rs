@@ -10,7 +10,7 @@ use crate::rules::pushrules;
 use crate::support::browser::{form, with_query};
 use crate::support::{Service, TestClient, TestResponse};
 
-/// Texts with NUL, which PostgreSQL cannot store, and with rare characters.
+/// Strings with NUL, which PostgreSQL cannot store, and with rare characters.
 const UNUSUAL: [&str; 12] = [
     "\0",
     "a\0b",

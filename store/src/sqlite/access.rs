@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
-/// Whether there is a database file.
+/// Returns whether there is a database file.
 ///
 /// # Errors
 /// If this process may not search its directory.
@@ -51,8 +51,8 @@ pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// The file or directory of a database that this process may not read or write, if SQLite failed for
-/// that reason. SQLite itself does not say why.
+/// The file or directory of a database that this process may not read or write, if SQLite failed
+/// for that reason. SQLite itself does not say why.
 fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBuf, io::Error)> {
     let code = error.sqlite_error_code()?;
     if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {

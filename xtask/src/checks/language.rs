@@ -7,7 +7,7 @@ use std::fs;
 use super::sources::{contains_word, files_in};
 use crate::cargo;
 
-/// Files and directories that are checked for everything.
+/// Files and directories that are checked.
 const CHECKED: &[&str] = &[
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -34,9 +34,6 @@ const CHECKED: &[&str] = &[
     "xtask/schemathesis",
     "xtask/src",
 ];
-
-/// Files and directories that are checked only for [`WORDS`], until their prose has been revised.
-const CHECKED_FOR_WORDS: &[&str] = &[];
 
 /// Files and directories that contain data, or the words themselves.
 const EXEMPT: &[&str] = &[
@@ -92,16 +89,13 @@ type Finding = (usize, &'static str, &'static str);
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut findings = 0;
     for path in CHECKED {
-        findings += check_files(path, find_all)?;
-    }
-    for path in CHECKED_FOR_WORDS {
-        findings += check_files(path, find_words)?;
+        findings += check_files(path)?;
     }
     Ok(findings == 0)
 }
 
 /// Prints the findings in a file or directory and returns their number.
-fn check_files(path: &str, find: fn(&str) -> Vec<Finding>) -> Result<usize, Box<dyn Error>> {
+fn check_files(path: &str) -> Result<usize, Box<dyn Error>> {
     let mut number = 0;
     for file in files_in(&cargo::root().join(path))? {
         let name = file.strip_prefix(cargo::root())?;
@@ -109,7 +103,7 @@ fn check_files(path: &str, find: fn(&str) -> Vec<Finding>) -> Result<usize, Box<
         if EXEMPT.iter().any(|exempt| name.starts_with(exempt)) {
             continue;
         }
-        for (line, words, suggestion) in find(&text) {
+        for (line, words, suggestion) in find_all(&text) {
             println!("{}:{line}: \"{words}\"; write {suggestion}", name.display());
             number += 1;
         }
@@ -117,14 +111,10 @@ fn check_files(path: &str, find: fn(&str) -> Vec<Finding>) -> Result<usize, Box<
     Ok(number)
 }
 
-fn find_words(text: &str) -> Vec<Finding> {
-    find_listed(text, WORDS)
-}
-
 fn find_all(text: &str) -> Vec<Finding> {
     // The words of a name are prose too.
     let prose = text.replace('_', " ");
-    let mut findings = [find_words(text), find_listed(&prose, PHRASES)].concat();
+    let mut findings = [find_listed(text, WORDS), find_listed(&prose, PHRASES)].concat();
     let mut is_continued = false;
     for (number, (line, prose)) in (1..).zip(text.lines().zip(prose.lines())) {
         let code = line.trim_start();
@@ -180,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_listed_files_exist() {
-        for path in [CHECKED, CHECKED_FOR_WORDS, EXEMPT].concat() {
+        for path in [CHECKED, EXEMPT].concat() {
             assert!(cargo::root().join(path).exists(), "{path}");
         }
     }
@@ -191,12 +181,6 @@ mod tests {
         assert_eq!(found(text), [(1, "seat"), (3, "let_in")]);
         let text = "Beside it\nbesides\nfn a_token_is_revoked_at_once()\nprint texts\na textbook";
         assert_eq!(found(text), [(1, "beside"), (3, "at once"), (4, "texts")]);
-    }
-
-    #[test]
-    fn only_revised_files_are_checked_for_phrases() {
-        assert_eq!(find_words("told, also if\n/// What it is"), [(1, "told", WORDS[0].1)]);
-        assert_eq!(found("told, also if"), [(1, "told"), (1, "also if")]);
     }
 
     #[test]

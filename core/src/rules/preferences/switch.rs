@@ -30,7 +30,7 @@ wire_enum! {
     }
 }
 
-/// Whether a switch is on.
+/// The combined state of a switch's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
     /// All of its rules are set as the switch sets them to notify.
@@ -73,15 +73,15 @@ impl Switch {
         Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 
-    /// Whether its rules silence messages that later rules notify of. The switch is on while they are
-    /// disabled, so that muted people and rooms stay silent. No later rule is about reactions and room
-    /// events: their rules notify themselves while the switch is on.
+    /// Returns whether its rules silence messages that later rules notify of. The switch is on
+    /// while they are disabled, so that muted people and rooms stay silent. No later rule is about
+    /// reactions and room events: their rules notify themselves while the switch is on.
     const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits)
     }
 
-    /// Whether a rule is set as the switch sets it to notify. Clients turn a built-in rule off by
-    /// disabling it or by changing its actions.
+    /// Returns whether a rule is set as the switch sets it to notify. Clients turn a built-in rule
+    /// off by disabling it or by changing its actions.
     fn notifies(self, rule: &Rule) -> bool {
         let is_silent = Effect::from_actions(&rule.actions) == Effect::Silent;
         if self.is_silencer() { !rule.enabled || !is_silent } else { rule.enabled && !is_silent }

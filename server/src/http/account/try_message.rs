@@ -83,7 +83,7 @@ fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
     let members = optional(&fields.members, str::parse);
     match (sender, room, members) {
         (Ok(sender), Ok(room), Ok(member_count)) => Ok(TrialMessage {
-            // Browsers send the line breaks of a text area as CRLF.
+            // Browsers send the line breaks of a textarea as CRLF.
             text: fields.text.replace("\r\n", "\n"),
             sender: sender.unwrap_or_default(),
             room: room.unwrap_or_default(),

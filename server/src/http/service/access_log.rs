@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_are_shortened_between_characters() {
+    fn long_values_are_shortened_between_characters() {
         for (text, shortened) in [("", ""), ("abc", "abc"), ("abcd", "abc"), ("abäc", "ab")] {
             assert_eq!(shorten(text, 3), shortened);
         }

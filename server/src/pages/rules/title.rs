@@ -40,7 +40,7 @@ pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'sta
     layout.text(&format!("rules-about-{name}"))
 }
 
-/// Whether the title of a user's rule contains its id.
+/// Returns whether the title of a user's rule contains its id.
 pub(super) fn contains_id(kind: RuleKind, rule: &Rule) -> bool {
     match kind {
         RuleKind::Content => rule.pattern.as_ref() == Some(&rule.rule_id),

@@ -1,4 +1,4 @@
-//! Who may use the admin API: an admin, with the scope of the endpoint.
+//! Access to the admin API: for an admin, with the scope of the endpoint.
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;
@@ -52,7 +52,7 @@ fn not_allowed() -> (u16, Value) {
     (403, json!("This action is not allowed"))
 }
 
-/// The same client with another token.
+/// Returns a copy of the client with a different token.
 async fn with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
     let token = service.issue(account, scopes).await;
     service.anonymous().with_token(token.reveal())

@@ -1,4 +1,4 @@
-//! What admins do about accounts, with its audit events.
+//! Actions of admins on accounts, with their audit events.
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;

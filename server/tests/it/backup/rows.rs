@@ -16,9 +16,9 @@ pub(super) type Rows = BTreeMap<String, Vec<String>>;
 /// Tables that a backup does not contain.
 const VOLATILE: [&str; 4] = ["locks", "migrations", "requests", "sweeps"];
 
-/// Texts that are stored as they are: scripts, quotes, white space, and what formats of files would
+/// Strings that are stored as they are: scripts, quotes, white space, and what file formats would
 /// change.
-const TEXTS: [&str; 12] = [
+const STRINGS: [&str; 12] = [
     "",
     " ",
     "null",
@@ -77,9 +77,9 @@ fn readable(table: &str, column: &str, number: usize) -> Option<rusqlite::types:
         (_, "lookup") | ("codes", "token") => format!("{:032x}", u128::MAX - number as u128),
         (_, "digest") => "Aa-_".repeat(10) + "AAA",
         ("apps", "secret" | "previous_secret") => "Aa-_".repeat(16),
-        ("apps", "redirect_uris") => json!([TEXTS[number]]).to_string(),
+        ("apps", "redirect_uris") => json!([STRINGS[number]]).to_string(),
         ("codes", "binding") => {
-            let uri = TEXTS[number];
+            let uri = STRINGS[number];
             json!({"version": 1, "redirect_uri": uri, "code_challenge": null}).to_string()
         }
         ("rulesets", "scope") => format!("device/{number}"),
@@ -108,14 +108,14 @@ pub(super) async fn fill(database: &TestDatabase) {
             .collect();
         let parameters = vec!["?"; columns.len()].join(", ");
         let insert = format!("insert into {table} values ({parameters})");
-        for number in 0..TEXTS.len() {
+        for number in 0..STRINGS.len() {
             let values = columns.iter().map(|(name, kind, not_null)| {
                 if !not_null && number % 3 == 1 {
                     rusqlite::types::Value::Null
                 } else if let Some(value) = readable(&table, name, number) {
                     value
                 } else if kind == "TEXT" {
-                    TEXTS[number].to_owned().into()
+                    STRINGS[number].to_owned().into()
                 } else {
                     INTEGERS[number].into()
                 }
@@ -205,10 +205,10 @@ async fn a_restored_sqlite_database_has_every_row() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&source).await;
     let expected = rows(&source).await;
-    assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == TEXTS.len()));
+    assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == STRINGS.len()));
     let folder = tempfile::tempdir().unwrap();
     let manifest = back_up(&source, &folder.path().join("backup")).await;
-    assert_eq!(manifest.rows(), (expected.len() * TEXTS.len()) as u64);
+    assert_eq!(manifest.rows(), (expected.len() * STRINGS.len()) as u64);
 
     restore(&folder.path().join("backup"), &target).await;
 
@@ -314,7 +314,7 @@ async fn all_tokens_can_be_revoked(target: TestDatabase) {
 
     let rows = rows(&target).await;
     assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));
-    assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (TEXTS.len(), TEXTS.len()));
+    assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (STRINGS.len(), STRINGS.len()));
     assert!(rows["tokens"].iter().all(|token| !token.contains("\"revoked_at\":null")));
     let unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
     assert!(rows["tokens"].iter().filter(unchanged).count() > 1, "the time of a revocation stays");

@@ -35,7 +35,7 @@ fn an_app_is_removed_after_a_confirmation() {
 
         // The first press only shows the button.
         fixture.tab.click(".cards summary").await;
-        fixture.tab.wait_for_text("An app that you remove loses its access at once.").await;
+        fixture.tab.wait_for_text("An app that you remove loses its access immediately.").await;
         assert!(fixture.app.is_valid(&token).await);
         fixture.tab.click(".cards button").await;
         fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;

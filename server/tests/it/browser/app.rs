@@ -69,7 +69,7 @@ impl App {
         self.authorize_at(&self.redirect_uri, more)
     }
 
-    /// The same with another redirect URI.
+    /// Starts the app with a different redirect URI.
     pub(super) fn authorize_at(&self, redirect_uri: &str, more: &[(&str, &str)]) -> String {
         format!("{}{}", self.server, self.url_with("/oauth/authorize", redirect_uri, more))
     }

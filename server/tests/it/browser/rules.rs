@@ -119,7 +119,7 @@ fn rules_are_changed_by_keyboard_without_scripts() {
     });
 }
 
-/// Built-in rules have no link to delete them, and rules have texts of different lengths.
+/// Built-in rules have no link to delete them, and rules have titles of different lengths.
 #[test]
 fn the_controls_of_all_rules_are_at_the_same_place() {
     with_browser(async |fixture| {

@@ -65,12 +65,12 @@ fn all_commands_work(workspace: &Workspace) {
 }
 
 #[test]
-fn every_command_works_beside_a_server_on_sqlite() {
+fn every_command_works_next_to_a_server_on_sqlite() {
     all_commands_work(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_command_works_beside_a_server_on_postgres() {
+async fn every_command_works_next_to_a_server_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
         all_commands_work(&workspace);
     }

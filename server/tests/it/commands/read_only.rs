@@ -106,7 +106,7 @@ fn reading_needs_no_write_access() {
     set_mode(&data, 0o755);
 }
 
-/// What a server has written is read, although it is not in the file yet.
+/// The writes of a server are read, although it is not in the file yet.
 async fn reading_sees_the_last_write_of_a_server(workspace: Workspace) {
     with_alice(&workspace);
     let _server = Process::start(workspace.path(), &workspace.flags());

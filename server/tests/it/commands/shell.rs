@@ -35,7 +35,7 @@ fn pipe(program: &str, arguments: &[&str], input: &str) -> Option<(String, Strin
     Some((text(output.stdout), text(output.stderr)))
 }
 
-/// What bash offers for the last word of a line.
+/// Completions that bash offers for the last word of a line.
 fn bash_completions(line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let program = format!(

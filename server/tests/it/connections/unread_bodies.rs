@@ -118,7 +118,7 @@ async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_respon
     server.stop().await;
 }
 
-/// The same for HTTP/2, whose connection stays open.
+/// As above for HTTP/2, whose connection stays open.
 #[tokio::test]
 async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
     let server = server().await;

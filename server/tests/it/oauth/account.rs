@@ -156,7 +156,8 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
                  Since|2027-01-15|· Not used yet|Sign out|Remove access";
     let text = visible_text(&page);
     // The confirmation is folded below the button that opens it.
-    let removal = "An app that you remove loses its access at once. You can allow it again later.";
+    let removal =
+        "An app that you remove loses its access immediately. You can allow it again later.";
     assert!(text.contains(&format!("{elk}|{removal}|Remove access|{tusky}")), "{text}");
 
     // Expired tokens, disabled apps and other accounts are not listed.

@@ -46,7 +46,7 @@ async fn after_a_clean_stop_a_copy_of_the_file_has_everything() {
 }
 
 #[test]
-fn a_restored_file_beside_the_wal_of_a_killed_server_is_rejected() {
+fn a_restored_file_next_to_the_wal_of_a_killed_server_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
     let copy = folder.path().join("copy.db");

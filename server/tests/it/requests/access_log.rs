@@ -169,7 +169,7 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
 
 /// A client cannot fill the disk with long values, nor break lines.
 #[tokio::test]
-async fn texts_of_clients_are_shortened_and_escaped() {
+async fn values_of_clients_are_shortened_and_escaped() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "[log]\naccess = 'all'\nlevel = 'error'");
     let path = format!("/{}", "x".repeat(5000));

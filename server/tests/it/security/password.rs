@@ -80,7 +80,7 @@ on_both_engines! {
 }
 
 #[tokio::test]
-async fn errors_are_shown_beside_their_field_and_change_nothing() {
+async fn errors_are_shown_next_to_their_field_and_change_nothing() {
     let service = Service::start().await;
     let mut browser = alice(&service).await;
     let page = browser.get(SECURITY).await;

@@ -102,7 +102,7 @@ on_both_engines! {
 }
 
 #[tokio::test]
-async fn errors_are_beside_their_fields_and_nothing_but_passwords_is_lost() {
+async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
     let service = Service::with(with_rules()).await;
     service.add_account("alice").await;
     let mut browser = service.browser();

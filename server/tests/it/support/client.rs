@@ -31,12 +31,12 @@ impl TestClient {
         Self { http, peer, headers: Vec::new() }
     }
 
-    /// The same client with an access token.
+    /// Returns a copy with an access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         self.with("authorization", &format!("Bearer {token}"))
     }
 
-    /// The same client with one more header.
+    /// Returns a copy with one more header.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name.to_owned(), value.to_owned()));

@@ -35,7 +35,7 @@ impl OAuthClient {
         Self { http, id: text("client_id"), secret: text("client_secret"), redirect_uri }
     }
 
-    /// The same app with another redirect URI.
+    /// Returns a copy of the app with a different redirect URI.
     pub(crate) fn with_redirect_uri(&self, redirect_uri: &str) -> Self {
         Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
     }

