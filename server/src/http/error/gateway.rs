@@ -40,10 +40,24 @@ pub(crate) enum GatewayError {
     Common(#[from] CommonError),
 }
 
+impl GatewayError {
+    /// The error code of Matrix, for clients of a chat server behind the proxy. Other clients ignore
+    /// it.
+    const fn errcode(&self) -> &'static str {
+        match self {
+            Self::MissingToken => "M_MISSING_TOKEN",
+            Self::Token(TokenError::AccountDisabled) => "M_USER_DEACTIVATED",
+            Self::MultipleTokens | Self::InvalidToken | Self::Token(_) => "M_UNKNOWN_TOKEN",
+            Self::AppToken | Self::MissingScopes(_) => "M_FORBIDDEN",
+            Self::Request(_) | Self::Options(_) | Self::Common(_) => "M_UNKNOWN",
+        }
+    }
+}
+
 /// Proxies forward a 401 or 403 to the client. An error in the configuration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
-        let mut body = json!({ "error": self.to_string() });
+        let mut body = json!({ "errcode": self.errcode(), "error": self.to_string() });
         let (status, challenge) = match &self {
             Self::Common(error) => return error.clone().into_response(),
             Self::AppToken

@@ -42,6 +42,7 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     assert_eq!(gateway.upstream.hits(), 1);
     let rejected = gateway.send("GET /_matrix/client/v3/sync", None, &[]).await;
     assert_eq!(rejected.status(), 401);
+    assert_eq!(rejected.json::<Value>().await.unwrap()["errcode"], "M_MISSING_TOKEN");
     assert_eq!(gateway.upstream.hits(), 1);
     for path in ["/_matrix/client/versions", "/.well-known/matrix/client"] {
         let open = gateway.send(&format!("GET {path}"), None, &forged).await;
