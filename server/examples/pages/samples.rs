@@ -109,7 +109,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     for (name, cause) in [
         ("invalid-request", ErrorCause::OAuth(OAuthError::InvalidRedirectUri)),
         ("missing-parameter", ErrorCause::OAuth(OAuthError::Missing(Parameter::ClientId))),
-        ("unknown-app", ErrorCause::OAuth(OAuthError::InvalidClient)),
+        ("unknown-app", ErrorCause::OAuth(OAuthError::UnknownClient)),
         ("denied", ErrorCause::OAuth(OAuthError::AccessDenied)),
         ("expired", ErrorCause::Expired),
         ("forged-form", ErrorCause::ForgedForm),

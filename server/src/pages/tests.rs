@@ -403,7 +403,7 @@ fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_dev
         (
             "unknown-app",
             "<p>Dieser Server kennt die App nicht, von der du kommst,",
-            "invalid_client: Client authentication failed due to unknown client,",
+            "invalid_client: There is no app with this client_id.</code>",
         ),
         (
             "invalid-request",
@@ -418,7 +418,7 @@ fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_dev
         (
             "rejected",
             "<p>Die App bittet um Rechte,",
-            "invalid_scope: The requested scope is invalid, unknown, or malformed.</code>",
+            "invalid_scope: The scope reed does not exist.</code>",
         ),
     ] {
         let page = page(name);

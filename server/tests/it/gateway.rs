@@ -173,7 +173,8 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         assert_eq!(response.header("cache-control"), "private, no-store", "{query} {uri}");
     }
     let error = "The access token belongs to an app; this request requires the token of a user";
-    assert_eq!(check("", "/x").await.json(), serde_json::json!({ "error": error }));
+    let expected = serde_json::json!({ "errcode": "M_FORBIDDEN", "error": error });
+    assert_eq!(check("", "/x").await.json(), expected);
     assert_eq!(prefixed(&app, "GET", "/x?app=allow").await.status, 403);
     let admitted = check("?app=allow", "/x").await;
     assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");

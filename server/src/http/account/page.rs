@@ -33,7 +33,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         listed.push(ListedApp { app, tokens });
     }
     let csrf = session.csrf_token();
-    let removed_app = match session.notice {
+    let name_in_notice = match session.notice {
         Some(Notice::AppRemoved) => load_removed_app(session, query).await?,
         _ => None,
     };
@@ -41,7 +41,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
-        nav: AccountNav { removed_app, ..session.nav(AccountSection::Overview) },
+        nav: AccountNav { removed_app: name_in_notice, ..session.nav(AccountSection::Overview) },
         account: &account.name,
         email: account.email.as_deref().or(account.unverified_email.as_deref()),
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },

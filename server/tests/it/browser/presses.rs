@@ -62,7 +62,12 @@ async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     tab.key_down(key).await;
     tab.find(target.css).await;
     tab.evaluate(WATCH).await;
-    tab.evaluate(&format!("document.querySelector('{}').focus()", target.css)).await;
+    let css = target.css;
+    let unfold = format!(
+        "document.querySelector('{css}').closest('details')?.toggleAttribute('open', true)"
+    );
+    tab.evaluate(&unfold).await;
+    tab.evaluate(&format!("document.querySelector('{css}').focus()")).await;
     while tab.evaluate("window.isTimeOver").await == json!(false) {
         tab.repeat_key(key).await;
     }
@@ -103,7 +108,7 @@ fn a_held_key_removes_no_app() {
             hold(fixture, &target, key).await;
             assert!(fixture.app.is_valid(&token).await, "{key:?}");
             press(fixture, key).await;
-            fixture.tab.wait_for_text("That app no longer has access to your account.").await;
+            fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
             assert!(!fixture.app.is_valid(&token).await, "{key:?}");
         }
     });
