@@ -37,7 +37,7 @@ pub struct SecurityPage<'a> {
     pub has_verified_email: bool,
     /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,
-    /// The sessions of the account, the last used first.
+    /// The sessions of the account: that of this browser, then the others, the last used first.
     pub sessions: &'a [AccountSession],
     /// The session of this browser.
     pub current: LookupKey,

@@ -164,7 +164,17 @@ fn set_keyword(
             (keyword_id(document, word)?, Rule { actions, pattern, ..Rule::default() })
         }
     };
-    put(document, RuleKind::Content, new, limits)
+    // Muted words precede keywords, so a message with both is silent in any order of creation.
+    let is_silent = |rule: &Rule| Effect::from_actions(&rule.actions) == Effect::Silent;
+    let is_muted = effect == Effect::Silent;
+    let moves = existing.is_none_or(|rule| is_silent(rule) != is_muted);
+    let mut others = rules.iter().filter(|rule| rule.rule_id != new.0.as_str());
+    let (next, previous) =
+        if is_muted { (others.next(), None) } else { (None, others.rfind(|rule| is_silent(rule))) };
+    let id = |rule: Option<&Rule>| rule.filter(|_| moves).map(|rule| rule.rule_id.clone());
+    let (before, after) = (id(next), id(previous));
+    let position = Position { before: before.as_deref(), after: after.as_deref() };
+    put_at(document, RuleKind::Content, new, position, limits)
 }
 
 /// The content rule of a word, in any case.
@@ -251,8 +261,19 @@ fn put(
     (id, rule): (RuleId, Rule),
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
+    put_at(document, kind, (id, rule), Position::default(), limits)
+}
+
+/// Stores a rule at a position and enables it.
+fn put_at(
+    document: &mut Document,
+    kind: RuleKind,
+    (id, rule): (RuleId, Rule),
+    position: Position<'_>,
+    limits: NewRuleLimits,
+) -> Result<(), RuleError> {
     let new = NewRule::from_rule(rule, limits)?;
-    document.put(kind, id.clone(), new, Position::default())?;
+    document.put(kind, id.clone(), new, position)?;
     document.set_enabled(kind, id.as_str(), true)
 }
 

@@ -39,7 +39,9 @@ async fn show(
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
     let more_than_shown = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
-    let sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
+    let mut sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
+    let current = session.hashed_cookie().lookup;
+    sessions.sort_by_key(|session| session.lookup != current);
     let csrf = session.csrf_token();
     let end_session = with_language(END_SESSION, session.lang);
     let page = SecurityPage {
@@ -53,7 +55,7 @@ async fn show(
         has_verified_email: account.email.is_some(),
         form: pages::Form { action: &end_session, csrf: &csrf, request: None },
         sessions: &sessions,
-        current: session.hashed_cookie().lookup,
+        current,
         now,
         failed,
     };

@@ -195,6 +195,8 @@ async fn a_mute_for_a_while_ends_by_itself() {
             alice.change(&[("change", "subject"), ("id", "@bob:x"), ("choice", choice)]).await;
         let text = visible_text(&page);
         assert!(text.contains("|@bob:x|Muted|Until|"), "{choice}: {text}");
+        // Saving the form without a choice would make the mute permanent.
+        page.page(200, "<select name=\"choice\" required>\n<option value=\"\" selected disabled>");
         let until = (alice.service.now().as_second() + seconds) * 1000;
         assert_eq!(alice.rules("global/sender/@bob:x").await["until"], until);
         alice.service.clock.advance(seconds - 1);

@@ -28,8 +28,8 @@ async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Serv
     assert_eq!(same.header("location"), "/oauth/account/security?notice=email-changed");
     assert_eq!(stored(&service).await, (Some(before.clone()), None));
 
-    let changed = change(&mut browser, " New@Example.org ", PASSWORD).await;
-    let page = browser.follow(&changed).await;
+    let saved = change(&mut browser, " New@Example.org ", PASSWORD).await;
+    let page = browser.follow(&saved).await;
     page.page(200, "Your e-mail address is updated.");
     page.page(200, "value=\"new@example.org\"");
     assert_eq!(stored(&service).await, (None, Some("new@example.org".to_owned())));

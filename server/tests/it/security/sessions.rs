@@ -33,11 +33,13 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
         Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
         Sign out everywhere else|Your data";
     assert!(shown.contains(expected), "{shown}");
-    // Each browser is the current one of its own list.
+    // Each browser is the current one of its own list, and its first entry.
+    phone.get(SECURITY).await;
+    service.clock.advance(2 * 3600);
     assert!(is_signed_in(&mut unknown).await);
     let shown = visible_text(&phone.get(SECURITY).await);
-    let expected =
-        "Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
+    let expected = "Where you are signed in|\
+        Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
     assert!(shown.contains(expected), "{shown}");
 }
 

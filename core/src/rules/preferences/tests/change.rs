@@ -323,3 +323,26 @@ fn a_pause_is_the_enabled_master_rule() {
     assert_eq!(Preferences::read(&document).pause, None);
     assert_eq!(document.patch(".m.rule.master").unwrap().until, None);
 }
+
+#[test]
+fn a_muted_word_precedes_keywords_in_any_order_of_creation() {
+    let empty = document(&json!({}));
+    let mute = |text: &str| {
+        let target = KeywordTarget::Word(text.to_owned());
+        PreferenceChange::SetKeyword { target, effect: Effect::Silent }
+    };
+    let ids = |changes: &[PreferenceChange]| -> Vec<String> {
+        let rules = changed(&empty, changes);
+        let ids = rules["content"].as_array().unwrap().iter();
+        ids.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let cake = || word("cake", true, false);
+    assert_eq!(ids(&[mute("spoiler"), cake()]), ["spoiler", "cake"]);
+    assert_eq!(ids(&[cake(), mute("spoiler")]), ["spoiler", "cake"]);
+    let several = [mute("spoiler"), mute("raisin"), cake(), word("tea", false, false)];
+    assert_eq!(ids(&several), ["raisin", "spoiler", "tea", "cake"]);
+    let muted_later = [cake(), word("tea", false, false), mute("cake")];
+    assert_eq!(ids(&muted_later), ["cake", "tea"]);
+    let no_longer_muted = [mute("cake"), mute("tea"), word("tea", false, false)];
+    assert_eq!(ids(&no_longer_muted), ["cake", "tea"]);
+}
