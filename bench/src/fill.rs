@@ -54,7 +54,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_first_party_app(&app(now)).await?;
-    let events: Arc<Events> = Arc::new(AuditEntry::of_server(now, AuditKind::AccountAdd).into());
+    let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::AccountAdd).into());
     let world = Arc::new(World::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {

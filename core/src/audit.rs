@@ -141,15 +141,15 @@ pub struct AuditClient {
 }
 
 impl AuditEntry {
-    /// An event of the command line.
-    pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
+    /// Creates a successful event of the command line.
+    pub fn from_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
-    /// An event of the server itself.
-    pub fn of_server(at: Timestamp, kind: AuditKind) -> Self {
-        Self { origin: AuditOrigin::Server, ..Self::of_command(at, kind) }
+    /// Creates a successful event of the server itself.
+    pub fn from_server(at: Timestamp, kind: AuditKind) -> Self {
+        Self { origin: AuditOrigin::Server, ..Self::from_command(at, kind) }
     }
 }
 

@@ -72,7 +72,8 @@ enum Command {
     App(app::Command),
     /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Command),
-    /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request, detail
+    /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request,
+    /// detail
     Audit(audit::Command),
     /// Write a consistent copy of all data to a file, even while the server runs
     Backup(backup::Command),
@@ -223,7 +224,7 @@ fn print_warnings(warnings: &[String]) {
 
 /// The event of a change by the command line.
 fn events(now: Timestamp, kind: AuditKind) -> Events {
-    AuditEntry::of_command(now, kind).into()
+    AuditEntry::from_command(now, kind).into()
 }
 
 /// Opens the store for one command. The schema is never upgraded, because an older server may be

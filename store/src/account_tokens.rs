@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// Revokes a token of this account. `NotFound` if it is not valid.
-    pub async fn revoke_token_of(
+    pub async fn revoke_account_token(
         &self,
         events: &Events,
         account: i64,

@@ -63,7 +63,7 @@ pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{
-    Backup, BackupError, ExistingTokens, Manifest, Overwrite, Progress, Report, TableSummary,
+    Backup, BackupError, Manifest, Overwrite, Progress, Report, RestoredTokens, TableSummary,
     create_backup, restore_backup,
 };
 use self::cache::Cache;

@@ -97,12 +97,12 @@ impl AbuseLimits {
     /// The buckets of a sign-in attempt: check them before the password is verified.
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
-        self.buckets([address, (SIGN_IN_NAME, LimitKey::name_from(from, name))])
+        self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
     }
 
-    /// The buckets of a password that a signed-in user enters again. They also count for the account
-    /// from all addresses together: with a stolen session, passwords could be tried from many. Its
-    /// owner can still sign in.
+    /// The buckets of a password that a signed-in user enters again. They also count for the
+    /// account from all addresses together: with a stolen session, passwords could be tried from
+    /// many. Its owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
         let mut buckets = self.sign_in(from, name);
         buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));
@@ -113,7 +113,7 @@ impl AbuseLimits {
     /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
     /// was wrong, so that requests with the right secret are not counted.
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
-        self.buckets([(CLIENT_SECRET, LimitKey::name_from(from, client_id))])
+        self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
     }
 
     /// The bucket of app registrations.
@@ -153,7 +153,7 @@ mod tests {
         let buckets = limits.sign_in(network(1), "Alice");
         let expected = [
             ("sign_in_address".to_owned(), LimitKey::Network(network(1))),
-            ("sign_in_name".to_owned(), LimitKey::name_from(network(1), "alice")),
+            ("sign_in_name".to_owned(), LimitKey::for_name(network(1), "alice")),
         ];
         assert_eq!(keys(&buckets), expected);
         let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];

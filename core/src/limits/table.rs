@@ -160,8 +160,8 @@ impl LimitTable {
 
     /// The buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `owner` is that of a valid access token:
-    /// a request with an invalid token counts for its address only.
+    /// `target` is the path of the request in any spelling. `owner` is that of a valid access
+    /// token: a request with an invalid token counts for its address only.
     pub fn buckets<'a>(
         &'a self,
         method: &str,
@@ -172,7 +172,7 @@ impl LimitTable {
         let mut route = None;
         let bucket = |row: &'a LimitRow| {
             let key = match row.per {
-                KeyKind::Account => LimitKey::account_of(owner?),
+                KeyKind::Account => LimitKey::for_account(owner?),
                 KeyKind::App => LimitKey::App(owner?.app),
                 KeyKind::Ip => LimitKey::Network(from),
             };

@@ -4,7 +4,7 @@ use std::iter;
 
 use thiserror::Error;
 
-use super::account::{FieldError, check_email, check_free_name, check_password};
+use super::account::{FieldError, check_email, check_password, check_unreserved_name};
 use super::form::{self, Pairs};
 use super::validation::ValidationErrors;
 use crate::secret::Secret;
@@ -118,7 +118,7 @@ impl NewAccount {
                 errors.push(AccountError { field, error });
             }
         };
-        check(Field::Username, check_free_name(&self.name));
+        check(Field::Username, check_unreserved_name(&self.name));
         check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
         let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
         check(Field::Password, check_password(&self.password, identifiers));
@@ -178,7 +178,7 @@ mod tests {
                 "username9",
                 "username9",
                 false,
-                "Password is too common; take one that nobody else would",
+                "Password is too easy to guess; choose a different one",
             ),
         ] {
             let text = format!("Validation failed: {text}");

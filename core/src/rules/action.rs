@@ -78,7 +78,7 @@ impl Action {
                         return Err(fields.wrong_type("value", "a string or a boolean").into());
                     }
                 };
-                Ok(Self::SetTweak { name, value, extra: fields.rest() })
+                Ok(Self::SetTweak { name, value, extra: fields.into_remaining() })
             }
             _ => Err(location.wrong_type("a string or an object").into()),
         }

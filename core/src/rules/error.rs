@@ -64,7 +64,7 @@ pub enum RuleError {
     #[error("{field} must be {expected}")]
     Value { field: &'static str, expected: &'static str },
     /// Not ignored, because the rest may mean something else without the field.
-    #[error("unknown field {path}; write {expected}")]
+    #[error("unknown field {path}; known fields: {expected}")]
     UnknownField { path: String, expected: &'static str },
     #[error("{path}: {error}")]
     At { path: String, error: Box<Self> },

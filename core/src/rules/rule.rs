@@ -76,7 +76,7 @@ impl Rule {
                 .transpose()?,
             pattern: fields.take_string("pattern")?,
             until,
-            extra: fields.rest(),
+            extra: fields.into_remaining(),
         })
     }
 }

@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(counter.key, expected);
             assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
         }
-        let name = LimitKey::name_from(v6, "{bob}");
+        let name = LimitKey::for_name(v6, "{bob}");
         let counter = Counter::new(&Bucket { limit: &limit, key: name }, "p");
         assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
     }

@@ -189,7 +189,7 @@ mod tests {
             any::<i64>().prop_map(LimitKey::Account),
             any::<i64>().prop_map(LimitKey::App),
             network.clone().prop_map(LimitKey::Network),
-            (network, ".*").prop_map(|(network, name)| LimitKey::name_from(network, &name)),
+            (network, ".*").prop_map(|(network, name)| LimitKey::for_name(network, &name)),
         ]
     }
 

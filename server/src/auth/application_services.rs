@@ -81,7 +81,7 @@ impl ApplicationServices {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
                 // The name is configured by the operator, who may have deleted the account.
                 store.release_name(sender).await?;
-                let event = AuditEntry::of_server(now, AuditKind::AccountAdd);
+                let event = AuditEntry::from_server(now, AuditKind::AccountAdd);
                 let events = AuditEntry { detail: Some(id.to_owned()), ..event }.into();
                 match store.create_account(&events, now, name, None, password, Role::User).await {
                     Ok(_) => tracing::info!(id, sender, "application service account created"),

@@ -107,7 +107,7 @@ impl Command {
         events.drain(..excess);
         let names = AccountNames::new(store, &events).await?;
         let mut table = Table::new(&TITLES, self.json);
-        print(&table.page(
+        print(&table.format_page(
             &events,
             |event| columns(event, &names),
             |event| to_json(event, &names),

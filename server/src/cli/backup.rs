@@ -36,7 +36,8 @@ impl Command {
         drop(bar);
         let manifest = written?;
         let detail = Some(self.file.display().to_string());
-        let events = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) }.into();
+        let events =
+            AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
         if let Err(error) = record(config, &events, now).await {
             // A standby cannot be written, nor a database on a full disk.
             let problem = "the backup is not in the audit trail";

@@ -51,7 +51,7 @@ impl ListOptions {
         while remaining > 0 {
             let size = remaining.min(PAGE);
             let mut page = read(last.as_ref(), size).await?;
-            print(&table.page(&page, &columns, &json))?;
+            print(&table.format_page(&page, &columns, &json))?;
             let count = i64::try_from(page.len())?;
             if count < size {
                 break;

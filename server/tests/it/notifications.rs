@@ -76,7 +76,7 @@ impl Alice {
 async fn sign_in(service: &Service) -> Browser {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     browser
 }
 

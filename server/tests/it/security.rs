@@ -1,4 +1,5 @@
-//! The security of an account on its pages: password, e-mail address, sessions, tokens, data, deletion and sign-up.
+//! The security of an account on its pages: password, e-mail address, sessions, tokens, data,
+//! deletion and sign-up.
 
 mod data;
 mod deletion;
@@ -107,11 +108,11 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
     let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
     for (action, fields) in FORMS {
         let without = browser.post(action, fields).await;
-        without.page(403, "This form could not be checked");
+        without.assert_page(403, "This form could not be checked");
         let mut fields = fields.to_vec();
         fields.push(("csrf", &csrf));
         browser.fetch_site = Some("cross-site");
-        browser.post(action, &fields).await.page(403, "This form could not be checked");
+        browser.post(action, &fields).await.assert_page(403, "This form could not be checked");
         browser.fetch_site = Some("same-origin");
         let get = browser.get(action).await;
         assert_eq!(get.status, 405, "{action}");
@@ -136,11 +137,11 @@ async fn a_form_that_is_sent_after_the_session_ended_changes_nothing_and_says_so
         assert_eq!(response.status, 303, "{action}");
         let page = browser.follow(&response).await;
         if action != "/oauth/account/security/download" {
-            page.page(200, "Nothing was saved, because you were no longer signed in.");
+            page.assert_page(200, "Nothing was saved, because you were no longer signed in.");
         }
         let back = browser.sign_in(&page, "alice").await;
         let title = if action.contains("security") { "Security" } else { "Your account" };
-        back.page(200, &format!("<h1>{title}</h1>"));
+        back.assert_page(200, &format!("<h1>{title}</h1>"));
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
@@ -155,7 +156,7 @@ async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
     let mut browser = service.browser();
     let response = browser.get(SECURITY).await;
     let page = browser.follow(&response).await;
-    browser.sign_in(&page, "alice").await.page(200, "<h1>Security</h1>");
+    browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Security</h1>");
 }
 
 /// The fields as a body, for clients without a page.

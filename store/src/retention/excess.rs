@@ -20,8 +20,8 @@ use crate::{Change, Store, StoreError};
 
 /// The tokens of an account and an app beyond the 100 last used of each grant.
 ///
-/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked token
-/// may be deleted.
+/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked
+/// token may be deleted.
 macro_rules! excess_tokens {
     () => {
         concat!(
@@ -281,7 +281,7 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
 
 /// The event of a deletion, with its reason.
 fn events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
-    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::of_server(now, kind) }.into()
+    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
 }
 
 /// Adds the deletion of tokens to a change.

@@ -8,7 +8,7 @@ use crate::AuditFilter;
 /// The event of a change that the test is not about. It is later than all others, so that sweeps do
 /// not delete it.
 pub fn any_events() -> Events {
-    AuditEntry::of_server(far_future(), AuditKind::AccountNote).into()
+    AuditEntry::from_server(far_future(), AuditKind::AccountNote).into()
 }
 
 /// All events except [`any_events`].

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::set_role;
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
 use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
@@ -42,17 +42,17 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
             page
         };
         // Not known to the user: a page with a link.
-        page.page(400, "error=invalid_scope");
+        page.assert_page(400, "error=invalid_scope");
     }
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    token_of(&client.redeem(&code, &[]).await);
+    parse_token(&client.redeem(&code, &[]).await);
     let known = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
     assert_eq!(known.redirected(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
-    page.page(200, "As an administrator of this server:");
+    page.assert_page(200, "As an administrator of this server:");
     let approved = browser.decide(&page, "allow").await.redirected(CALLBACK);
     let token = client.redeem(&approved["code"], &[]).await.expect(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
@@ -70,11 +70,11 @@ async fn an_admin_is_asked_each_time_for_scopes_of_admins(service: Service) {
     let mut browser = service.browser();
     for scopes in [SCOPES, "admin:read", "read"] {
         let code = client.code(&mut browser, "root", &[("scope", scopes)]).await;
-        token_of(&client.redeem(&code, &[]).await);
+        parse_token(&client.redeem(&code, &[]).await);
     }
     for scopes in [SCOPES, "admin:read"] {
         let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
-        page.page(200, "As an administrator of this server:");
+        page.assert_page(200, "As an administrator of this server:");
     }
     let implied = browser.get(&client.authorize(&[("scope", "read")])).await;
     assert!(implied.redirected(CALLBACK).contains_key("code"));
@@ -86,7 +86,7 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
-    page.page(200, "decision");
+    page.assert_page(200, "decision");
     set_role(service, "root", Role::User).await;
     let rejected = browser.decide(&page, "allow").await.redirected(CALLBACK);
     assert_eq!(rejected["error"], "invalid_scope");
@@ -107,7 +107,7 @@ async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) 
     let client = app(service).await;
     let mut browser = service.browser();
     let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let scopes = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await;
         response.expect(StatusCode::OK)["scope"].as_str().unwrap().to_owned()

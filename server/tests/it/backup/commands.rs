@@ -97,8 +97,8 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
     let (first, second) = restored.split_once('\n').unwrap();
     assert!(first.starts_with("backup of ") && first.contains("1 ruleset,"), "{restored}");
     assert!(
-        second.starts_with("tokens, sessions and codes that ended after ")
-            && second.contains("are valid again; --revoke-tokens ends all of them"),
+        second.starts_with("tokens and sessions revoked, and codes redeemed, after ")
+            && second.contains("are valid again; --revoke-tokens invalidates all of them"),
         "{restored}"
     );
     let recorded = events(new, &to, "restore");

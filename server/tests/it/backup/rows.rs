@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use belfry_core::rules::{Document, RuleScope};
-use belfry_store::{Database, ExistingTokens};
+use belfry_store::{Database, RestoredTokens};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
 
@@ -310,7 +310,7 @@ async fn all_tokens_can_be_revoked(target: TestDatabase) {
     let file = folder.path().join("backup");
     back_up(&source, &file).await;
 
-    try_restore(&file, &target.database, ExistingTokens::Revoke).await.unwrap();
+    try_restore(&file, &target.database, RestoredTokens::Revoke).await.unwrap();
 
     let rows = rows(&target).await;
     assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));

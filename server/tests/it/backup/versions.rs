@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belfry_store::{Backup, BackupError, ExistingTokens};
+use belfry_store::{Backup, BackupError, RestoredTokens};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
@@ -153,7 +153,7 @@ async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
     // An empty database of the newest version does not prevent it.
     drop(open_next(&target).await);
 
-    let tokens = ExistingTokens::Keep;
+    let tokens = RestoredTokens::Keep;
     try_restore_with(&next_options(), &file, &target.database, tokens).await.unwrap();
 
     let (before, mut after) = (rows(&source).await, rows(&target).await);

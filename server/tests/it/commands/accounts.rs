@@ -102,7 +102,7 @@ fn a_command_rejects_the_name_or_the_e_mail_address_as_a_password() {
         let output = workspace.run_with_input(command, password);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let text = "belfry: the password is too common; take one that nobody else would\n";
+    let text = "belfry: the password is too easy to guess; choose a different one\n";
     let rejected = (Some(1), text.to_owned());
     let add = ["account", "add", "username9", "--email", "u@example.org", "--password-stdin"];
     assert_eq!(set(&add, "UserName9\n"), rejected);

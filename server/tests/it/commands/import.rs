@@ -190,8 +190,8 @@ fn a_file_is_validated_as_a_whole_and_first() {
     let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
     // Before the database, which does not exist yet.
     let invalid = workspace.import_text(text, &[]);
-    let messages = "belfry: accounts.jsonl, line 3: name must contain only small letters, numbers and \
-                    underscores, and dots or hyphens only inside\n\
+    let messages = "belfry: accounts.jsonl, line 3: name must contain only lowercase letters, digits \
+                    and underscores; dots and hyphens are allowed except at the start or end\n\
                     belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
                     one of them\n\
                     belfry: accounts.jsonl, line 5: not JSON: expected value at column 1\n\

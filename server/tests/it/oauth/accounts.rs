@@ -86,7 +86,7 @@ async fn sign_up_errors_are_reported_per_field() {
     let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
-        "Validation failed: Username must contain only small letters, numbers and underscores, and dots or hyphens only inside, \
+        "Validation failed: Username must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end, \
          Password can't be blank, Service agreement must be accepted"
     );
     assert_eq!(
@@ -94,7 +94,7 @@ async fn sign_up_errors_are_reported_per_field() {
         json!({
             "username": [{
                 "error": "ERR_INVALID",
-                "description": "must contain only small letters, numbers and underscores, and dots or hyphens only inside",
+                "description": "must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end",
             }],
             "password": [{ "error": "ERR_BLANK", "description": "can't be blank" }],
             "agreement": [{ "error": "ERR_ACCEPTED", "description": "must be accepted" }],

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use jiff::Timestamp;
 
-use crate::support::oauth_client::token_of;
+use crate::support::oauth_client::parse_token;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
@@ -27,7 +27,7 @@ async fn every_request_with_a_valid_token_is_a_use_of_it_and_its_app() {
     let client = service.client().await;
     assert_eq!(last_use(&service, &client).await, None);
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let user = service.anonymous().with_token(&token);
     let app_token = client.app_token("read").await;
     let app = service.anonymous().with_token(&app_token);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
 use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
@@ -26,7 +26,7 @@ async fn redeem_200_times(database: TestDatabase) {
     let mut tokens = Vec::new();
     for response in redemptions.join_all().await {
         if response.status == 200 {
-            tokens.push(token_of(&response));
+            tokens.push(parse_token(&response));
         } else {
             assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
         }

@@ -113,7 +113,7 @@ async fn an_invalid_scope_is_named() {
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
-    browser.sign_in(&page, "alice").await.page(400, "The scope reed does not exist.");
+    browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
 }
 
 #[tokio::test(flavor = "multi_thread")]

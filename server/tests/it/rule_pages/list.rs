@@ -29,7 +29,7 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
         alice.client.put_ok(path, &body).await;
     }
     let page = alice.browser.get(RULES).await;
-    page.page(200, "<h1>All rules</h1>");
+    page.assert_page(200, "<h1>All rules</h1>");
     assert_security_headers(&page, "'self'");
     let text = visible_text(&page);
     let mut rest = text.as_str();
@@ -179,7 +179,7 @@ async fn a_changed_rule_is_shown_on_its_page() {
     let saved = format!("{second}&changed=global%2Fcontent%2F060&notice=saved");
     assert_eq!(location(&changed), saved);
     let page = alice.browser.follow(&changed).await;
-    page.page(200, "Saved.");
+    page.assert_page(200, "Saved.");
     let anchor = changed.header("location").split_once('#').unwrap().1;
     let (_, row) = page.text.split_once(&format!(" id=\"{anchor}\">")).unwrap();
     let row = row.split_once("</li>").unwrap().0;

@@ -100,7 +100,7 @@ impl Browser {
     /// This browser after signing in, as a user of [`super::Service::add_account`].
     pub(crate) async fn signed_in(mut self, name: &str) -> Self {
         let page = self.get("/oauth/sign_in").await;
-        self.sign_in(&page, name).await.page(200, &format!("@{name}:ring.example"));
+        self.sign_in(&page, name).await.assert_page(200, &format!("@{name}:ring.example"));
         self
     }
 
@@ -185,7 +185,7 @@ impl TestResponse {
 
     /// Asserts an HTML page with this status and text.
     #[track_caller]
-    pub(crate) fn page(&self, status: u16, text: &str) {
+    pub(crate) fn assert_page(&self, status: u16, text: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
         assert!(self.text.contains(text), "{text}: {self:?}");

@@ -72,7 +72,7 @@ impl OAuthClient {
     /// A token of the app itself.
     pub(crate) async fn app_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
-        token_of(&self.post("/oauth/token", &fields).await)
+        parse_token(&self.post("/oauth/token", &fields).await)
     }
 
     /// Signs the user in, approves the request, and returns the code.
@@ -91,9 +91,9 @@ impl OAuthClient {
     }
 }
 
-/// The token of a token response.
+/// Returns the access token of a token response.
 #[track_caller]
-pub(crate) fn token_of(response: &TestResponse) -> String {
+pub(crate) fn parse_token(response: &TestResponse) -> String {
     assert_eq!(response.status, 200, "{response:?}");
     response.json()["access_token"].as_str().unwrap().to_owned()
 }

@@ -103,7 +103,7 @@ pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store)
 pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     with_alice(&store).await;
     let detail = Some("import".to_owned());
-    let event = AuditEntry { detail, ..AuditEntry::of_command(at(NOW), AuditKind::AccountAdd) };
+    let event = AuditEntry { detail, ..AuditEntry::from_command(at(NOW), AuditKind::AccountAdd) };
     let imports = ["alice", "bob", "carol"].map(import).into();
     store.import_accounts(&event.into(), at(NOW), imports).await.unwrap();
     let mut events: Vec<_> = store

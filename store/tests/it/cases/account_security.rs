@@ -27,7 +27,7 @@ async fn with_alice_and_bob(store: &Store) -> [Account; 2] {
 }
 
 fn event(kind: AuditKind) -> Events {
-    AuditEntry::of_command(at(NOW), kind).into()
+    AuditEntry::from_command(at(NOW), kind).into()
 }
 
 /// The kinds and counts of an account's events.
@@ -223,7 +223,7 @@ pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     }
     let revoking = event(AuditKind::TokenRevoke);
     let revoke = async |name: &str| {
-        store.revoke_token_of(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
+        store.revoke_account_token(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
     };
     assert_eq!(revoke("of bob").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);

@@ -32,7 +32,7 @@ async fn events(store: &Store) -> Vec<String> {
 }
 
 fn event(kind: AuditKind) -> Events {
-    AuditEntry::of_command(at(1), kind).into()
+    AuditEntry::from_command(at(1), kind).into()
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
