@@ -21,7 +21,7 @@ wire_enum! {
     }
 }
 
-/// The id of a role in Mastodon's API: that of its owners, or that of everybody.
+/// The id of a role in Mastodon's API: that of its owners, or that of everyone.
 pub const fn role_id(role: Role) -> i64 {
     match role {
         Role::Admin => 3,

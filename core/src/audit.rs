@@ -70,7 +70,7 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether the account's owner, or somebody who pretends to be, causes such events. The
+    /// Returns whether the account's owner, or someone who pretends to be, causes such events. The
     /// address and the detail of others belong to an admin or the operator.
     pub const fn is_of_owner(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Accounts that are imported from the file of a different system: one JSON object per line.
+//! Accounts that are imported from the file of another system: one JSON object per line.
 
 mod error;
 mod file;

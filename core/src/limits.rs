@@ -207,7 +207,7 @@ pub enum CountMode {
 /// The state of one bucket after a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaStatus {
-    /// The limit that the bucket counts for.
+    /// The limit that the bucket belongs to.
     pub limit: Arc<Limit>,
     /// The number of requests left in the window.
     pub remaining: u32,

@@ -92,7 +92,7 @@ pub struct Config {
     /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
     #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
     pub operator_addresses: Vec<Cidr>,
-    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everybody;
+    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everyone;
     /// the main address when unset.
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.

@@ -41,7 +41,7 @@ impl DiagnosticsKey {
         Ok(())
     }
 
-    /// Removes the file, unless another server has replaced it. The file is of no use to anybody,
+    /// Removes the file, unless another server has replaced it. The file is of no use to anyone,
     /// so errors are ignored.
     pub fn remove(&self, path: &Path) {
         if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {

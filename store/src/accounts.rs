@@ -22,7 +22,7 @@ pub struct Account {
     pub name: String,
     /// The e-mail address in lower case, given by the operator. It can be used to sign in.
     pub email: Option<String>,
-    /// The e-mail address in lower case that was given at sign-up. It may belong to somebody else.
+    /// The e-mail address in lower case that was given at sign-up. It may belong to someone else.
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
@@ -250,9 +250,9 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody has
-    /// verified the new one, so it cannot be used to sign in. `NotFound` if the verified password was
-    /// changed in the meantime.
+    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody
+    /// has verified the new one, so it cannot be used to sign in. `NotFound` if the verified
+    /// password was changed in the meantime.
     pub async fn change_email(
         &self,
         events: &Events,

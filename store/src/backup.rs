@@ -57,7 +57,7 @@ pub enum BackupError {
     #[error("{0} was not written by belfry backup")]
     NotABackup(PathBuf),
     /// A backup that is incomplete or was changed.
-    #[error("{file} is damaged or incomplete: {reason}; use a different backup")]
+    #[error("{file} is damaged or incomplete: {reason}; use another backup")]
     Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(

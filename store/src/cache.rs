@@ -68,7 +68,7 @@ impl Cache {
         }
     }
 
-    /// Removes the entries that a write of a different process made stale.
+    /// Removes the entries that a write of another process made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         self.count(1, invalidations);
         self.advance(invalidations, Phase::Begin);
@@ -196,8 +196,8 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
         ReadEpoch { key, number, is_enabled: self.is_enabled() }
     }
 
-    /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects was
-    /// invalidated after that or is being written.
+    /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects
+    /// was invalidated after that or is being written.
     pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
         let ReadEpoch { key: read_epoch, number, .. } = since;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));

@@ -48,7 +48,7 @@ impl Invalidation {
         }
     }
 
-    /// Parses the text from a different node. Unknown text, as a newer release may send it,
+    /// Parses the text from another node. Unknown text, as a newer release may send it,
     /// invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
         let (kind, subject) = text.split_once(' ').unwrap_or((text, ""));

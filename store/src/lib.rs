@@ -243,7 +243,7 @@ pub enum Access {
 }
 
 impl Store {
-    /// Time after which a running server has noticed the writes of a different process. PostgreSQL
+    /// Time after which a running server has noticed the writes of another process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 

@@ -15,7 +15,7 @@ use super::{Bucket, Buckets, Limit};
 /// with `false`.
 ///
 /// Sign-ins and client secrets are counted by name and network together, so that failed attempts
-/// from one network do not lock out an account or an app in a different one.
+/// from one network do not lock out an account or an app in another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -100,9 +100,9 @@ impl AbuseLimits {
         self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
     }
 
-    /// The buckets of a password that a signed-in user enters again. They also count for the
-    /// account from all addresses together: with a stolen session, passwords could be tried from
-    /// many. Its owner can still sign in.
+    /// The buckets of a password that a signed-in user enters again. They are also counted
+    /// per account over all addresses, because a stolen session could be used to try passwords
+    /// from many. The owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
         let mut buckets = self.sign_in(from, name);
         buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));

@@ -161,7 +161,7 @@ impl LimitTable {
     /// The buckets of a request: one for each row that counts it.
     ///
     /// `target` is the path of the request in any spelling. `owner` is that of a valid access
-    /// token: a request with an invalid token counts for its address only.
+    /// token: a request with an invalid token is counted by its address only.
     pub fn buckets<'a>(
         &'a self,
         method: &str,

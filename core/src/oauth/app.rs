@@ -75,7 +75,7 @@ pub struct AppDetails {
 
 impl AppDetails {
     /// The host of the website, if the response goes there too. The website is not verified, so an
-    /// app could otherwise show that of a different app.
+    /// app could otherwise show that of another app.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)

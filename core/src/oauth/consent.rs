@@ -139,9 +139,9 @@ mod tests {
         assert_eq!(described("read profile"), ["all Read"]);
         assert_eq!(described("read:accounts profile"), ["accounts Read"]);
         assert_eq!(described("write profile"), ["all Write", "profile Read"]);
-        assert_eq!(described("read write follow"), ["all Both"]);
-        assert_eq!(described("read follow"), ["all Read", "follow Both"]);
-        assert_eq!(described("follow read:blocks write:mutes"), ["follow Both"]);
+        assert_eq!(described("read write follow"), ["all ReadWrite"]);
+        assert_eq!(described("read follow"), ["all Read", "follow ReadWrite"]);
+        assert_eq!(described("follow read:blocks write:mutes"), ["follow ReadWrite"]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub enum OAuthError {
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
     /// The code cannot be redeemed. The reason is logged, not sent.
-    #[error("The code is unknown, expired, revoked or used, or was issued to a different client.")]
+    #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.
     #[error("You are not authorized to revoke this token")]

@@ -74,7 +74,7 @@ pub struct Redemption<'a> {
 pub enum GrantError {
     #[error("the code is unknown or has been deleted")]
     Unknown,
-    #[error("the code was issued to a different app")]
+    #[error("the code was issued to another app")]
     OtherApp,
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,
@@ -99,8 +99,8 @@ pub enum GrantError {
 }
 
 impl GrantError {
-    /// The `error_description` of the response. It names a mistake in the request of the client that
-    /// the code was issued to. The state of a code is not disclosed, nor whether a code of a
+    /// The `error_description` of the response. It names a mistake in the request of the client
+    /// that the code was issued to. The state of a code is not disclosed, nor whether a code of a
     /// different client exists.
     pub fn description(self) -> String {
         let mistake = match self {

@@ -194,7 +194,7 @@ impl Scopes {
         self.listed.len() + others.sum::<usize>()
     }
 
-    /// Adds the scopes of a different set.
+    /// Adds the scopes of another set.
     pub fn add_all(&mut self, other: Self) {
         other.listed.into_iter().for_each(|scope| self.add(scope));
         other.others.into_iter().for_each(|scope| self.add_other(scope));
@@ -265,7 +265,7 @@ impl Scopes {
     }
 
     /// The scopes that a token with these has while its account has this role: `admin:*` scopes are
-    /// without effect for anybody but an admin. `None` for a token of an app itself.
+    /// without effect for anyone but an admin. `None` for a token of an app itself.
     pub fn effective(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
             self.listed.retain(|scope| !scope.is_admin());

@@ -49,7 +49,7 @@ impl ApplicationServices {
         self.0.iter().any(|service| service.reserves(name, &user_id))
     }
 
-    /// Returns whether an account name is reserved for a different application service.
+    /// Returns whether an account name is reserved for another application service.
     pub fn is_reserved_by_other(
         &self,
         service: &ApplicationService,

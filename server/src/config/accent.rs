@@ -34,7 +34,7 @@ impl Color {
         Some(Self([red, green, blue]))
     }
 
-    /// Mixes in a different colour, of which there are `parts` in 64.
+    /// Mixes in another colour, of which there are `parts` in 64.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other) in mixed.iter_mut().zip(other.0) {
@@ -45,7 +45,7 @@ impl Color {
         Self(mixed)
     }
 
-    /// The first mixture with a different colour that has this contrast with a background.
+    /// The first mixture with another colour that has this contrast with a background.
     fn mix_until(self, other: Self, background: Self, contrast: f64) -> Self {
         let mut mixtures = (0..=64).map(|parts| self.mix(other, parts));
         mixtures.find(|color| color.contrast(background) >= contrast).unwrap_or(other)

@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
 }
 
 /// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, so that a command
-/// in a shared directory such as `/tmp` does not use the settings of a different user.
+/// in a shared directory such as `/tmp` does not use the settings of another user.
 pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
     let opened = File::open(path);
@@ -31,7 +31,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let link = fs::symlink_metadata(path).ok();
     let is_trusted = |file: &Metadata| [0, geteuid().as_raw()].contains(&file.uid());
     let problem = if metadata.iter().chain(&link).any(|file| !is_trusted(file)) {
-        "belongs to a different user"
+        "belongs to another user"
     } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
         "can be written by every user"
     } else {
@@ -39,7 +39,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     };
     Err(ConfigError(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
-         belfry in a different directory"
+         belfry in another directory"
     )))
 }
 

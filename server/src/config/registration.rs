@@ -39,7 +39,7 @@ pub struct ApplicationService {
     /// The account name it acts as when a request names no other user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
-    /// True if its requests count for the limits on every request; they do not when unset.
+    /// True if its requests count towards the limits on every request; they do not by default.
     pub rate_limited: Option<bool>,
     #[serde(default)]
     namespaces: Namespaces,

@@ -34,7 +34,7 @@ pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 struct SettingDigest {
     /// Of the value in TOML, without secrets.
     value: String,
-    /// Of its secrets, and of the content of files that it names. Not shown to anybody, because a
+    /// Of its secrets, and of the content of files that it names. Not shown to anyone, because a
     /// weak password could be guessed from it.
     #[serde(skip)]
     secret: Option<Sha256Digest>,

@@ -23,7 +23,7 @@ pub enum LimitMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
-    /// Anybody, through the API.
+    /// Anyone, through the API.
     #[default]
     Open,
     /// Only the operator, by `belfry account add` or `belfry app add`.

@@ -35,7 +35,7 @@ impl Config {
             (
                 "trusted_proxies",
                 &self.trusted_proxies.0,
-                "clients can choose the address that they count for: list the addresses of your \
+                "clients can choose the address that they are counted by: list the addresses of your \
                  proxies only",
             ),
             (
@@ -48,7 +48,7 @@ impl Config {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
         for path in self.secret_files() {
-            if is_readable_by_everybody(&path) {
+            if is_readable_by_everyone(&path) {
                 let path = path.display();
                 warnings.push(format!(
                     "{path} contains secrets and can be read by every user of this machine; use \
@@ -78,27 +78,26 @@ impl Config {
         if !is_local_host(base_url.host()) {
             if !base_url.is_secure() {
                 warnings.push(
-                    "base_url is http on a different host: passwords and tokens are sent \
+                    "base_url is http on another host: passwords and tokens are sent \
                      in clear text; use a proxy with HTTPS, or [tls]",
                 );
             }
             if self.registration == RegistrationPolicy::Open {
                 warnings.push(
-                    "registration is open: everybody who reaches this server can create accounts; \
+                    "registration is open: anyone who reaches this server can create accounts; \
                      set registration = \"closed\" if only the operator should",
                 );
             }
         }
         if self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
             warnings.push(
-                "the connection to PostgreSQL on a different host is not encrypted; add \
+                "the connection to PostgreSQL on another host is not encrypted; add \
                  sslmode=verify-full to the URL of the database",
             );
         }
         if self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
-            warnings.push(
-                "the connection to Redis on a different host is not encrypted; use rediss://…",
-            );
+            warnings
+                .push("the connection to Redis on another host is not encrypted; use rediss://…");
         }
         warnings
     }
@@ -152,10 +151,10 @@ impl Config {
     }
 }
 
-/// A warning about a range that is everybody, or that is written as one of its addresses.
+/// A warning about a range of all addresses, or that is written as one of its addresses.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_unbounded() {
-        return Some(format!("{key} contains {range}, which is everybody, so {effect}"));
+        return Some(format!("{key} contains {range}, which is every address, so {effect}"));
     }
     let (normalized, address) = (range.normalized()?, range.address());
     Some(format!(
@@ -173,7 +172,7 @@ fn is_local_host(host: &str) -> bool {
 }
 
 /// Returns whether other users may read the file and enter all of its directories.
-fn is_readable_by_everybody(path: &Path) -> bool {
+fn is_readable_by_everyone(path: &Path) -> bool {
     let allows = |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
     path.canonicalize().is_ok_and(|path| {
         allows(&path, 0o004) && path.ancestors().skip(1).all(|directory| allows(directory, 0o001))
@@ -203,11 +202,11 @@ mod tests {
                  app_registration = 'closed'",
                 "can create accounts; set",
             ),
-            ("database = 'postgres://db/belfry'", "PostgreSQL on a different host"),
-            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on a different host"),
-            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on a different host"),
-            ("redis = 'redis://cache'", "Redis on a different host"),
-            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on a different host"),
+            ("database = 'postgres://db/belfry'", "PostgreSQL on another host"),
+            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on another host"),
+            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on another host"),
+            ("redis = 'redis://cache'", "Redis on another host"),
+            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),

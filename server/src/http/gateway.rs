@@ -1,6 +1,6 @@
 //! `/gateway/check`: authorizes and rate limits a request that another server will serve.
 //!
-//! The endpoint is open to everybody: a client that calls it directly, not through a trusted proxy,
+//! The endpoint is open to everyone: a client that calls it directly, not through a trusted proxy,
 //! consumes only the quota of its own token and address.
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`, for operators.
 //!
 //! On the main address, the details of readiness are for operators only: clients with one of
-//! `operator_addresses`. The address for metrics shows them to everybody.
+//! `operator_addresses`. The address for metrics shows them to everyone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! `/metrics`, for Prometheus.
 //!
 //! On the main address, metrics are for operators only: clients with one of `operator_addresses`.
-//! The address for metrics shows them to everybody.
+//! The address for metrics shows them to everyone.
 
 use std::sync::Arc;
 

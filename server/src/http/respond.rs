@@ -22,7 +22,7 @@ static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering fail
 
 /// The sources of the directive `form-action`: this server, and the app if a form leads to it.
 /// Chrome applies the directive to every redirect after a form, including redirects by the app's
-/// server. It therefore allows whole schemes, because apps may redirect to a different origin.
+/// server. It therefore allows whole schemes, because apps may redirect to another origin.
 fn form_action(app: Option<&RedirectUri>) -> String {
     let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {
@@ -50,8 +50,8 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
-/// Like [`show_page`], for a page with the rules of an account. Its memory counts for the account
-/// until it is sent.
+/// Like [`show_page`], for a page with the rules of an account. Its memory counts towards that of
+/// the account until it is sent.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
     status: StatusCode,

@@ -133,7 +133,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 .contains(&path);
             assert!(allowed, "{name}: {path}");
         }
-        // Only the response to the app and links of the operator go to a different origin.
+        // Only the response to the app and links of the operator go to another origin.
         let others = page
             .replace(&format!("action=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{CALLBACK}\""), "")

@@ -70,7 +70,7 @@ impl Backup {
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns the first value of each column that only a different version knows, and that has no
+    /// Returns the first value of each column that only another version knows, and that has no
     /// effect in this one.
     pub fn verify(&self, report: Report<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
@@ -113,8 +113,8 @@ impl Backup {
             .is_some_and(|row| (row.rows, &row.checksum) == (found.rows, &found.to_text()))
     }
 
-    /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the position
-    /// behind them. There are no rows at the end.
+    /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the
+    /// position behind them. There are no rows at the end.
     pub(super) fn page(
         &self,
         table: &Table,
@@ -157,8 +157,8 @@ fn size(value: &Value) -> usize {
     size_of::<Value>() + text
 }
 
-/// Rejects other files, newer versions and pre-releases. The columns that are read here are in every
-/// format.
+/// Rejects other files, newer versions and pre-releases. The columns that are read here are in
+/// every format.
 fn check_format(
     connection: &Connection,
     file: &Path,

@@ -27,7 +27,7 @@ pub enum Overwrite {
 /// The beginning of temporary names.
 const PREFIX: &str = ".belfry-backup-";
 /// Why a backup is not in its file.
-const REPLACED: &str = "a different process has replaced its temporary file";
+const REPLACED: &str = "another process has replaced its temporary file";
 
 /// Number of attempts to create a file. A second backup that starts at the same time may remove it
 /// before it is locked.

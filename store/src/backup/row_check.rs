@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Valid,
-    /// A name that only a different version knows. It has no effect, or that with the least rights.
+    /// A name that only another version knows. It has no effect, or that with the least rights.
     UnknownName,
     /// The row cannot be read.
     Invalid,

@@ -42,7 +42,7 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     let mut diagnosis = Diagnosis {
         known_schema: options.migrations.newest(),
         notifications: Some(notifications),
-        // A different server with the protocol of PostgreSQL may not report its settings.
+        // Another server with the protocol of PostgreSQL may not report its settings.
         durability: durability(&client, hosts.are_several()).await.ok(),
         clock_difference: Some(clock_difference),
         ..Diagnosis::default()

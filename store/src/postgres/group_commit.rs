@@ -1,8 +1,8 @@
 //! Group commit: the batches that arrive while others are being written are committed together.
 //!
 //! Callers share the cost of a transaction, of its sync to disk, and of its notification, for which
-//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does not
-//! affect the others: the group is rolled back, and each of its batches is written alone.
+//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does
+//! not affect the others: the group is rolled back, and each of its batches is written alone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ const MAX_CONCURRENT_GROUPS: usize = 4;
 /// Maximum number of batches that wait.
 const MAX_QUEUE: usize = 16 * 1024;
 
-/// The time for which a group waits for a row that a different transaction has locked, and at most
+/// The time for which a group waits for a row that another transaction has locked, and at most
 /// a tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups
 /// that wait for each other are soon written batch by batch.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);

@@ -40,7 +40,7 @@ pub(super) struct NodeId(AtomicU64);
 /// A message of a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write of a different node.
+    /// A write of another node.
     Write(Invalidation),
     /// A write of this node.
     OwnWrite,

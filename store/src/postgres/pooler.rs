@@ -1,7 +1,7 @@
 //! Recognises a connection pooler that assigns a server connection to each transaction or
 //! statement, such as PgBouncer in transaction mode.
 //!
-//! Behind such a pooler, a different client may use the server connection that has our prepared
+//! Behind such a pooler, another client may use the server connection that has our prepared
 //! statements, and LISTEN has no effect. It is recognised by the server's process ids: two of
 //! our connections have the same one, or one connection has several.
 

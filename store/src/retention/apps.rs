@@ -1,8 +1,8 @@
 //! Deletion of apps that no user authorized.
 //!
-//! Anybody can register apps and request tokens for them, so both are deleted some time after the
-//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized, and
-//! those of the operator and of the server itself, remain.
+//! Anyone can register apps and request tokens for them, so both are deleted some time after the
+//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized,
+//! and those of the operator and of the server itself, remain.
 
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;

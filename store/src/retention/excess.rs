@@ -155,7 +155,7 @@ impl Store {
                     None => Change::unaudited([]),
                     Some(first) => {
                         let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
-                        // A different node may have deleted them meanwhile.
+                        // Another node may have deleted them meanwhile.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first",

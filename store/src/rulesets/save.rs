@@ -1,4 +1,4 @@
-//! Saving changed documents, unless a different writer has changed them.
+//! Saving changed documents, unless another writer has changed them.
 
 use belfry_core::rules::{Document, RuleExpiry, RuleScope};
 use belfry_runtime::random;
@@ -14,7 +14,7 @@ use crate::{Change, Store, StoreError};
 pub enum SaveOutcome {
     /// The document is durable.
     Saved,
-    /// A different writer changed the document since it was read; nothing was written.
+    /// Another writer changed the document since it was read; nothing was written.
     Conflict,
     /// The account does not exist or is disabled; nothing was written.
     NoAccount,
@@ -70,7 +70,7 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Saves a changed document, or deletes it if it is empty, unless a different writer has
+    /// Saves a changed document, or deletes it if it is empty, unless another writer has
     /// changed it since `read`.
     pub async fn save_ruleset(
         &self,
@@ -80,7 +80,7 @@ impl Store {
         self.save_rulesets(read, vec![document]).await
     }
 
-    /// Saves changed documents and deletes empty ones, all or none, unless a different writer has
+    /// Saves changed documents and deletes empty ones, all or none, unless another writer has
     /// changed one of them since `read`.
     pub async fn save_rulesets(
         &self,
@@ -117,7 +117,7 @@ impl Store {
             versions.push(row.take()?);
         }
         let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
-        // Not inserted if a different writer invalidated the rulesets since they were read.
+        // Not inserted if another writer invalidated the rulesets since they were read.
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }

@@ -22,7 +22,7 @@ pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Maximum time that a statement waits for a different process.
+/// Maximum time that a statement waits for another process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER_BYTES: u64 = 32;
@@ -127,7 +127,7 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
-        // Read again: a different process may have written in between.
+        // Read again: another process may have written in between.
         if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(

@@ -10,7 +10,7 @@ use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
-/// The last statement of a different session that begins like this.
+/// The last statement of another session that begins like this.
 const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
                     and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
 

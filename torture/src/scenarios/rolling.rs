@@ -26,7 +26,7 @@ const RETURN: Duration = Duration::from_mins(1);
 const DELAY: &str = "2s";
 
 /// No request may fail: nginx must not send one to a node that does not answer it, except one that
-/// it may repeat on a different node.
+/// it may repeat on another node.
 pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));

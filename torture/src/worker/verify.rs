@@ -9,7 +9,7 @@ use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Wor
 use crate::Result;
 use crate::client::Request;
 
-/// Maximum time until a node has processed an invalidation from a different one, on a busy machine.
+/// Maximum time until a node has processed an invalidation from another, on a busy machine.
 const NOTIFIED: Duration = Duration::from_secs(30);
 
 impl Rule {
@@ -145,8 +145,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Reads something, with several nodes again until it is as expected or a notification must have
-    /// arrived.
+    /// Reads something, with several nodes again until it is as expected or a notification must
+    /// have arrived.
     fn read_until<T>(
         &self,
         read: impl Fn() -> Result<T>,

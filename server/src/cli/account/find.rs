@@ -58,7 +58,7 @@ impl<'a> Selector<'a> {
             None => None,
         };
         match (by_name, by_id) {
-            // Anybody can sign up with a name that is the id of another account.
+            // Anyone can sign up with a name that is the id of another account.
             (Some(Account { id, name, .. }), Some(by_id)) if id != by_id.id => Err(format!(
                 "{name} is the name of an account and the id of another, {}; write '@{name}' for \
                  the name, or '#{name}' for the id",

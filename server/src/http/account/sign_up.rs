@@ -101,7 +101,7 @@ async fn handle(
     if let Some(response) = start_session(session, pending.as_ref(), handle, authenticated).await? {
         return Ok(response);
     }
-    // Somebody else has just changed the password of the new account.
+    // Someone else has just changed the password of the new account.
     let errors = Errors::failed(AuthenticationError::WrongPassword);
     show(session, pending.as_ref(), &entered, &errors)
 }

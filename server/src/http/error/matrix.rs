@@ -56,7 +56,7 @@ pub(crate) enum MatrixError {
     RepeatedUser,
     #[error("This endpoint requires the token of an application service")]
     ApplicationServiceRequired,
-    #[error("This belongs to a different user")]
+    #[error("This belongs to another user")]
     OtherUser,
     #[error("An application service cannot log out")]
     LogoutOfService,

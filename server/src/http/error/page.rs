@@ -20,10 +20,10 @@ pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
     #[error(transparent)]
     OAuth(#[from] OAuthError),
-    /// The authorization request belongs to a different browser, is completed, or has expired.
+    /// The authorization request belongs to another browser, is completed, or has expired.
     #[error("The authorization request is completed or has expired")]
     Expired,
-    /// The form may come from a different site: its CSRF token or origin is wrong.
+    /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
     /// Nobody can create an account.

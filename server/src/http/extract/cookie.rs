@@ -18,7 +18,7 @@ pub(crate) enum Cookie {
 }
 
 impl Cookie {
-    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that a different host or a
+    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that another host or a
     /// plain connection set (RFC 6265bis section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_secure()) {

@@ -30,7 +30,7 @@ impl FromRequest<Arc<AppState>> for Form {
     }
 }
 
-/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anybody
+/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anyone
 /// can send a form, so a larger `max_body_bytes` does not apply to it.
 pub(crate) struct PageForm(pub(crate) Pairs);
 

@@ -47,7 +47,7 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 }
 
 /// The beginning of the links with which people choose a language: the same page with its other
-/// parameters. It is relative and contains no path, so it cannot lead to a different server. The page
+/// parameters. It is relative and contains no path, so it cannot lead to another server. The page
 /// after a form cannot be opened by a link, which leads to the front page instead, and so does the
 /// link of a query that would make the page too large.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {

@@ -232,7 +232,7 @@ fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
     );
 }
 
-/// The file may come from somebody else.
+/// The file may come from someone else.
 #[test]
 fn the_version_in_a_backup_cannot_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,7 @@ fn reading_leaves_the_files_unchanged() {
     }
 }
 
-/// A copy of the data that belongs to somebody else, for example a backup.
+/// A copy of the data that belongs to someone else, for example a backup.
 #[test]
 fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();

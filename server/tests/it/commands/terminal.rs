@@ -60,7 +60,7 @@ fn column_start(line: &str, column: usize) -> usize {
     line.find(words[column]).unwrap()
 }
 
-/// Somebody else may have named the file.
+/// Someone else may have named the file.
 #[test]
 fn messages_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();

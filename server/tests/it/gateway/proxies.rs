@@ -324,7 +324,7 @@ async fn envoy_checks_every_request() {
     }
 }
 
-/// A location with `proxy_set_header` inherits none of the server, so one that somebody adds without
+/// A location with `proxy_set_header` inherits none of the server, so one that someone adds without
 /// the file of the guide would forward the headers of its client.
 #[test]
 fn every_location_of_nginx_that_sets_headers_includes_the_identity() {

@@ -134,7 +134,7 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     }
 }
 
-/// Nobody has verified the address of a sign-up, so it may belong to somebody else.
+/// Nobody has verified the address of a sign-up, so it may belong to someone else.
 #[tokio::test]
 async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
     let service = Service::start().await;

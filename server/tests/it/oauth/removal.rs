@@ -107,7 +107,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     again.assert_page(200, "name=\"decision\"");
 }
 
-/// Anybody can register an app whose name is a message.
+/// Anyone can register an app whose name is a message.
 #[tokio::test]
 async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
     let (service, client, mut browser) = with_alice().await;

@@ -187,7 +187,7 @@ async fn a_changed_rule_is_shown_on_its_page() {
     // The notice is there, and not at the top of the page.
     assert!(row.contains("role=\"status\">Saved.") && page.text.matches("Saved.").count() == 1);
     assert_eq!(page.text.matches("<details open>").count(), 1);
-    // Also from a different page.
+    // The same works from another page.
     let path = format!("{RULES}?changed=global%2Fcontent%2F060");
     assert!(alice.browser.get(&path).await.text.contains(anchor));
 }

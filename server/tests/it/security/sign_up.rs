@@ -83,7 +83,7 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     // The second form arrives with the cookie of the session.
     let again = browser.submit(&page, SIGN_UP, &fields).await;
     assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
-    // Somebody else does not get the account, nor does anybody later.
+    // Someone else does not get the account, nor does anyone later.
     let mut other_browser = service.browser();
     let other = other_browser.get(SIGN_UP).await;
     let rejected =

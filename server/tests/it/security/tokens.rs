@@ -88,7 +88,7 @@ async fn the_token_of_another_account_is_not_revoked() {
     assert_eq!(ids(&browser.get(ACCOUNT).await).len(), 2);
 }
 
-/// A page with the secret of a token would let everybody who sees it use the token.
+/// A page with the secret of a token would let everyone who sees it use the token.
 #[tokio::test]
 async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
     let service = Service::start().await;

@@ -47,7 +47,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         // Now it is cached.
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    issue(&store, 2, "of a different app", START).await;
+    issue(&store, 2, "of another app", START).await;
     store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
     // It may have been used until an hour later.
     use_token(&store, "b", START + 10).await;
@@ -61,7 +61,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         ("c", false),
         ("d", true),
         ("e", true),
-        ("of a different app", true),
+        ("of another app", true),
         ("of a user", true),
     ] {
         assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
@@ -96,9 +96,9 @@ pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(stor
         store.add_token(&any_events(), &new).await.unwrap();
     }
     for (name, app_id, account, scopes) in [
-        ("of a different app", 2, 7, "read push"),
-        ("of a different account", 1, 8, "read push"),
-        ("of a different grant", 1, 7, "read"),
+        ("of another app", 2, 7, "read push"),
+        ("of another account", 1, 8, "read push"),
+        ("of another grant", 1, 7, "read"),
     ] {
         let scopes = scopes.parse().unwrap();
         let new = NewToken { app_id, scopes, ..token(name, Some(account)) };
@@ -114,7 +114,7 @@ pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(stor
         let remains = !["t001", "t002", "t003"].contains(&name.as_str());
         assert_eq!(is_valid(&store, name).await.is_some(), remains, "{name}");
     }
-    for name in ["of a different app", "of a different account", "of a different grant"] {
+    for name in ["of another app", "of another account", "of another grant"] {
         assert_eq!(is_valid(&store, name).await, Some(true), "{name}");
     }
     let expected = [event("token_revoke", 3, "more than 100 tokens of a grant")];

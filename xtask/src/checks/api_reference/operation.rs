@@ -71,7 +71,7 @@ pub(super) fn responses(responses: &Value) -> String {
     page
 }
 
-/// The authorization that a request needs: scopes, or a different authentication.
+/// The authorization that a request needs: scopes, or another kind of authentication.
 fn access(security: &Value) -> String {
     let mut scopes = Vec::new();
     let mut others = Vec::new();
