@@ -80,7 +80,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// The app of all tokens.
+/// Returns the app of all tokens.
 pub(crate) fn app(now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: "Bench".to_owned(),
@@ -109,7 +109,7 @@ fn account(number: i64, now: Timestamp) -> Account {
     }
 }
 
-/// An account's token: `bench`, ten digits, and zeros up to the length of a token.
+/// Returns an account's token: `bench`, ten digits, and zeros up to the length of a token.
 fn token_text(digits: &str) -> String {
     format!("bench{digits}{}", "0".repeat(49))
 }

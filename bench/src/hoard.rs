@@ -73,7 +73,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An app with a long name full of characters that HTML writes as several.
+/// Returns an app with a long name full of characters that HTML writes as several.
 fn app(id: i64, now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: format!("{}{id:03}", "&".repeat(57)),

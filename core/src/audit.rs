@@ -164,7 +164,7 @@ impl Events {
         self
     }
 
-    /// The events in order.
+    /// Returns the events in order.
     pub fn entries(&self) -> &[AuditEntry] {
         &self.0
     }
@@ -176,8 +176,8 @@ impl From<AuditEntry> for Events {
     }
 }
 
-/// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; `
-/// and further details after it.
+/// Returns the name that a deleted account had, from the detail of its deletion: `name alice`, with
+/// `; ` and further details after it.
 pub fn deleted_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
@@ -196,7 +196,7 @@ pub enum AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// The part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns the part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn apply(self, address: IpAddr) -> Option<String> {
         match self {
             Self::None => None,
@@ -205,7 +205,7 @@ impl AddressPolicy {
         }
     }
 
-    /// The part of an address by which users recognise their own sessions, `192.0.2.x` or
+    /// Returns the part of an address by which users recognise their own sessions, `192.0.2.x` or
     /// `2001:db8:1:x`: never more than the network, which does not identify a person.
     pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
         if self == Self::None {
@@ -224,7 +224,7 @@ impl AddressPolicy {
     }
 }
 
-/// The /24 of an IPv4 address, or the /48 of an IPv6 address.
+/// Returns the /24 of an IPv4 address, or the /48 of an IPv6 address.
 fn network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()

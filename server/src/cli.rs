@@ -115,7 +115,7 @@ enum DatabaseUse {
     Create,
 }
 
-/// The parser of the arguments. Completions and the manual page are made from it too.
+/// Returns the parser of the arguments. Completions and the manual page are made from it too.
 fn parser() -> clap::Command {
     Cli::command()
         .args(global_flags())
@@ -222,7 +222,7 @@ fn print_warnings(warnings: &[String]) {
     }
 }
 
-/// The event of a change by the command line.
+/// Returns the event of a change by the command line.
 fn events(now: Timestamp, kind: AuditKind) -> Events {
     AuditEntry::from_command(now, kind).into()
 }
@@ -253,12 +253,12 @@ fn with_store(
     })
 }
 
-/// A value, or a dash if there is none.
+/// Returns a value, or a dash if there is none.
 fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// A time, or `never` if there is none.
+/// Returns a time, or `never` if there is none.
 fn or_never(time: Option<Timestamp>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }

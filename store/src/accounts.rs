@@ -42,7 +42,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Its name and e-mail addresses, which its password must differ from.
+    /// Returns its name and e-mail addresses, which its password must differ from.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let emails = [&self.email, &self.unverified_email];
         iter::once(&*self.name).chain(emails.into_iter().flatten().map(String::as_str))
@@ -225,7 +225,7 @@ impl Store {
         self.read_one(sql!(select!("where email = $email"), [email])).await
     }
 
-    /// A page of accounts with names after `after`, in order of name.
+    /// Returns a page of accounts with names after `after`, in order of name.
     pub async fn accounts(
         &self,
         filter: &AccountListFilter,
@@ -326,7 +326,7 @@ pub(super) fn added_event(account: &Account) -> EventSource {
     )
 }
 
-/// The outcome of [`insert_account`], from its rows and those of [`select_similar`].
+/// Returns the outcome of [`insert_account`], from its rows and those of [`select_similar`].
 pub(super) fn check_added(
     account: &Account,
     added: &Rows,

@@ -36,7 +36,7 @@ from_row!(AuthorizedApp, app_columns {
 });
 
 impl Store {
-    /// The apps with an active grant of this account, in order of id.
+    /// Returns the apps with an active grant of this account, in order of id.
     pub async fn authorized_apps(
         &self,
         account: i64,

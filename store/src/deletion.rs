@@ -184,8 +184,8 @@ impl Store {
         Ok((!app.is_empty()).then_some(deleted))
     }
 
-    /// The accounts that were deleted since a time, in order of deletion. Their events are deleted
-    /// by retention.
+    /// Returns the accounts that were deleted since a time, in order of deletion. Their events are
+    /// deleted by retention.
     pub async fn deleted_accounts(
         &self,
         since: Timestamp,

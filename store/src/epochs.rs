@@ -27,8 +27,8 @@ pub struct ReadEpoch {
 }
 
 impl ReadEpoch {
-    /// The state after one more write of the key, which invalidates when it begins and when it
-    /// ends.
+    /// Returns the state after one more write of the key, which invalidates when it begins and when
+    /// it ends.
     pub(crate) fn after_write(self) -> Self {
         Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
     }
@@ -48,12 +48,12 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// The epoch after one more invalidation.
+    /// Returns the epoch after one more invalidation.
     pub(super) fn next(self) -> Self {
         Self { invalidations: self.invalidations + 1, ..self }
     }
 
-    /// The epoch after a step of a write. Both steps invalidate.
+    /// Returns the epoch after a step of a write. Both steps invalidate.
     pub(super) fn advance(self, phase: Phase) -> Self {
         let writes = match phase {
             Phase::Begin => self.writes + 1,

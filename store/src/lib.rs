@@ -113,12 +113,12 @@ impl EnabledState {
     /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
-    /// The state of an account or app that was disabled at this time.
+    /// Returns the state of an account or app that was disabled at this time.
     pub fn from_disabled_at(disabled_at: Option<Timestamp>) -> Self {
         if disabled_at.is_some() { Self::Disabled } else { Self::Active }
     }
 
-    /// The name in statements and commands.
+    /// Returns the name in statements and commands.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -293,7 +293,7 @@ impl Store {
         self.cache.write_invalidations(out);
     }
 
-    /// The state of each cache, for metrics.
+    /// Returns the state of each cache, for metrics.
     pub fn cache_status(&self) -> [CacheStatus<'_>; 5] {
         self.cache.status()
     }
@@ -303,12 +303,12 @@ impl Store {
         self.engine.check().await
     }
 
-    /// Why no connection to PostgreSQL could be opened at the last attempt.
+    /// Returns why no connection to PostgreSQL could be opened at the last attempt.
     pub fn connection_error(&self) -> Option<String> {
         self.engine.engine.connection_error()
     }
 
-    /// The status of the background task, if the engine has one.
+    /// Returns the status of the background task, if the engine has one.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
         self.engine.engine.task_status()
     }
@@ -344,7 +344,7 @@ impl Store {
     }
 }
 
-/// A JSON document as the value of a column.
+/// Returns a JSON document as the value of a column.
 fn to_json(document: &impl Serialize) -> Result<Value, StoreError> {
     serde_json::to_string(document).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

@@ -70,7 +70,7 @@ struct QueuedChange {
 }
 
 impl RuleWriter {
-    /// A writer that enforces these limits per account.
+    /// Creates a writer that enforces these limits per account.
     pub fn new(store: Store, limits: RuleLimits) -> Self {
         Self { store, limits, queues: Arc::default() }
     }

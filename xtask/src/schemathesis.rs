@@ -96,8 +96,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     send(&Plan { examples, seed, all_prefixes: true })
 }
 
-/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or as
-/// many as [`run`] by default.
+/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or
+/// as many as [`run`] by default.
 pub(crate) fn test(long: bool) -> Result<bool, Box<dyn Error>> {
     if long {
         return send(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
@@ -156,7 +156,7 @@ impl Part {
     }
 }
 
-/// The number of requests in the summary: `  1246 generated, 1246 passed`.
+/// Returns the number of requests in the summary: `  1246 generated, 1246 passed`.
 fn generated(lines: &[String]) -> u32 {
     let counts = lines.iter().filter_map(|line| line.trim().split_once(" generated"));
     counts.filter_map(|(count, _)| count.parse::<u32>().ok()).sum()

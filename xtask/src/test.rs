@@ -181,7 +181,7 @@ mod tests {
         options: Options,
     }
 
-    /// The arguments of cargo for a command line.
+    /// Returns the arguments of cargo for a command line.
     fn arguments_of_cargo(command_line: &str) -> String {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();

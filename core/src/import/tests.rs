@@ -19,7 +19,7 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
     ImportedAccount::parse(line.as_bytes(), &LIMITS, now())
 }
 
-/// The rulesets of an account with these push rules, as they are stored.
+/// Returns the rulesets of an account with these push rules, as they are stored.
 fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;

@@ -121,7 +121,7 @@ impl Fields {
         JsonError::WrongType { field: self.path(name), expected }
     }
 
-    /// The field path, for an error.
+    /// Returns the field path, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
             Location::Body | Location::Part(_) => name.to_owned(),

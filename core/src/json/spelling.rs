@@ -17,7 +17,7 @@ pub(super) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a st
     known.iter().find(is_suggestion).copied()
 }
 
-/// The characters of a key that identify it.
+/// Returns the characters of a key that identify it.
 fn letters(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }

@@ -89,18 +89,18 @@ impl AbuseLimits {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
 
-    /// All limits that are not removed.
+    /// Returns all limits that are not removed.
     pub fn limits(&self) -> impl Iterator<Item = &Arc<Limit>> {
         self.0.iter()
     }
 
-    /// The buckets of a sign-in attempt: check them before the password is verified.
+    /// Returns the buckets of a sign-in attempt: check them before the password is verified.
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
         self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
     }
 
-    /// The buckets of a password that a signed-in user enters again. They are also counted
+    /// Returns the buckets of a password that a signed-in user enters again. They are also counted
     /// per account over all addresses, because a stolen session could be used to try passwords
     /// from many. The owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
@@ -109,19 +109,20 @@ impl AbuseLimits {
         buckets
     }
 
-    /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
-    /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
-    /// was wrong, so that requests with the right secret are not counted.
+    /// Returns the bucket of wrong client secrets. Use it with
+    /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
+    /// [`CountMode::Charge`](super::CountMode::Charge) when it was wrong, so that requests with the
+    /// right secret are not counted.
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
         self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
     }
 
-    /// The bucket of app registrations.
+    /// Returns the bucket of app registrations.
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
         self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
     }
 
-    /// The bucket of new authorization requests.
+    /// Returns the bucket of new authorization requests.
     pub fn authorization_request(&self, from: Network) -> Buckets<'_> {
         self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(from))])
     }

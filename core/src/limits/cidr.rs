@@ -71,14 +71,14 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// The range by its first address, if it is written with a different one: `10.0.0.0/8` for
-    /// `10.0.0.5/8`.
+    /// Returns the range by its first address, if it is written with a different one: `10.0.0.0/8`
+    /// for `10.0.0.5/8`.
     pub fn normalized(&self) -> Option<Self> {
         let normalized = Self(self.0.trunc());
         (normalized != *self).then_some(normalized)
     }
 
-    /// The address with which the range is written.
+    /// Returns the address with which the range is written.
     pub fn address(&self) -> IpAddr {
         self.0.addr()
     }

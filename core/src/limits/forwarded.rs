@@ -25,8 +25,8 @@ impl TrustedProxies {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The client's address, from the peer's address and the values of the two headers, each
-    /// in the order of its lines.
+    /// Returns the client's address, from the peer's address and the values of the two headers,
+    /// each in the order of its lines.
     pub fn client_address<'a>(
         &self,
         peer: IpAddr,
@@ -45,7 +45,7 @@ impl TrustedProxies {
         }
     }
 
-    /// The client according to one header; `None` without that header.
+    /// Returns the client according to one header; `None` without that header.
     fn find_client<'a>(
         &self,
         peer: IpAddr,

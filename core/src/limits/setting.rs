@@ -64,7 +64,7 @@ pub enum LimitSettingError {
 }
 
 impl LimitOverride {
-    /// The override that sets the numbers of this limit.
+    /// Returns the override that sets the numbers of this limit.
     pub(super) fn from_limit(limit: &Limit) -> Self {
         let (requests, window) = (Some(limit.requests()), Some(limit.window()));
         Self { requests, window, ..Self::default() }

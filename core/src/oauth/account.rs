@@ -70,7 +70,7 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// The error code in the `details` of Mastodon's API.
+    /// Returns the error code in the `details` of Mastodon's API.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Blank => "ERR_BLANK",
@@ -83,7 +83,7 @@ impl FieldError {
         }
     }
 
-    /// The length in the error text, if it contains one.
+    /// Returns the length in the error text, if it contains one.
     pub const fn count(self) -> Option<usize> {
         match self {
             Self::TooLong(count) | Self::TooShort(count) => Some(count),

@@ -22,7 +22,7 @@ wire_enum! {
 }
 
 impl Field {
-    /// The field name in error messages.
+    /// Returns the field name in error messages.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",
@@ -66,12 +66,12 @@ impl SignUp {
         }
     }
 
-    /// A sign-up on a page without rules to accept.
+    /// Creates a sign-up on a page without rules to accept.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }
 
-    /// A sign-up on a page where the e-mail address may be left blank.
+    /// Creates a sign-up on a page where the e-mail address may be left blank.
     pub fn with_optional_email(self) -> Self {
         Self { email: self.email.filter(|email| !email.trim().is_empty()), ..self }
     }
@@ -97,8 +97,8 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// An account without an e-mail address, as Matrix clients register it. `is_exclusive` says
-    /// whether an application service has reserved a name.
+    /// Creates an account without an e-mail address, as Matrix clients register it. `is_exclusive`
+    /// says whether an application service has reserved a name.
     pub fn new(
         name: String,
         password: Secret,
@@ -129,7 +129,7 @@ impl NewAccount {
         ValidationErrors::into_result(errors, self)
     }
 
-    /// Its name, e-mail address and password.
+    /// Returns its name, e-mail address and password.
     pub fn into_parts(self) -> (String, Option<String>, Secret) {
         (self.name, self.email, self.password)
     }

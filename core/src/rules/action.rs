@@ -49,7 +49,7 @@ pub enum TweakValue {
 const MAP_BYTES: usize = 640;
 
 impl Action {
-    /// The approximate allocated size in bytes.
+    /// Returns the approximate allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let Self::SetTweak { name, value, extra } = self else { return 0 };
         let value = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };

@@ -189,7 +189,7 @@ fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
     Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
 }
 
-/// The people or rooms with rules of these kinds, each with the number of its rules.
+/// Returns the people or rooms with rules of these kinds, each with the number of its rules.
 fn subjects<'d>(
     document: &'d Document,
     kinds: &[RuleKind],

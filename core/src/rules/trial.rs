@@ -188,7 +188,7 @@ mod tests {
     use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
     use jiff::Timestamp;
 
-    /// A message of Bob in a room with three members.
+    /// Returns a message of Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
         TrialMessage {
             text: text.to_owned(),

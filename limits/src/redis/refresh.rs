@@ -146,7 +146,7 @@ impl Servers {
     }
 }
 
-/// The view of a server by its response to `CLUSTER SLOTS`.
+/// Returns the view of a server by its response to `CLUSTER SLOTS`.
 pub(super) fn interpret(
     info: &ConnectionInfo,
     addresses: usize,

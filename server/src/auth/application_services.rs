@@ -33,7 +33,7 @@ impl ApplicationServices {
         Ok(services)
     }
 
-    /// The application service with this token.
+    /// Returns the application service with this token.
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::compute(token.reveal())) }
     }

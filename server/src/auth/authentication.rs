@@ -57,7 +57,7 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// Time until the next attempt is allowed.
+    /// Returns the time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword | Self::Disabled => None,
@@ -110,7 +110,7 @@ pub enum Guess<'a> {
 
 /// The request that authenticates someone: its limits on guesses, and its audit events.
 pub trait GuessGuard {
-    /// The network of the client.
+    /// Returns the network of the client.
     fn network(&self) -> Network;
 
     /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.

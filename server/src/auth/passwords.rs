@@ -74,7 +74,7 @@ impl Passwords {
         }
     }
 
-    /// The number of hashes that are computed or wait.
+    /// Returns the number of hashes that are computed or wait.
     pub fn queue_length(&self) -> usize {
         let parallel = self.parallel;
         let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);

@@ -55,7 +55,7 @@ async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), 
     store.record_events(events).await
 }
 
-/// The contents of a backup on one line.
+/// Returns the contents of a backup on one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
     let tables: Vec<String> =
         manifest.tables.iter().map(|table| counted(table.rows, &table.name)).collect();

@@ -132,7 +132,7 @@ impl RegistrationSource {
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
     }
 
-    /// The file that contains the token, unless it is `belfry.toml` itself.
+    /// Returns the file that contains the token, unless it is `belfry.toml` itself.
     pub(super) fn secret_file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),

@@ -124,8 +124,8 @@ impl Config {
         warnings
     }
 
-    /// A warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable or a
-    /// credential.
+    /// Returns a warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable
+    /// or a credential.
     pub fn ignored_data_flag(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
@@ -135,7 +135,7 @@ impl Config {
         ))
     }
 
-    /// The files that contain passwords, tokens or private keys.
+    /// Returns the files that contain passwords, tokens or private keys.
     pub fn secret_files(&self) -> Vec<PathBuf> {
         let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
         let key = self.tls.as_ref().map(|tls| tls.key.as_path());
@@ -151,7 +151,7 @@ impl Config {
     }
 }
 
-/// A warning about a range of all addresses, or that is written as one of its addresses.
+/// Returns a warning about a range of all addresses, or that is written as one of its addresses.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_unbounded() {
         return Some(format!("{key} contains {range}, which is every address, so {effect}"));

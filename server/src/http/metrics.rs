@@ -31,7 +31,7 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], collect(&state)).into_response()
 }
 
-/// The text of all metrics.
+/// Returns the text of all metrics.
 fn collect(state: &AppState) -> String {
     let mut out = Exposition::default();
     state.metrics.write(&mut out);

@@ -18,13 +18,13 @@ use crate::support::{
     Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
 };
 
-/// All events, after counted ones are stored.
+/// Returns all events, after counted ones are stored.
 async fn events(service: &Service) -> Vec<AuditEvent> {
     service.state.audit.flush(service.store()).await.unwrap();
     service.store().audit_events(recorded_events(), 10_000).await.unwrap()
 }
 
-/// The events as lines: kind, outcome, account, app, address, detail and count.
+/// Returns the events as lines: kind, outcome, account, app, address, detail and count.
 async fn lines(service: &Service) -> Vec<String> {
     let mut lines: Vec<String> =
         events(service).await.into_iter().map(|event| line(&event)).collect();

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 
 use crate::support::TestDatabase;
 
-/// The time of every backup and restore.
+/// Returns the time of every backup and restore.
 fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }

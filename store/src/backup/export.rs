@@ -95,7 +95,7 @@ pub(super) async fn write<T: TableTransaction>(
     Ok(manifest)
 }
 
-/// The number of rows that will be copied. Counting may read whole tables.
+/// Returns the number of rows that will be copied. Counting may read whole tables.
 async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
     let mut total = 0;
     for table in schema.tables() {

@@ -64,7 +64,7 @@ impl Backup {
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
 
-    /// The manifest of the backup.
+    /// Returns the manifest of the backup.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -151,7 +151,7 @@ fn manifest_row<'a>(manifest: &'a Manifest, table: &Table) -> Option<&'a TableSu
     manifest.tables.iter().find(|row| row.name == table.name)
 }
 
-/// The memory that a value needs, roughly.
+/// Returns the memory that a value needs, roughly.
 fn size(value: &Value) -> usize {
     let text = if let Value::Text(text) = value { text.len() } else { 0 };
     size_of::<Value>() + text
@@ -232,7 +232,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
     BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
 }
 
-/// An error of SQLite while reading a backup.
+/// Returns an error of SQLite while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),

@@ -144,7 +144,7 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// The statements at the end of the transaction, on the newest schema.
+    /// Returns the statements at the end of the transaction, on the newest schema.
     fn final_statements(&self) -> Vec<Statement> {
         let mut statements = match self.tokens {
             RestoredTokens::Keep => Vec::new(),

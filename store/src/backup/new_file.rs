@@ -154,7 +154,7 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
     BackupError::Write { file: file.to_owned(), reason: reason.to_string() }
 }
 
-/// The statement that creates a table without constraints, which the restored database has.
+/// Returns the statement that creates a table without constraints, which the restored database has.
 pub(super) fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns

@@ -61,7 +61,7 @@ impl<'a> RowCheck<'a> {
         Ok(())
     }
 
-    /// The first row of each column that has an unknown name.
+    /// Returns the first row of each column that has an unknown name.
     pub(super) fn unknown_names(self) -> impl Iterator<Item = String> {
         self.unknown.into_values()
     }
@@ -80,7 +80,7 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
     format!("{} in the row of table {} with {}", show(column), table.name, show(0))
 }
 
-/// The check of a column: as the store reads it, or else of its type.
+/// Returns the check of a column: as the store reads it, or else of its type.
 fn check_of(table: &str, column: &Column) -> Check {
     match (table, &*column.name) {
         (_, "at") => reads::<Timestamp>,

@@ -37,7 +37,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// A pool of the configured size, with one connection more for probes.
+    /// Creates a pool of the configured size, with one connection more for probes.
     pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
         let Options { timeout, connections, .. } = *options;
         let size = connections.get();
@@ -62,7 +62,7 @@ impl Connections {
         self.metrics.write(out);
     }
 
-    /// Why no connection could be opened at the last attempt.
+    /// Returns why no connection could be opened at the last attempt.
     pub(super) fn error(&self) -> Option<String> {
         self.hosts.error()
     }

@@ -164,7 +164,7 @@ impl Job {
     }
 }
 
-/// The size of a batch's strings.
+/// Returns the size of a batch's strings.
 fn bytes(batch: &Batch) -> usize {
     let values = batch.statements.iter().flat_map(|statement| &statement.values);
     values.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
@@ -180,7 +180,7 @@ mod tests {
     use crate::cache::Cache;
     use crate::engine::{Grouping, sql};
 
-    /// A queue for a database that is not there.
+    /// Returns a queue for a database that is not there.
     fn unreachable() -> GroupCommit {
         let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
         let hosts = Hosts::new(&url, true).unwrap();
@@ -193,7 +193,7 @@ mod tests {
         Batch { grouping: Grouping::NewRows, ..sql!("select $text", [text]).into() }
     }
 
-    /// The sizes of the groups that these batches form, without writing them.
+    /// Returns the sizes of the groups that these batches form, without writing them.
     fn groups(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
         let group_commit = unreachable();
         group_commit.queue().tasks = MAX_CONCURRENT_GROUPS;

@@ -80,7 +80,7 @@ impl Hosts {
         self.0.tls.clone()
     }
 
-    /// The `options` of the URL.
+    /// Returns the `options` of the URL.
     pub(super) fn options(&self) -> &str {
         self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }
@@ -95,7 +95,8 @@ impl Hosts {
         self.0.hosts.len() > 1
     }
 
-    /// Why the hosts could not be used at the last attempt, if it failed or has not succeeded yet.
+    /// Returns why the hosts could not be used at the last attempt, if it failed or has not
+    /// succeeded yet.
     pub(super) fn error(&self) -> Option<String> {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -193,7 +194,8 @@ impl Hosts {
     }
 }
 
-/// The errors of all hosts as one. It is temporary if one of them is: that host may be the primary.
+/// Returns the errors of all hosts as one. It is temporary if one of them is: that host may be the
+/// primary.
 fn combine(failures: &[(&String, StoreError)]) -> StoreError {
     let is_temporary =
         failures.iter().any(|(_, error)| matches!(error, StoreError::Unavailable(_)));

@@ -154,7 +154,7 @@ async fn try_migrate(
     Ok(found)
 }
 
-/// The schema version of a database, which may have none.
+/// Returns the schema version of a database, which may have none.
 pub(crate) async fn schema_version(
     client: &impl GenericClient,
 ) -> Result<SchemaVersion, tokio_postgres::Error> {

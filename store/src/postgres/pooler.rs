@@ -28,7 +28,7 @@ pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError
     Ok(())
 }
 
-/// The server's process id. Not by a prepared statement, which the pooler would mix up.
+/// Returns the server's process id. Not by a prepared statement, which the pooler would mix up.
 async fn server_process(client: &Client) -> Result<String, StoreError> {
     let messages = client.simple_query("select pg_backend_pid()").await?;
     let process = messages.iter().find_map(|message| match message {

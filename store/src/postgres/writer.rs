@@ -32,7 +32,7 @@ impl Writer {
         Self { connections, cache, node_id }
     }
 
-    /// The timeout of a transaction.
+    /// Returns the timeout of a transaction.
     pub(super) fn timeout(&self) -> Duration {
         self.connections.timeout
     }

@@ -25,7 +25,8 @@ struct Candidate {
 from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
-    /// The time of the last use before which apps are deleted: because of it, or of their number.
+    /// Returns the time of the last use before which apps are deleted: because of it, or of their
+    /// number.
     pub(super) async fn unused_apps_cutoff(
         &self,
         settings: &RetentionSettings,

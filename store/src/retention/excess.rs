@@ -279,7 +279,7 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     )
 }
 
-/// The event of a deletion, with its reason.
+/// Returns the event of a deletion, with its reason.
 fn events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
     AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
 }

@@ -34,29 +34,29 @@ impl SerializedDocument {
         Self { document, text }
     }
 
-    /// The scope of the document.
+    /// Returns the scope of the document.
     pub(crate) fn scope(&self) -> &RuleScope {
         self.document.scope()
     }
 
-    /// The stored text.
+    /// Returns the stored text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The next time at which a rule ends, in seconds and rounded up, as it is stored.
+    /// Returns the next time at which a rule ends, in seconds and rounded up, as it is stored.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
         self.document.next_expiry().map(RuleExpiry::to_second)
     }
 
-    /// Size of the stored text; 0 if the document is empty and will be deleted.
+    /// Returns the size of the stored text; 0 if the document is empty and will be deleted.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 }
 
 impl StoredRulesets {
-    /// These rulesets with documents replaced, each with its new version.
+    /// Returns these rulesets with documents replaced, each with its new version.
     fn with(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
         let mut documents = self.all().to_vec();
         for (SerializedDocument { document, text }, version) in changed {
@@ -122,7 +122,7 @@ impl Store {
         Ok(SaveOutcome::Saved)
     }
 
-    /// Why a document was not saved.
+    /// Returns why a document was not saved.
     async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
         let select =
             sql!("select id from accounts where id = $account and disabled_at is null", [account]);
@@ -163,8 +163,8 @@ pub(crate) fn save_statement(
     })
 }
 
-/// The version of a new document. It is random, so that a recreated document is never mistaken for
-/// the deleted one that a slow writer read.
+/// Returns the version of a new document. It is random, so that a recreated document is never
+/// mistaken for the deleted one that a slow writer read.
 pub(crate) fn first_version() -> i64 {
     i64::from(u32::from_be_bytes(random::bytes())) << 24
 }

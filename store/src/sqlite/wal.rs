@@ -47,12 +47,12 @@ impl Wal {
         Self { path: with_ending(database, "-wal"), marked: None }
     }
 
-    /// The size of the file; 0 if there is none.
+    /// Returns the size of the file; 0 if there is none.
     pub(super) fn bytes(&self) -> u64 {
         self.path.metadata().map_or(0, |file| file.len())
     }
 
-    /// The random salt of the current generation; `None` while the log is empty.
+    /// Returns the random salt of the current generation; `None` while the log is empty.
     fn generation(&self) -> Option<u32> {
         read_u32(&File::open(&self.path).ok()?, 20).ok()
     }
@@ -140,8 +140,8 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
     }
 }
 
-/// The generation in the header of the database file itself, without the log: 0 if the file is
-/// missing, `None` if it is not a whole database.
+/// Returns the generation in the header of the database file itself, without the log: 0 if the file
+/// is missing, `None` if it is not a whole database.
 fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);

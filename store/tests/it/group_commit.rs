@@ -23,7 +23,7 @@ const CONCURRENT_GROUPS: i64 = 4;
 const WAITING: &str = "select count(*) from pg_stat_activity \
                        where datname = current_database() and wait_event_type = 'Lock'";
 
-/// A store whose writes wait for locks longer than any test takes.
+/// Returns a store whose writes wait for locks longer than any test takes.
 async fn open(database: &TestDatabase) -> Store {
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
     Store::open(&database.database, &long_timeout, at(0)).await.unwrap()
@@ -31,7 +31,7 @@ async fn open(database: &TestDatabase) -> Store {
 
 type Write<'a, T> = BoxFuture<'a, T>;
 
-/// A write of a test, with its outcome or its error as text.
+/// Returns a write of a test, with its outcome or its error as text.
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {
@@ -64,7 +64,7 @@ async fn waiting(client: &Client) -> i64 {
     client.query_one(WAITING, &[]).await.unwrap().get(0)
 }
 
-/// The number of transactions that wrote the rows of a table.
+/// Returns the number of transactions that wrote the rows of a table.
 async fn transactions(client: &Client, table: &str) -> i64 {
     let count = format!("select count(distinct xmin::text) from {table}");
     client.query_one(&count, &[]).await.unwrap().get(0)

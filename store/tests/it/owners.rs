@@ -87,7 +87,7 @@ async fn insert_during_deletion(
     insert.await.unwrap();
 }
 
-/// The row of a token with this name.
+/// Returns the row of a token with this name.
 fn token_row(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \

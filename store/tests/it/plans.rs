@@ -74,8 +74,8 @@ async fn tokens_are_inserted_without_planning_each_time() {
     }
 }
 
-/// The cost of reading alice's access and of listing it: steps of SQLite's virtual machine, or rows
-/// that PostgreSQL reads.
+/// Returns the cost of reading alice's access and of listing it: steps of SQLite's virtual machine,
+/// or rows that PostgreSQL reads.
 async fn cost_of_access(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = database.open().await.recording_statements(recording.reopen().unwrap());

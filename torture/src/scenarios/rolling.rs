@@ -92,7 +92,7 @@ fn restart(node: &mut Node, load: &Load) -> Result<()> {
     }
 }
 
-/// The upstream of docs/operating.md, "Rolling restarts".
+/// Returns the upstream of docs/operating.md, "Rolling restarts".
 fn configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
     let server = |node: &Node| format!("server {} max_fails=1 fail_timeout=1s;\n", node.address);
     let servers: String = nodes.iter().map(server).collect();

@@ -20,7 +20,7 @@ impl Rule {
 }
 
 impl RuleState {
-    /// The state of the rule with this id in a list.
+    /// Returns the state of the rule with this id in a list.
     fn find(listed: &[Value], id: &str) -> Self {
         let rule = listed.iter().find(|rule| rule["rule_id"] == id);
         match rule.and_then(|rule| rule["pattern"].as_str()) {

@@ -130,7 +130,7 @@ pub(super) fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Resul
     Ok(())
 }
 
-/// A message of almost the maximum size.
+/// Returns a message of almost the maximum size.
 pub(super) fn expensive_event() -> String {
     let text = "a".repeat(60_000);
     format!(

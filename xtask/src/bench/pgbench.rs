@@ -94,7 +94,7 @@ fn run_pgbench(mut command: Command, postgres: &Postgres) -> Result<Run, Box<dyn
     Ok(Run { per_second, belfry_cpu: f64::NAN, postgres_cpu: cpu / transactions, errors: 0 })
 }
 
-/// The number of transactions and their rate.
+/// Returns the number of transactions and their rate.
 fn parse(report: &str) -> Option<(f64, f64)> {
     let number = |prefix: &str| -> Option<f64> {
         let rest = report.lines().find_map(|line| line.strip_prefix(prefix))?;
@@ -103,7 +103,7 @@ fn parse(report: &str) -> Option<(f64, f64)> {
     Some((number("number of transactions actually processed: ")?, number("tps = ")?))
 }
 
-/// The ratio of the rates; the CPU ratio is that of PostgreSQL alone.
+/// Returns the ratio of the rates; the CPU ratio is that of PostgreSQL alone.
 fn line(name: &str, ours: &[Run], reference: &[Run]) -> Line {
     let of = |runs: &[Run], figure: fn(&Run) -> f64| median(runs.iter().map(figure));
     let ratio = |figure: fn(&Run) -> f64| {

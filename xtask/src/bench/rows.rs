@@ -260,7 +260,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// A row with one, two and four nodes.
+/// Returns a row with one, two and four nodes.
 const fn shared(name: &'static str, setup: Setup) -> Row {
     Row { name, kind: Kind::Nodes(Nodes { setup, connections: 64 }), target: None }
 }

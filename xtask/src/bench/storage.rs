@@ -42,7 +42,7 @@ fn bytes(name: &str, value: f64) -> Line {
     Line::figure(name, value, "bytes", None)
 }
 
-/// The number after this prefix in the response to `INFO`.
+/// Returns the number after this prefix in the response to `INFO`.
 fn info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
     let rest = info.lines().find_map(|line| line.strip_prefix(prefix));
     let digits = |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());

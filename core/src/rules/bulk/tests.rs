@@ -340,7 +340,7 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The documents after those of the changes that can be made.
+/// Returns the documents after those of the changes that can be made.
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {

@@ -45,12 +45,12 @@ impl Room {
 }
 
 impl PowerLevels {
-    /// A user's level.
+    /// Returns a user's level.
     pub fn of_user(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
-    /// The level required for a notification key.
+    /// Returns the level required for a notification key.
     pub fn required(&self, key: &str) -> Level {
         self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
     }

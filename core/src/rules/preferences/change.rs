@@ -86,7 +86,7 @@ impl PreferenceChange {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
 
-    /// The rule of the word, person or room that this change has set in a document.
+    /// Returns the rule of the word, person or room that this change has set in a document.
     pub fn rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
@@ -167,13 +167,14 @@ fn set_keyword(
     put(document, RuleKind::Content, new, limits)
 }
 
-/// The content rule of a word, in any case.
+/// Returns the content rule of a word, in any case.
 fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
     let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
     document.user_rules()[RuleKind::Content].iter().find(is_same)
 }
 
-/// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
+/// Returns the id of a new keyword: the word, as clients choose it, if it is a valid id that is not
+/// in use.
 fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
     let replaced = word.replace(['/', '\\'], "_");
     let valid = match replaced.strip_prefix('.') {

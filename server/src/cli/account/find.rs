@@ -96,8 +96,8 @@ pub(in crate::cli) async fn find(
     selector.find(store).await?.ok_or_else(|| selector.not_found(text))
 }
 
-/// The ids of all accounts that an argument names: the one that exists, and those that had the name
-/// and were deleted.
+/// Returns the ids of all accounts that an argument names: the one that exists, and those that had
+/// the name and were deleted.
 pub(in crate::cli) async fn find_ids(
     store: &Store,
     config: &Config,

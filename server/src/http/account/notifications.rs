@@ -115,7 +115,7 @@ async fn redirect_after(
     redirect(session, &view.path_after(part, notice))
 }
 
-/// The rules of the signed-in user.
+/// Returns the rules of the signed-in user.
 pub(super) async fn load(
     session: &BrowserSession,
     account: &Account,

@@ -55,8 +55,8 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
     show_large_page(session, StatusCode::OK, &page, account.id)
 }
 
-/// The name of the app that was just removed, for the notice about it. The proof ensures that a
-/// link cannot put the name of an app onto the page. Matrix clients have no name.
+/// Returns the name of the app that was just removed, for the notice about it. The proof ensures
+/// that a link cannot put the name of an app onto the page. Matrix clients have no name.
 async fn load_removed_app(
     session: &BrowserSession,
     query: &Pairs,

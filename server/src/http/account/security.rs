@@ -166,7 +166,7 @@ async fn handle_email(
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::EmailChanged)?)
 }
 
-/// The error of a form whose password was not verified.
+/// Returns the error of a form whose password was not verified.
 fn unverified(
     error: VerifyError,
     reason: fn(AuthenticationError) -> SecurityError,

@@ -136,8 +136,8 @@ async fn create(
     })
 }
 
-/// The account that the first of two equal forms has just created. The password must be right, and
-/// the attempt counts as a sign-in.
+/// Returns the account that the first of two equal forms has just created. The password must be
+/// right, and the attempt counts as a sign-in.
 async fn find_double_submit(
     session: &BrowserSession,
     guard: &AbuseGuard,

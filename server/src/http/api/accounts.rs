@@ -139,7 +139,7 @@ const ADMIN_ROLE: &str = "Admin";
 /// Mastodon's 20 permissions, as bits.
 const ALL_PERMISSIONS: u32 = (1 << 20) - 1;
 
-/// The name of a role, which is empty for that of everyone.
+/// Returns the name of a role, which is empty for that of everyone.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Admin => ADMIN_ROLE,

@@ -39,7 +39,7 @@ impl AccountId {
     }
 }
 
-/// A list that is always empty, for clients that expect it. Nothing can be added to it.
+/// Returns a list that is always empty, for clients that expect it. Nothing can be added to it.
 pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
     let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
     get(respond)

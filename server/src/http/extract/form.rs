@@ -79,7 +79,8 @@ enum Media {
 }
 
 impl Media {
-    /// The media type of the `Content-Type` header. Charsets other than UTF-8 are not supported.
+    /// Returns the media type of the `Content-Type` header. Charsets other than UTF-8 are not
+    /// supported.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let (essence, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));

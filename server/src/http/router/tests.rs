@@ -143,7 +143,7 @@ fn expected() -> BTreeMap<String, Area> {
     all
 }
 
-/// The paths of an area, without those that the router adds for a trailing slash.
+/// Returns the paths of an area, without those that the router adds for a trailing slash.
 fn listed_paths(area: &AreaRouter) -> Vec<String> {
     let with_slash = |path: &&String| area.area.ignores_trailing_slash && path.ends_with('/');
     let known = area.routes.paths.iter().filter(|path| !with_slash(path));

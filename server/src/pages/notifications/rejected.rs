@@ -50,7 +50,7 @@ pub enum RejectionReason {
 }
 
 impl RejectedForm {
-    /// The form with these fields. `None` if the page has no form with this `change`.
+    /// Returns the form with these fields. `None` if the page has no form with this `change`.
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
@@ -71,7 +71,7 @@ impl RejectedForm {
     }
 }
 
-/// Problem of a field.
+/// Returns the problem of a field.
 pub(in crate::pages) fn field_error(
     error: PreferenceError,
     language: Language,

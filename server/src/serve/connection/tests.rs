@@ -82,7 +82,7 @@ async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
     }
 }
 
-/// The frames that the server sends until it closes the connection.
+/// Returns the frames that the server sends until it closes the connection.
 async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
     let mut received = Vec::new();
     peer.read_to_end(&mut received).await.unwrap();

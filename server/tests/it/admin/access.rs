@@ -43,7 +43,7 @@ const ENDPOINTS: [(&str, &str); 23] = [
     ("POST /api/v1/admin/retention", "admin:read"),
 ];
 
-/// The status and the error.
+/// Returns the status and the error.
 fn error(response: &TestResponse) -> (u16, Value) {
     (response.status, response.json()["error"].take())
 }

@@ -20,7 +20,8 @@ on_both_engines! {
 
 const SCOPES: &str = "read write admin:read admin:write:accounts";
 
-/// An app that declares scopes of admins, and the accounts `root`, `spare` (admins) and `alice`.
+/// Returns an app that declares scopes of admins, and the accounts `root`, `spare` (admins) and
+/// `alice`.
 async fn app(service: &Service) -> OAuthClient {
     for name in ["root", "spare", "alice"] {
         service.add_account(name).await;

@@ -12,7 +12,7 @@ use test_engines::shared::engine_url;
 use crate::support::process::{add_account, belfry, run, run_successfully};
 use crate::support::{Process, TestDatabase};
 
-/// The flags for a database; none for SQLite in `data`.
+/// Returns the flags for a database; none for SQLite in `data`.
 fn flags(database: Option<&TestDatabase>) -> Vec<String> {
     let url = database.and_then(TestDatabase::url);
     url.map_or_else(Vec::new, |url| vec!["--database".to_owned(), url.to_owned()])
@@ -38,7 +38,7 @@ async fn status(server: &Process, token: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
-/// The events of a kind.
+/// Returns the events of a kind.
 fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     let lines = succeed(folder, &["audit", "--json"], flags);
     let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -14,7 +14,7 @@ use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::{TestDatabase, any_events};
 
-/// A database with rows of all kinds, and its backup in a directory.
+/// Returns a database with rows of all kinds, and its backup in a directory.
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     let source = TestDatabase::sqlite();
     fill(&source).await;

@@ -43,7 +43,7 @@ fn seal(file: &Path) {
     connection.execute("update backup set checksum = ?", [checksum]).unwrap();
 }
 
-/// The number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
+/// Returns the number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
 fn checksum(connection: &Connection, table: &str) -> (i64, String) {
     let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
     let width = select.column_count();

@@ -8,7 +8,7 @@ use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
 use crate::support::process::{is_root, unprivileged_belfry};
 
-/// A workspace of root that everyone can enter. `None` without root.
+/// Returns a workspace of root that everyone can enter. `None` without root.
 fn workspace_of_root() -> Option<Workspace> {
     if !is_root() {
         eprintln!("skipped: only root can run a command as another user");

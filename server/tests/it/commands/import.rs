@@ -39,7 +39,7 @@ impl Workspace {
         }
     }
 
-    /// The names of all accounts.
+    /// Returns the names of all accounts.
     fn names(&self) -> Vec<String> {
         let listed = self.run(&["account", "list"]);
         listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()

@@ -26,7 +26,7 @@ fn with_alice(workspace: &Workspace) {
     std::fs::write(event, r#"{"type":"m.room.message"}"#).unwrap();
 }
 
-/// The files of the data directory with their size and time of modification.
+/// Returns the files of the data directory with their size and time of modification.
 fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let mut files: Vec<_> = read_dir(folder.join("data"))
         .unwrap()

@@ -54,7 +54,7 @@ fn lists_on_a_terminal_have_titles_and_aligned_columns() {
     assert_eq!(none.lines().count(), 1, "{none}");
 }
 
-/// Position at which a column of a line begins.
+/// Returns the position at which a column of a line begins.
 fn column_start(line: &str, column: usize) -> usize {
     let words: Vec<&str> = line.split_whitespace().collect();
     line.find(words[column]).unwrap()

@@ -245,7 +245,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
     }
 }
 
-/// The button of a switch in this state.
+/// Returns the button of a switch in this state.
 fn switch(name: &str, is_on: bool) -> String {
     let other = if is_on { "off" } else { "on" };
     format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")

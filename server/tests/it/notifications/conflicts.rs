@@ -147,7 +147,7 @@ async fn a_form_may_be_submitted_twice() {
     }
 }
 
-/// The rulesets without the ends of timed rules.
+/// Returns the rulesets without the ends of timed rules.
 fn without_ends(mut rulesets: Value) -> Value {
     let kinds = rulesets["global"].as_object_mut().unwrap().values_mut();
     for rule in kinds.flat_map(|rules| rules.as_array_mut().unwrap()) {

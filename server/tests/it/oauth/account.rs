@@ -11,7 +11,7 @@ use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
-/// A server with a registered app, and a browser in which Alice is signed in.
+/// Returns a server with a registered app, and a browser in which Alice is signed in.
 pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;

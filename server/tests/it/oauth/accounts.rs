@@ -21,7 +21,7 @@ async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
     http.send("POST /api/v1/accounts", form(fields)).await
 }
 
-/// The token of an app that may sign up users.
+/// Returns the token of an app that may sign up users.
 async fn app(service: &Service) -> TestClient {
     let client = service.client().await;
     service.anonymous().with_token(&client.app_token("write:accounts").await)

@@ -9,7 +9,7 @@ use crate::support::{OAuthClient, Service, TestResponse, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
-/// A `Basic` header. Encoded here, so that the test does not share code with the server.
+/// Returns a `Basic` header. Encoded here, so that the test does not share code with the server.
 pub(crate) fn basic(credentials: &str) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("Basic ");

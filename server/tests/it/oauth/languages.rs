@@ -4,7 +4,7 @@ use crate::support::{Browser, Service, TestResponse};
 
 const COOKIE: &str = "__Host-belfry-lang";
 
-/// The link of a page to a language.
+/// Returns the link of a page to a language.
 #[track_caller]
 fn link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));

@@ -7,7 +7,7 @@ use crate::support::oauth_client::parse_token;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
-/// The stored last use of a registered app.
+/// Returns the stored last use of a registered app.
 async fn last_use(service: &Service, client: &OAuthClient) -> Option<Timestamp> {
     service.state.flush_uses().await;
     let id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;

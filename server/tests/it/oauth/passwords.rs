@@ -35,14 +35,14 @@ async fn register(service: &Service, name: &str, password: &str) -> TestResponse
     service.anonymous().send(REGISTER, body.to_string()).await
 }
 
-/// The number of hashes computed so far, from the metrics.
+/// Returns the number of hashes computed so far, from the metrics.
 async fn hashes(service: &Service) -> usize {
     let metrics = service.metrics().await;
     let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
     count.unwrap().parse().unwrap()
 }
 
-/// A hash of `correct horse` with weaker parameters, as an older release may have stored.
+/// Returns a hash of `correct horse` with weaker parameters, as an older release may have stored.
 fn weak_hash() -> String {
     let params = Params::new(8 * 1024, 1, 1, None).unwrap();
     let hash: PasswordHash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)

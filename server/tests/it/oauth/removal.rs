@@ -14,7 +14,7 @@ use crate::support::{Browser, OAuthClient, Process, Service, TestResponse, any_e
 const REMOVE: &str = "/oauth/account/remove_app";
 const REMOVED: &str = "/oauth/account?notice=app-removed";
 
-/// The ID of an app, as in the value of its button.
+/// Returns the ID of an app, as in the value of its button.
 async fn app_id(service: &Service, client: &OAuthClient) -> String {
     service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id.to_string()
 }

@@ -10,7 +10,7 @@ use crate::support::oauth_client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 
-/// The bytes of all files in a folder.
+/// Returns the bytes of all files in a folder.
 fn contents(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -46,7 +46,7 @@ fn start_with_delay(folder: &Path, delay: &str, arguments: &[&str]) -> Process {
     Process::start(folder, arguments)
 }
 
-/// The response to a request on a new connection, which the server closes.
+/// Returns the response to a request on a new connection, which the server closes.
 async fn get(url: &str) -> (u16, String, String) {
     let response = reqwest::get(url).await.unwrap();
     let connection = response.headers().get("connection").map(|value| value.to_str().unwrap());

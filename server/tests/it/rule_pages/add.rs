@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::{Alice, PageForm, RULES, forms, location, row, visible_text};
 use crate::support::TestResponse;
 
-/// The form for a new rule.
+/// Returns the form for a new rule.
 #[track_caller]
 fn new_rule(page: &TestResponse) -> PageForm {
     forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
 }
 
-/// The form with these fields.
+/// Returns the form with these fields.
 fn filled(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
     let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
     form.set("value", value)

@@ -105,7 +105,7 @@ async fn hostile_names_are_escaped_and_visible() {
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
 }
 
-/// A thousand rules of one kind, as many as the limits allow.
+/// Returns a thousand rules of one kind, as many as the limits allow.
 async fn with_a_thousand_rules() -> Alice {
     let alice = Alice::new().await;
     let mut document = Document::new("global".parse().unwrap());

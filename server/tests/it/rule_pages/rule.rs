@@ -7,7 +7,7 @@ use super::{Alice, RULE, RULES, hostile_names, rule_page, rule_path, unescape};
 use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
 
-/// The JSON that the page shows.
+/// Returns the JSON that the page shows.
 #[track_caller]
 fn shown_json(page: &TestResponse) -> serde_json::Value {
     let (_, rest) = page.text.split_once("<pre class=\"source\" dir=\"ltr\">").unwrap();

@@ -12,12 +12,12 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
 
-/// The form of the page.
+/// Returns the form of the page.
 fn trial(page: &TestResponse) -> PageForm {
     forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap()
 }
 
-/// The result without tags and bidirectional isolates.
+/// Returns the result without tags and bidirectional isolates.
 fn sentence(page: &TestResponse) -> String {
     assert_eq!(page.status, 200, "{page:?}");
     let (_, rest) = page.text.split_once("class=\"sentence\">").unwrap();

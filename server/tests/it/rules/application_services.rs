@@ -23,7 +23,8 @@ namespaces:
   rooms: []
 ";
 
-/// A service with a bridge from a registration file, and a client with the token of the bridge.
+/// Returns a service with a bridge from a registration file, and a client with the token of the
+/// bridge.
 async fn service_with_bridge() -> (Service, TestClient) {
     service_registered_by(REGISTRATION).await
 }

@@ -11,7 +11,7 @@ async fn change(browser: &mut Browser, email: &str, password: &str) -> TestRespo
     browser.submit(&page, EMAIL, &[("email", email), ("current_password", password)]).await
 }
 
-/// The verified and the unverified address of Alice.
+/// Returns the verified and the unverified address of Alice.
 async fn stored(service: &Service) -> (Option<String>, Option<String>) {
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     (account.email, account.unverified_email)

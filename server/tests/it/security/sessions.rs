@@ -9,7 +9,7 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 const END: &str = "/oauth/account/security/end_session";
 const END_OTHERS: &str = "/oauth/account/security/end_other_sessions";
 
-/// The ids of the sessions on a page, in order.
+/// Returns the ids of the sessions on a page, in order.
 fn ids(page: &TestResponse) -> Vec<String> {
     let buttons = page.text.split("name=\"session\" value=\"").skip(1);
     buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()

@@ -11,7 +11,7 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const SIGN_UP: &str = "/oauth/sign_up";
 
-/// The fields of a valid sign-up.
+/// Returns the fields of a valid sign-up.
 fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
     [
         ("username", name),

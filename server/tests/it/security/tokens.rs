@@ -11,7 +11,7 @@ const ACCOUNT: &str = "/oauth/account";
 const REVOKE: &str = "/oauth/account/revoke_token";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-/// The ids of the tokens on a page, in order.
+/// Returns the ids of the tokens on a page, in order.
 fn ids(page: &TestResponse) -> Vec<String> {
     let buttons = page.text.split("name=\"token\" value=\"").skip(1);
     buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()

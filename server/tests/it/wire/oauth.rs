@@ -8,7 +8,7 @@ use crate::support::oauth_client::parse_token;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
-/// A service whose tokens expire after an hour.
+/// Returns a service whose tokens expire after an hour.
 async fn with_token_lifetime() -> Service {
     let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
     Service::with(expiring).await

@@ -16,7 +16,7 @@ use super::{account, at, run_concurrently, with_alice};
 /// A time later than that of the test accounts.
 const NOW: i64 = 1_800_000_000;
 
-/// A document with one rule.
+/// Returns a document with one rule.
 fn document(scope: &str, id: &str) -> Document {
     let mut document = Document::new(scope.parse::<RuleScope>().unwrap());
     let rule = NewRule::read(
@@ -30,7 +30,7 @@ fn document(scope: &str, id: &str) -> Document {
     document
 }
 
-/// An account like [`account`], with these rulesets.
+/// Returns an account like [`account`], with these rulesets.
 pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
@@ -42,7 +42,7 @@ pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccoun
     imported
 }
 
-/// An account with a global ruleset and one of a device.
+/// Returns an account with a global ruleset and one of a device.
 fn import(name: &str) -> ImportedAccount {
     import_with(name, vec![document("global", name), document("device/phone", "other")])
 }

@@ -30,7 +30,7 @@ fn event(kind: AuditKind) -> Events {
     AuditEntry::from_command(at(NOW), kind).into()
 }
 
-/// The kinds and counts of an account's events.
+/// Returns the kinds and counts of an account's events.
 async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();

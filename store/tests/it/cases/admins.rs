@@ -14,7 +14,7 @@ async fn add_admin(store: &Store, id: i64, name: &str) {
     store.add_account(&any_events(), &admin).await.unwrap();
 }
 
-/// The number of enabled admins among these accounts.
+/// Returns the number of enabled admins among these accounts.
 async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usize {
     let mut count = 0;
     for id in ids {
@@ -25,7 +25,7 @@ async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usiz
     count
 }
 
-/// The kinds of all events.
+/// Returns the kinds of all events.
 async fn events(store: &Store) -> Vec<String> {
     let events = store.audit_events(recorded_events(), 100).await.unwrap();
     events.into_iter().map(|event| event.kind).collect()

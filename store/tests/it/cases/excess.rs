@@ -26,7 +26,7 @@ async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
     Some(token.revoked_at.is_none())
 }
 
-/// The kinds, counts and reasons of alice's events.
+/// Returns the kinds, counts and reasons of alice's events.
 async fn events(store: &Store) -> Vec<(String, i64, Option<String>)> {
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let events = store.audit_events(filter, 1000).await.unwrap();

@@ -26,7 +26,7 @@ pub(crate) fn device(id: &str, name: &str) -> Device {
     LoginRequest::read(body.to_string().as_bytes()).unwrap().device.with_random_id([0; 10])
 }
 
-/// The number of stored grants, active or not.
+/// Returns the number of stored grants, active or not.
 pub(crate) async fn count(store: &Store) -> usize {
     let sql = "select id from grants".to_owned();
     let select = RecordedStatement { sql, values: Vec::new(), rows: Vec::new() };
@@ -36,12 +36,12 @@ pub(crate) async fn count(store: &Store) -> usize {
     }
 }
 
-/// The number of alice's active grants to app 1.
+/// Returns the number of alice's active grants to app 1.
 async fn active(store: &Store, now: i64) -> usize {
     store.active_grants(7, 1, at(now)).await.unwrap().len()
 }
 
-/// The number of valid tokens with a grant from alice to app 1.
+/// Returns the number of valid tokens with a grant from alice to app 1.
 async fn tokens(store: &Store, now: i64) -> i64 {
     i64::try_from(store.tokens_of(7, 1, at(now)).await.unwrap().len()).unwrap()
 }
