@@ -73,9 +73,9 @@ impl Cidr {
 
     /// Returns the range by its first address, if it is written with a different one: `10.0.0.0/8`
     /// for `10.0.0.5/8`.
-    pub fn normalized(&self) -> Option<Self> {
-        let normalized = Self(self.0.trunc());
-        (normalized != *self).then_some(normalized)
+    pub fn normalised(&self) -> Option<Self> {
+        let normalised = Self(self.0.trunc());
+        (normalised != *self).then_some(normalised)
     }
 
     /// Returns the address with which the range is written.
@@ -129,15 +129,15 @@ mod tests {
 
     #[test]
     fn a_range_written_with_a_later_address_is_normalized() {
-        for (range, normalized) in [
+        for (range, normalised) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),
             ("10.0.0.0/8", None),
             ("10.0.0.5", None),
             ("::1", None),
         ] {
-            let found = range.parse::<Cidr>().unwrap().normalized();
-            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalized);
+            let found = range.parse::<Cidr>().unwrap().normalised();
+            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalised);
         }
     }
 

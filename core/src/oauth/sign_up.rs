@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_without_an_e_mail_address_has_a_valid_name_and_password() {
+    fn an_account_without_an_email_address_has_a_valid_name_and_password() {
         let read = |name: &str, password: &str, exclusive| {
             let account = NewAccount::new(name.into(), Secret::new(password), |_| exclusive);
             account.map(|_| ()).map_err(|errors| errors.to_string())
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_is_neither_the_name_nor_the_e_mail_address() {
+    fn the_password_is_neither_the_name_nor_the_email_address() {
         for (password, expected) in [
             ("username9", Err(FieldError::PasswordCommon)),
             ("UserName9", Err(FieldError::PasswordCommon)),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_e_mail_address_is_an_error_unless_it_is_optional() {
+    fn a_blank_email_address_is_an_error_unless_it_is_optional() {
         for blank in ["", " "] {
             let sign_up = || SignUp { email: Some(blank.into()), ..valid_sign_up() };
             let error = sign_up().validate(free).unwrap_err().to_string();

@@ -203,7 +203,7 @@ async fn send_concurrently(nodes: &[Arc<Engine>], requests: usize, now: Timestam
     clients.join_all().await.into_iter().sum()
 }
 
-pub(super) async fn of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted(
+pub(super) async fn exactly_the_limit_is_admitted_for_64_concurrent_clients_of_one_key(
     engine: TestEngine,
 ) {
     let one = [Arc::clone(&engine.engine)];

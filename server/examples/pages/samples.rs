@@ -183,7 +183,7 @@ fn account(
         apps: &listed,
         // As if there were more pages.
         count: if apps.is_empty() { 0 } else { 120 },
-        page: PageNumber::of_entry(50),
+        page: PageNumber::containing(50),
         now: now(),
     };
     page.render()

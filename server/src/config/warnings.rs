@@ -156,9 +156,9 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_unbounded() {
         return Some(format!("{key} contains {range}, which is every address, so {effect}"));
     }
-    let (normalized, address) = (range.normalized()?, range.address());
+    let (normalised, address) = (range.normalised()?, range.address());
     Some(format!(
-        "{key}: {range} is the whole range {normalized}; write {normalized}, or {address} for a \
+        "{key}: {range} is the whole range {normalised}; write {normalised}, or {address} for a \
          single address"
     ))
 }

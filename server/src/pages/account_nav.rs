@@ -67,7 +67,7 @@ pub enum Notice {
     TokenRevoked,
     /// The e-mail address is replaced or removed.
     EmailChanged,
-    /// The password is replaced, and other sessions and all tokens have ended.
+    /// The password is replaced, other sessions have ended, and all tokens are revoked.
     PasswordChanged,
     /// A session in another browser has ended.
     SessionEnded,

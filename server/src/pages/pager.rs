@@ -28,7 +28,7 @@ impl PageNumber {
     }
 
     /// Returns the page with the entry at this index.
-    pub fn of_entry(index: usize) -> Self {
+    pub fn containing(index: usize) -> Self {
         Self(index / ENTRIES)
     }
 

@@ -57,7 +57,7 @@ struct ExcessToken {
 
 from_row!(ExcessToken, token_columns { lookup, is_valid });
 
-/// A grant that ends.
+/// A grant to delete.
 #[derive(Debug)]
 struct ExcessGrant {
     app_id: i64,
@@ -192,7 +192,7 @@ impl Store {
         let excess: Vec<ExcessGrant> = self.read_all(select).await?;
         let events = events(now, AuditKind::TokenRevoke, "more than 500 grants");
         for ExcessGrant { app_id, id } in &excess {
-            self.write(end_grant(&events, account, *app_id, id, now)).await?;
+            self.write(delete_grant(&events, account, *app_id, id, now)).await?;
         }
         Ok(excess.len())
     }
@@ -236,8 +236,8 @@ impl Store {
     }
 }
 
-/// Ends a grant: deletes it with its codes that are not redeemed, and revokes its tokens.
-fn end_grant<'a>(
+/// Deletes a grant with its codes that are not redeemed, and revokes its tokens.
+fn delete_grant<'a>(
     events: &'a Events,
     account: i64,
     app: i64,

@@ -70,7 +70,7 @@ conformance! {
         imported_accounts_are_read_back_with_their_rules,
         an_import_changes_nothing_of_existing_accounts,
         every_imported_account_has_its_event,
-        of_concurrent_imports_of_an_account_one_adds_it,
+        one_of_several_concurrent_imports_adds_an_account,
         an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
     admins::{
@@ -80,9 +80,9 @@ conformance! {
         two_admins_who_remove_each_other_do_not_both_succeed,
     }
     account_security::{
-        a_changed_password_ends_sessions_codes_and_tokens_except_one_session,
+        a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
         of_concurrent_changes_of_a_password_one_succeeds,
-        a_changed_e_mail_address_is_unverified,
+        a_changed_email_address_is_unverified,
         sessions_are_listed_with_their_browser_the_last_used_first,
         a_session_is_ended_only_by_its_account,
         the_tokens_of_an_app_are_listed_the_last_used_first,
@@ -126,8 +126,8 @@ conformance! {
     grants::{
         a_grant_begins_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
-        a_grant_ends_with_its_last_valid_token,
-        revoking_access_ends_the_grants_of_the_app_only,
+        a_grant_without_a_valid_token_is_inactive,
+        revoking_access_deletes_the_grants_of_the_app_only,
         grants_are_deleted_with_their_app,
         a_login_replaces_the_tokens_of_its_device,
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
@@ -224,7 +224,7 @@ conformance! {
         of_the_valid_tokens_of_a_grant_the_100_last_used_remain,
         a_redeemed_code_counts_like_an_issued_token,
         an_app_keeps_100_tokens_that_are_no_longer_valid,
-        a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum,
+        a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum,
         of_the_grants_of_an_account_the_500_last_used_remain,
         of_the_sessions_of_an_account_the_50_last_used_remain,
     }

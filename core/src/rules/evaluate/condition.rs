@@ -246,7 +246,7 @@ impl CompiledCondition {
             Self::MemberCount(_) => return room.member_count.map(Value::from),
             Self::SenderPermission(_) => {
                 let levels = room.power_levels.as_ref()?;
-                return Some(levels.of_user(event.sender()?).0.into());
+                return Some(levels.user_level(event.sender()?).0.into());
             }
             Self::Never => return None,
         };

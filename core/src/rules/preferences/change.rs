@@ -261,7 +261,7 @@ fn put(
 fn remove_override_mutes(document: &mut Document, subject: &Subject) -> Result<(), RuleError> {
     let Subject::Room(room) = subject else { return Ok(()) };
     let kind = RuleKind::Override;
-    let is_mute = |rule: &&Rule| subject::of_rule(kind, rule) == Some(room);
+    let is_mute = |rule: &&Rule| subject::find_in_rule(kind, rule) == Some(room);
     let mutes = document.user_rules()[kind].iter().filter(is_mute);
     let ids: Vec<String> = mutes.map(|rule| rule.rule_id.clone()).collect();
     ids.iter().try_for_each(|id| document.remove(kind, id))

@@ -94,7 +94,7 @@ impl Subject {
 
 /// Returns the user or room that a rule of this kind is about, if it is about nothing else. Element
 /// mutes a room with an override rule, whose condition is the room.
-pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
+pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
         (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),

@@ -69,7 +69,7 @@ impl Switch {
     }
 
     /// Returns the switch of a built-in rule. The master rule has none.
-    pub fn of_rule(kind: RuleKind, id: &str) -> Option<Self> {
+    pub fn from_rule(kind: RuleKind, id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 

@@ -24,7 +24,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     let all = RulesView::default();
     let room = "global/room/%21bellringers%3Asocial.example";
     let changed = RulesView { changed: RuleRef::from_path(room).ok(), ..all.clone() };
-    let second = RulesView { page: PageNumber::of_entry(50), changed: None };
+    let second = RulesView { page: PageNumber::containing(50), changed: None };
     let mut pages = vec![
         ("rules", rules(layout, &few, &all, None, none.clone())?),
         ("rules-changed", rules(layout, &few, &changed, None, none.clone())?),

@@ -265,7 +265,7 @@ pub(crate) async fn end_other_sessions(
     respond(&session, result.await)
 }
 
-/// The owner of the account ends a session in another browser.
+/// Returns the event of the owner ending a session in another browser.
 fn remote_sign_out(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
     AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()

@@ -57,7 +57,7 @@ impl RejectedForm {
         let id = percent::decode_segment(&rule).unwrap_or_default();
         let is_checked = |name: &str| !last_value(pairs, name).is_empty();
         Some(Self {
-            part: NotificationsPart::of_form(pairs)?,
+            part: NotificationsPart::from_form(pairs)?,
             is_new: rule.is_empty(),
             text: reason.text(&id, language),
             fields: EnteredFields {

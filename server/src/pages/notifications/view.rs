@@ -34,7 +34,7 @@ pub enum NotificationsPart {
 
 impl NotificationsPart {
     /// Returns the part with the form of these fields.
-    pub fn of_form(pairs: &Pairs) -> Option<Self> {
+    pub fn from_form(pairs: &Pairs) -> Option<Self> {
         match last_value(pairs, "change") {
             "pause" | "resume" => Some(Self::Pause),
             "switch" => {

@@ -61,7 +61,7 @@ mod tests {
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
             let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());
             let changed = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
-            let view = RulesView { page: PageNumber::of_entry(100), changed };
+            let view = RulesView { page: PageNumber::containing(100), changed };
             let path = view.path(lang);
             assert!(path.is_ascii() && path.ends_with("&lang=de"), "{path}");
             let (_, query) = path.split_once('?').unwrap();

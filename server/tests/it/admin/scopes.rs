@@ -11,11 +11,11 @@ use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
     crate::admin::start:
-    scopes_of_admins_are_granted_by_an_admin_only,
-    an_admin_is_asked_each_time_for_scopes_of_admins,
+    admin_scopes_are_granted_by_an_admin_only,
+    an_admin_is_asked_each_time_for_admin_scopes,
     the_role_is_checked_again_at_the_decision_and_at_the_redemption,
-    the_token_of_a_demoted_admin_has_no_scopes_of_admins,
-    scopes_of_admins_are_not_granted_without_an_admin,
+    the_token_of_a_demoted_admin_has_no_admin_scopes,
+    admin_scopes_are_not_granted_without_an_admin,
 }
 
 const SCOPES: &str = "read write admin:read admin:write:accounts";
@@ -31,7 +31,7 @@ async fn app(service: &Service) -> OAuthClient {
     OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
 }
 
-async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
+async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
     let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
@@ -66,7 +66,7 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
     assert_eq!(account["role"], role);
 }
 
-async fn an_admin_is_asked_each_time_for_scopes_of_admins(service: Service) {
+async fn an_admin_is_asked_each_time_for_admin_scopes(service: Service) {
     let client = app(&service).await;
     let mut browser = service.browser();
     for scopes in [SCOPES, "admin:read", "read"] {
@@ -103,7 +103,7 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
 }
 
-async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) {
+async fn the_token_of_a_demoted_admin_has_no_admin_scopes(service: Service) {
     let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
@@ -130,7 +130,7 @@ async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) 
     }
 }
 
-async fn scopes_of_admins_are_not_granted_without_an_admin(service: Service) {
+async fn admin_scopes_are_not_granted_without_an_admin(service: Service) {
     let service = &service;
     let client = app(service).await;
     for scope in ["admin:read", "read admin:write:accounts"] {

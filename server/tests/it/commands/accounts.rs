@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Workspace;
 use crate::support::{Process, on_both_engines};
 
-/// A new password must end all access that the old one granted.
+/// A new password must revoke all access that the old one granted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
     let workspace = Workspace::sqlite();
@@ -96,7 +96,7 @@ fn a_password_can_come_from_standard_input_and_is_not_printed() {
 }
 
 #[test]
-fn a_command_rejects_the_name_or_the_e_mail_address_as_a_password() {
+fn a_command_rejects_the_name_or_the_email_address_as_a_password() {
     let workspace = Workspace::sqlite();
     let set = |command: &[&str], password: &str| {
         let output = workspace.run_with_input(command, password);

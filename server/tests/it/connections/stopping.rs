@@ -54,7 +54,7 @@ async fn http_1_connections_are_closed_after_their_next_response() {
 /// A connection of HTTP/2 ends by GOAWAY: the client may open no further stream on it, and those
 /// that it has opened are answered.
 #[tokio::test]
-async fn http_2_connections_are_closed_after_their_next_response() {
+async fn http2_connections_are_closed_after_their_next_response() {
     let server = Server::with(Config::default()).await;
     let connect = async || {
         let stream = TokioIo::new(server.connect().await);

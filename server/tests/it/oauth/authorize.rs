@@ -213,7 +213,7 @@ async fn a_state_of_4_kib_is_returned_and_a_longer_one_rejected() {
 }
 
 #[tokio::test]
-async fn new_authorization_requests_are_limited_by_address() {
+async fn new_authorization_requests_are_limited_per_address() {
     let (service, client, mut browser) = with_alice().await;
     for request in 0..60 {
         let page = service.browser().get(&client.authorize(&[])).await;

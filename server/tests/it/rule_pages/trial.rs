@@ -255,7 +255,7 @@ async fn the_profile_is_chosen_where_profiles_exist() {
 }
 
 #[tokio::test]
-async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
+async fn the_first_profiles_and_the_chosen_one_are_listed() {
     let mut alice = with_a_thousand_profiles().await;
     let page = alice.browser.get(TRY).await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
@@ -273,7 +273,7 @@ async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
 }
 
 #[tokio::test]
-async fn of_many_checked_rules_the_last_100_are_shown() {
+async fn only_the_last_100_checked_rules_are_shown() {
     let mut alice = Alice::new().await;
     let text = "&".repeat(180);
     let condition = json!({ "kind": "event_match", "key": text, "pattern": text });

@@ -110,7 +110,7 @@ async fn one_download_of_an_account_runs_at_a_time() {
 
 /// An admin's address and notes are not data of the account.
 #[tokio::test]
-async fn what_admins_did_is_without_their_address_and_notes() {
+async fn actions_of_admins_are_exported_without_address_and_notes() {
     let service = Service::start().await;
     let mut browser = alice(&service).await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;

@@ -17,7 +17,7 @@ async fn stored(service: &Service) -> (Option<String>, Option<String>) {
     (account.email, account.unverified_email)
 }
 
-async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Service) {
+async fn the_email_address_is_shown_and_changed_with_the_password(service: Service) {
     let mut browser = alice(&service).await;
     let before = stored(&service).await.0.expect("the operator gave an address");
     for path in [SECURITY, "/oauth/account"] {
@@ -54,7 +54,7 @@ async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Serv
 
 on_both_engines! {
     crate::security::start:
-    the_e_mail_address_is_shown_and_changed_with_the_password,
+    the_email_address_is_shown_and_changed_with_the_password,
 }
 
 #[tokio::test]

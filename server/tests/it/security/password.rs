@@ -13,7 +13,7 @@ use crate::support::{Browser, Service, on_both_engines};
 const CHANGED: &str = "/oauth/account/security?notice=password-changed";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-async fn a_new_password_ends_all_other_sessions_and_tokens(service: Service) {
+async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: Service) {
     let mut here = alice(&service).await;
     let mut elsewhere = signed_in(&service, "alice", SAFARI).await;
     let mut bob = signed_in(&service, "bob", FIREFOX).await;
@@ -78,7 +78,7 @@ async fn a_double_submit_changes_the_password_once_and_reports_success(service: 
 
 on_both_engines! {
     crate::security::start:
-    a_new_password_ends_all_other_sessions_and_tokens,
+    a_new_password_ends_all_other_sessions_and_revokes_all_tokens,
     a_double_submit_changes_the_password_once_and_reports_success,
 }
 

@@ -146,7 +146,7 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
 
 /// Nobody can sign in with the address, so nobody is asked for one who does not want to give it.
 #[tokio::test]
-async fn a_person_signs_up_without_an_e_mail_address() {
+async fn a_person_signs_up_without_an_email_address() {
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;

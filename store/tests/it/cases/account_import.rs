@@ -118,7 +118,7 @@ pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     assert_eq!(events, expected.map(|[name, kind, detail]| (name, kind, detail)));
 }
 
-pub(crate) async fn of_concurrent_imports_of_an_account_one_adds_it(store: Store) {
+pub(crate) async fn one_of_several_concurrent_imports_adds_an_account(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, _| async move {
         let imports = ["alice", "bob"].map(import).into();
         store.import_accounts(&any_events(), at(NOW), imports).await.unwrap()

@@ -37,7 +37,7 @@ async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
 
-pub(crate) async fn a_changed_password_ends_sessions_codes_and_tokens_except_one_session(
+pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session(
     store: Store,
 ) {
     let [alice, _] = with_alice_and_bob(&store).await;
@@ -97,7 +97,7 @@ pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Stor
     assert_eq!(changed, [store.account(7).await.unwrap().unwrap().password]);
 }
 
-pub(crate) async fn a_changed_e_mail_address_is_unverified(store: Store) {
+pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     let [alice, bob] = with_alice_and_bob(&store).await;
     let changing = event(AuditKind::EmailChange);
     let change = async |verified: &Account, email| {

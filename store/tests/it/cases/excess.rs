@@ -155,7 +155,9 @@ pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Stor
     assert_eq!(count(&store).await, 2);
 }
 
-pub(crate) async fn a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum(store: Store) {
+pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum(
+    store: Store,
+) {
     with_alice(&store).await;
     let add = async |name: &str, scopes: &str, expires_at: i64| {
         let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
