@@ -93,7 +93,7 @@ fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingEr
     for path in &libraries.paths {
         files.add_file(relative(path), 0o755, fs::read(path)?);
     }
-    // Of glibc and libgcc.
+    // The licences of glibc and libgcc.
     for package in ["libc6", "libgcc-s1"] {
         let path = format!("usr/share/doc/{package}/copyright");
         if let Ok(text) = fs::read(format!("/{path}")) {

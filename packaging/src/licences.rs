@@ -14,7 +14,7 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
     let mut list = "The belfry program contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((name, version), found) in &dependencies.0 {
-        // Of this repository, whose licences are separate files.
+        // Crates of this repository, whose licences are separate files.
         if found.checksum.is_none() {
             continue;
         }

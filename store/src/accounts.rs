@@ -84,7 +84,7 @@ pub enum AddAccountError {
 /// Filter of an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
-    /// Only active or disabled ones.
+    /// Only active, or only disabled, accounts.
     pub state: Option<EnabledState>,
     /// Only those with this role.
     pub role: Option<Role>,

@@ -70,7 +70,7 @@ pub enum AddAppOutcome {
 /// Filter of an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
-    /// Only active or disabled ones.
+    /// Only active, or only disabled, apps.
     pub state: Option<EnabledState>,
     /// Only those whose name contains this text, in upper or lower case.
     pub name: Option<String>,

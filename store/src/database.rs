@@ -231,7 +231,7 @@ impl FromStr for SecretUrl {
     }
 }
 
-/// Without the password.
+/// Displays the URL without the password.
 impl Serialize for SecretUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.redacted())

@@ -216,7 +216,7 @@ pub struct Options {
     #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
-    /// Maximum time that `belfry serve` waits for PostgreSQL at start.
+    /// Maximum time that `belfry serve` waits for PostgreSQL at startup.
     #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,

@@ -1,4 +1,4 @@
-//! Numbered schema migrations, embedded in the binary and applied at start.
+//! Numbered schema migrations, embedded in the binary and applied at startup.
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to

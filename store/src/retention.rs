@@ -256,7 +256,7 @@ impl Store {
         let stored = self.sweep_state().await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
-        // Of nodes that begin at the same time, one writes the row.
+        // If several nodes begin at the same time, one of them writes the row.
         let write = match stored {
             None => sql!(
                 "insert into sweeps (id, swept_at, trusted_from) \

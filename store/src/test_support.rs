@@ -129,7 +129,7 @@ pub async fn new_database(server: &str, options: &str) -> String {
     let client = connect(server).await;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("belfry_{}_{count}", std::process::id());
-    // From template0, because template1 cannot be copied concurrently.
+    // Created from template0, because template1 cannot be copied concurrently.
     let create = format!("create database {name} template template0 {options}");
     client.batch_execute(&create).await.unwrap();
     let mut url = url::Url::parse(server).unwrap();

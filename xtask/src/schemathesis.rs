@@ -78,7 +78,7 @@ const PARTS: [Part; 4] = [
         token: |server| &server.log_out,
         filters: &["--include-operation-id-regex", "^logout"],
     },
-    // At last, because it disables and deletes accounts.
+    // Last, because it disables and deletes accounts.
     Part {
         name: "admins",
         token: |server| &server.admin,
@@ -114,7 +114,7 @@ fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
     for part in &PARTS {
         let start = Instant::now();
         let (requests, conforms) = part.run(plan, &program, &server)?;
-        // Without requests the filters or the summary have changed.
+        // If there are no requests, the filters or the summary have changed.
         let result = conforms && requests > 0;
         let result_text = if result { "no failure" } else { "FAILED" };
         let seconds = start.elapsed().as_secs();

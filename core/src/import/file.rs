@@ -22,7 +22,7 @@ pub struct AccountFile {
 }
 
 impl AccountFile {
-    /// Before the first line.
+    /// Creates a reader that is before the first line.
     pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
         Self { limits, now, senders, line: 0, names, emails }

@@ -49,7 +49,7 @@ impl RequestedDevice {
         Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
     }
 
-    /// Returns the device, with an id of ten capital letters made from random bytes if none is
+    /// Returns the device, with an id of ten uppercase letters made from random bytes if none is
     /// requested.
     pub fn with_random_id(self, random: [u8; 10]) -> Device {
         let random_id = || random.map(|byte| char::from(b'A' + byte % 26)).iter().collect();

@@ -32,7 +32,7 @@ pub struct RedisMeasurement {
     pub requires_full_coverage: bool,
 }
 
-/// Connects to every server that counts, and runs the rate-limit script as a node does at start:
+/// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
 /// with a key that expires after a second. `limit` is the time limit for each server. If none
 /// responds, or the addresses are not those of a cluster, these are the errors of all addresses.
 pub async fn diagnose(

@@ -32,10 +32,10 @@ pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SettingDigest {
-    /// Of the value in TOML, without secrets.
+    /// Digest of the value in TOML, without secrets.
     value: String,
-    /// Of its secrets, and of the content of files that it names. Not shown to anyone, because a
-    /// weak password could be guessed from it.
+    /// Digest of its secrets, and of the content of files that it names. Not shown to anyone,
+    /// because a weak password could be guessed from it.
     #[serde(skip)]
     secret: Option<Sha256Digest>,
 }

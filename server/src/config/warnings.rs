@@ -13,7 +13,7 @@ use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile}
 use crate::tls::certificate::Certificate;
 
 impl Config {
-    /// Warnings for the operator, at start and in `belfry config check`.
+    /// Warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings = self.setting_warnings(base_url, now);
         warnings.extend(self.certificate_warnings(base_url, now));

@@ -23,8 +23,8 @@ pub struct HttpMetrics {
 }
 
 impl HttpMetrics {
-    /// Returns the metrics of a route, which are created if missing. Called at start, not for each
-    /// request.
+    /// Returns the metrics of a route, which are created if missing. Called at startup, not for
+    /// each request.
     pub fn route(&self, pattern: &'static str) -> Arc<RouteMetrics> {
         let mut routes = self.routes();
         if let Some(route) = routes.iter().find(|route| route.pattern == pattern) {

@@ -82,7 +82,7 @@ impl RulesPage<'_> {
     /// Returns the rules after the first one that the page shows, by their index.
     fn entries(&self) -> Range<usize> {
         let changed = self.view.changed.as_ref().and_then(|rule| self.listing.index_of(rule));
-        let page = changed.map_or(self.view.page, PageNumber::of_entry);
+        let page = changed.map_or(self.view.page, PageNumber::containing);
         page.entries(self.listing.count())
     }
 

@@ -133,7 +133,7 @@ async fn try_migrate(
 ) -> Result<SchemaVersion, MigrationError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK_SCHEMA).await?;
-    // After the advisory lock, for which nodes that start together wait.
+    // Done after taking the advisory lock, for which nodes that start together wait.
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;

@@ -175,7 +175,7 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     assert_eq!(transactions(&client, "tokens").await, 1);
 }
 
-/// For example one that a person has locked in `psql`.
+/// An example is a row that a person has locked in `psql`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };

@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::StartTime,
         target: Some(Target::AtMost(100.0)),
     },
-    // Without a target.
+    // These rows have no target.
     Row {
         name: "GET /healthz",
         kind: Kind::Throughput(Comparison {

@@ -76,7 +76,7 @@ impl<'a> Selector<'a> {
             (Some(_), Some(_)) => format!(
                 "there is no account with the name or the id {text:?}; see belfry account list"
             ),
-            // Of unverified addresses, several accounts can have the same one.
+            // Several accounts can have the same unverified address.
             (None, None) => format!(
                 "there is no account with the verified e-mail address {text:?}; belfry account \
                  list --email {text} shows unverified ones too"

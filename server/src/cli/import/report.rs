@@ -22,7 +22,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Of a file with this many accounts.
+    /// Creates the report of a file with this many accounts.
     pub(super) fn new(total: u64) -> Self {
         Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
     }

@@ -123,6 +123,6 @@ impl NotificationsView {
             }
             _ => None,
         };
-        self.page = index.map_or(self.page, PageNumber::of_entry);
+        self.page = index.map_or(self.page, PageNumber::containing);
     }
 }

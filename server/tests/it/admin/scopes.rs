@@ -42,7 +42,7 @@ async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
         } else {
             page
         };
-        // Not known to the user: a page with a link.
+        // The user does not know this app, so a page with a link is shown.
         page.assert_page(400, "error=invalid_scope");
     }
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;

@@ -62,7 +62,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     let before = written.load(Ordering::SeqCst);
-    // In the middle of the backup, waits until others have written.
+    // Waits in the middle of the backup until others have written.
     let mut report = |_: Progress| {
         let goal = written.load(Ordering::SeqCst) + WRITERS;
         while written.load(Ordering::SeqCst) < goal && !stop.load(Ordering::SeqCst) {

@@ -24,7 +24,7 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.fill("#text", "There is cake").await;
     tab.click("main form button").await;
     tab.find(".sentence").await;
-    // By keyboard, so that the focus stays visible.
+    // The keyboard is used so that the focus stays visible.
     tab.find("summary").await.send_keys("\u{e007}").await.unwrap();
     tab.find("details[open]").await;
     show("try-result").await;

@@ -126,7 +126,7 @@ fn the_server_creates_the_deleted_sender_of_an_application_service_again() {
     assert_ne!(id(), first);
 }
 
-/// Otherwise anyone could sign up with it and be taken for its former owner.
+/// Otherwise anyone could sign up with it and be mistaken for its former owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_is_not_added_does_not_release_the_name_of_a_deleted_one() {
     let workspace = Workspace::sqlite();

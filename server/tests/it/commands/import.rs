@@ -188,7 +188,7 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
 fn a_file_is_validated_as_a_whole_and_first() {
     let workspace = Workspace::sqlite();
     let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
-    // Before the database, which does not exist yet.
+    // The file is read before the database, which does not exist yet.
     let invalid = workspace.import_text(text, &[]);
     let messages = "belfry: accounts.jsonl, line 3: name must contain only lowercase letters, digits \
                     and underscores; dots and hyphens are allowed except at the start or end\n\

@@ -116,7 +116,7 @@ impl Gateway {
                 let passed = self.send(&format!("GET {path}"), token, forged).await;
                 assert_eq!(passed.text().await.unwrap(), identity, "{path} {forged:?}");
             }
-            // Not checked, with and without a token.
+            // This path is not checked, with or without a token.
             for token in [token, None] {
                 let passed = self.send("GET /open/x", token, forged).await.text().await.unwrap();
                 assert!(["-|-|-", "||"].contains(&&*passed), "{passed} {forged:?}");

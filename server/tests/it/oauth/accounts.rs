@@ -39,7 +39,7 @@ async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
 
     let token = response.expect(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
-    // Without the admin scopes that the app declared.
+    // The admin scopes that the app declared are not granted.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
     let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
@@ -151,7 +151,7 @@ async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
         let fields = [("username", name), ("password", password)];
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!(response.status, status, "{name}");
-        // Also for an unknown address, so that nothing is disclosed.
+        // The response to an unknown address is the same, so nothing is disclosed.
         let advises = response.text.contains("use your username instead of the e-mail address");
         assert_eq!(advises, status == 401 && name.contains('@'), "{name}");
     }

@@ -18,7 +18,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     let (service, client, mut browser) = with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
     let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
-    // With and without a session.
+    // The same with and without a session.
     for signed_in in [false, true] {
         if signed_in {
             client.code(&mut browser, "alice", &[]).await;

@@ -31,7 +31,7 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
     assert!(is_valid(&service, &token).await);
     assert_eq!(error_of(&client.redeem(&code, &proof).await), oauth_error(400, "invalid_grant"));
     assert!(!is_valid(&service, &token).await);
-    // Also after the code has expired.
+    // This works even after the code has expired.
     let code = client.code(&mut browser, "alice", &[]).await;
     let token = parse_token(&client.redeem(&code, &[]).await);
     service.clock.advance(3600);

@@ -23,7 +23,7 @@ const HASHES: [&str; 8] = [
     "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=",
 ];
 
-/// Of 72 times `x`, and of every longer password of this letter.
+/// The hash of 72 times `x`, and of every longer password of this letter.
 const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
 
 /// Creates a service with the accounts `n0`, `n1` … that have these hashes.
@@ -36,7 +36,7 @@ async fn start(hashes: &[&str]) -> Service {
         let (name, email) = (format!("n{number}"), format!("n{number}@example.org"));
         let line = json!({ "name": name, "email": email }).to_string();
         let mut imported = file.read(line.as_bytes()).unwrap().unwrap();
-        // Not by the file, which rejects damaged ones.
+        // Set directly, because the file format rejects damaged hashes.
         imported.password_hash = Some((*hash).to_owned());
         imported
     };

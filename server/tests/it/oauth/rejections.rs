@@ -109,7 +109,7 @@ async fn an_invalid_scope_is_named() {
         assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
-    // On the page of an app that the user has never approved, too.
+    // The same on the page of an app that the user has never approved.
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;

@@ -76,7 +76,7 @@ async fn readyz_turns_while_requests_are_still_answered() {
     assert_eq!(get(&format!("{}/healthz", server.url)).await, health);
     assert!(!server.log().contains("draining"), "{}", server.log());
 
-    // Without waiting for the delay.
+    // The server stops without waiting for the delay.
     server.signal("TERM");
     assert_eq!(server.wait(), Some(1));
 }

@@ -92,7 +92,7 @@ async fn nobody_can_register_the_sender_of_an_application_service() {
         let login = anonymous.send("POST /_matrix/client/v3/login", body.to_string());
         assert_eq!(login.await.errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
     }
-    // Even if the account was deleted: the name stays reserved.
+    // The name stays reserved even if the account is deleted.
     service.execute_sql("delete from accounts where name = 'helper'");
     let auth = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": "helper", "password": "correct horse", "auth": auth });

@@ -311,7 +311,7 @@ fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // Even if a client gave the rule other actions.
+    // This holds even if a client gave the rule other actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();
