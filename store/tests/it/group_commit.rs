@@ -120,7 +120,7 @@ async fn a_write_that_fails_does_not_fail_others_of_its_group() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
+async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);

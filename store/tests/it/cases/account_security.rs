@@ -80,7 +80,7 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
     assert_eq!(events(&store, 7).await, [("password_change".to_owned(), 1)]);
 }
 
-pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
     let [alice, _] = with_alice_and_bob(&store).await;
     let (store, changed) = run_concurrently(store, move |store, index| {
         let alice = alice.clone();

@@ -57,7 +57,7 @@ pub(crate) async fn a_name_or_email_can_only_be_used_once(store: Store) {
     assert_eq!(store.account(7).await.unwrap(), Some(alice));
 }
 
-pub(crate) async fn of_concurrent_registrations_of_a_name_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_registrations_of_a_name_succeeds(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         store.add_account(&any_events(), &account(index, "alice")).await
     })

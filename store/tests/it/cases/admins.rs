@@ -138,7 +138,7 @@ async fn remove(store: &Store, id: i64, way: i64) -> bool {
     }
 }
 
-pub(crate) async fn of_concurrent_removals_of_all_admins_one_fails(store: Store) {
+pub(crate) async fn one_of_several_concurrent_removals_of_all_admins_fails(store: Store) {
     for id in 0..MANY {
         add_admin(&store, id, &format!("admin_{id}")).await;
     }

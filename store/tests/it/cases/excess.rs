@@ -85,7 +85,7 @@ pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(stor
     assert_eq!(store.app_tokens(1, at(START)).await.unwrap().valid, 10);
 }
 
-pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(store: Store) {
+pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Store) {
     with_alice(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
@@ -175,7 +175,7 @@ pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_ma
     assert_eq!(count(&store).await, 1);
 }
 
-pub(crate) async fn of_the_grants_of_an_account_the_500_last_used_remain(store: Store) {
+pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) {
     with_alice(&store).await;
     let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
@@ -202,7 +202,7 @@ pub(crate) async fn of_the_grants_of_an_account_the_500_last_used_remain(store: 
     assert_eq!(events(&store).await, [expected.clone(), expected]);
 }
 
-pub(crate) async fn of_the_sessions_of_an_account_the_50_last_used_remain(store: Store) {
+pub(crate) async fn the_50_last_used_sessions_of_an_account_remain(store: Store) {
     with_alice(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_session(&store, hashed("of bob"), &session(8, START + 600)).await;

@@ -284,7 +284,7 @@ pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
     assert!(store.token(hashed("u")).await.unwrap().is_none());
 }
 
-pub(crate) async fn of_concurrent_sweeps_one_runs(store: Store) {
+pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
     let now = settle(&store, START).await + MINUTE;
     let (_, outcomes) = run_concurrently(store, |store, _| async move {
         matches!(sweep(&store, now).await, SweepOutcome::Swept(_))
