@@ -126,7 +126,7 @@ wire_enum! {
         Page = "page",
         /// A command of the operator.
         CommandLine = "command line",
-        /// The server itself, when a time came.
+        /// The server itself, at a scheduled time.
         Server = "server",
     }
 }
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_outcomes_and_origins_have_different_names() {
+    fn kinds_outcomes_and_origins_have_distinct_names() {
         for kind in AuditKind::ALL {
             assert_eq!(AuditKind::from_name(kind.as_str()), Some(*kind));
         }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_written_with_a_later_address_is_normalized() {
+    fn a_range_written_with_a_later_address_is_normalised() {
         for (range, normalised) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),

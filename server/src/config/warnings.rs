@@ -151,10 +151,12 @@ impl Config {
     }
 }
 
-/// Returns a warning about a range of all addresses, or that is written as one of its addresses.
+/// Returns a warning about a range that is too large, or that is written as one of its addresses.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_unbounded() {
-        return Some(format!("{key} contains {range}, which is every address, so {effect}"));
+        return Some(format!(
+            "{key} contains {range}, which is larger than any private network, so {effect}"
+        ));
     }
     let (normalised, address) = (range.normalised()?, range.address());
     Some(format!(

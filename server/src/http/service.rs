@@ -78,8 +78,8 @@ impl HttpService {
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Responds to a health request of this process itself. It is neither counted in the metrics
-    /// nor in the access log, which are about clients.
+    /// Responds to a health request of this process itself. It appears neither in the
+    /// metrics nor in the access log, which are about clients.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());

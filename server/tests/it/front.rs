@@ -8,7 +8,7 @@ use crate::support::Service;
 use crate::support::process::{run, run_successfully};
 
 #[tokio::test]
-async fn a_browser_gets_the_front_page_and_a_program_not() {
+async fn a_browser_gets_the_front_page_and_a_program_does_not() {
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get("/").await;
