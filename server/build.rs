@@ -16,8 +16,8 @@ fn main() {
     }
 }
 
-/// The id of the commit that is checked out. `None` without git, and if the sources are below a
-/// checkout of something else.
+/// Returns the id of the commit that is checked out. `None` without git, and if the sources are
+/// below a checkout of something else.
 fn commit() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     if Path::new(&git(&["rev-parse", "--show-toplevel"])?) != root {

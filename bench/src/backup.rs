@@ -1,5 +1,5 @@
-//! A backup of many accounts while others write, restored into PostgreSQL and back into SQLite: time
-//! and peak memory of each command, and whether all rows are the same at the end.
+//! A backup of many accounts while others write, restored into PostgreSQL and back into SQLite:
+//! time and peak memory of each command, and whether all rows are the same at the end.
 //!
 //! Uses SQLite in the current directory, the PostgreSQL of `BELFRY_TEST_POSTGRES`, and the program
 //! `belfry` next to this one.
@@ -64,8 +64,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// The number of tables whose rows are not those of the first backup. The audit trail has one event
-/// more for each command.
+/// Returns the number of tables whose rows are not those of the first backup. The audit trail has
+/// one event more for each command.
 fn differences() -> Result<usize, Box<dyn Error>> {
     let [first, last] =
         ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file), &Options::default()));
@@ -145,7 +145,7 @@ fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) ->
     Ok(())
 }
 
-/// The peak resident memory of a process so far, in MB.
+/// Returns the peak resident memory of a process so far, in MB.
 fn peak_memory(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -153,7 +153,7 @@ fn peak_memory(process: u32) -> Option<f64> {
     Some(kibibytes * 1024.0 / 1e6)
 }
 
-/// The size of a file; 0 if there is none.
+/// Returns the size of a file; 0 if there is none.
 fn megabytes(file: &Path) -> f64 {
     let bytes = file.metadata().map_or(0, |file| file.len());
     f64::from(u32::try_from(bytes / 1_000_000).unwrap_or(u32::MAX))

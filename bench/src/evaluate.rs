@@ -52,7 +52,7 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The body of an evaluation request for all members.
+/// Returns the body of an evaluation request for all members.
 fn request_body(server_name: &str) -> Value {
     let member = |number: u32| json!({ "user_id": format!("@bench{number}:{server_name}"), "display_name": format!("User Number{number}") });
     let members: Vec<Value> = (0..MEMBERS).map(member).collect();
@@ -86,7 +86,7 @@ async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Erro
     if status.is_success() { Ok(body) } else { Err(format!("{status}: {body:?}").into()) }
 }
 
-/// The time of one run.
+/// Returns the time of one run.
 fn time<T>(mut run: impl FnMut() -> T) -> Duration {
     let (start, mut requests) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(1) {

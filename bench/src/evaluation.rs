@@ -33,8 +33,8 @@ fn name(user: usize) -> String {
     format!("User Number{user}")
 }
 
-/// The time of one run: the best of many short rounds, because other work on the machine only adds
-/// to it.
+/// Returns the time of one run: the best of many short rounds, because other work on the machine
+/// only adds to it.
 fn time<T>(mut run: impl FnMut() -> T) -> Duration {
     let end = Instant::now() + Duration::from_millis(700);
     let mut best = Duration::MAX;

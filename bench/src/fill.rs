@@ -54,7 +54,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_first_party_app(&app(now)).await?;
-    let events: Arc<Events> = Arc::new(AuditEntry::of_server(now, AuditKind::AccountAdd).into());
+    let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::AccountAdd).into());
     let world = Arc::new(World::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {
@@ -80,7 +80,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// The app of all tokens.
+/// Returns the app of all tokens.
 pub(crate) fn app(now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: "Bench".to_owned(),
@@ -109,7 +109,7 @@ fn account(number: i64, now: Timestamp) -> Account {
     }
 }
 
-/// An account's token: `bench`, ten digits, and zeros up to the length of a token.
+/// Returns an account's token: `bench`, ten digits, and zeros up to the length of a token.
 fn token_text(digits: &str) -> String {
     format!("bench{digits}{}", "0".repeat(49))
 }

@@ -34,7 +34,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);
     let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
-    let events: Arc<Events> = Arc::new(AuditEntry::of_server(now, AuditKind::TokenIssue).into());
+    let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
     for app in 1..=GRANTS {
         let (store, events) = (Arc::clone(&store), Arc::clone(&events));
@@ -73,7 +73,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An app with a long name full of characters that HTML writes as several.
+/// Returns an app with a long name full of characters that HTML writes as several.
 fn app(id: i64, now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: format!("{}{id:03}", "&".repeat(57)),

@@ -21,7 +21,7 @@ wire_enum! {
     }
 }
 
-/// The id of a role in Mastodon's API: that of its owners, or that of everybody.
+/// Returns the id of a role in Mastodon's API: that of its owners, or that of everyone.
 pub const fn role_id(role: Role) -> i64 {
     match role {
         Role::Admin => 3,
@@ -32,8 +32,8 @@ pub const fn role_id(role: Role) -> i64 {
 /// The maximum length of an admin's text in the audit trail, in characters.
 const MAX_TEXT_LENGTH: usize = 500;
 
-/// The detail of an audit event: the admin, and the reason if there is one, without line breaks and
-/// other control characters.
+/// Returns the detail of an audit event: the admin, and the reason if there is one, without line
+/// breaks and other control characters.
 pub fn audit_detail(admin: &str, text: &str) -> String {
     let text: String = text
         .trim()

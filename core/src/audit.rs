@@ -70,7 +70,7 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether the account's owner, or somebody who pretends to be, causes such events. The
+    /// Returns whether the account's owner, or someone who pretends to be, causes such events. The
     /// address and the detail of others belong to an admin or the operator.
     pub const fn is_of_owner(self) -> bool {
         matches!(
@@ -126,7 +126,7 @@ wire_enum! {
         Page = "page",
         /// A command of the operator.
         CommandLine = "command line",
-        /// The server itself, when a time came.
+        /// The server itself, at a scheduled time.
         Server = "server",
     }
 }
@@ -141,15 +141,15 @@ pub struct AuditClient {
 }
 
 impl AuditEntry {
-    /// An event of the command line.
-    pub fn of_command(at: Timestamp, kind: AuditKind) -> Self {
+    /// Creates a successful event of the command line.
+    pub fn from_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
-    /// An event of the server itself.
-    pub fn of_server(at: Timestamp, kind: AuditKind) -> Self {
-        Self { origin: AuditOrigin::Server, ..Self::of_command(at, kind) }
+    /// Creates a successful event of the server itself.
+    pub fn from_server(at: Timestamp, kind: AuditKind) -> Self {
+        Self { origin: AuditOrigin::Server, ..Self::from_command(at, kind) }
     }
 }
 
@@ -164,7 +164,7 @@ impl Events {
         self
     }
 
-    /// The events in order.
+    /// Returns the events in order.
     pub fn entries(&self) -> &[AuditEntry] {
         &self.0
     }
@@ -176,8 +176,8 @@ impl From<AuditEntry> for Events {
     }
 }
 
-/// The name that a deleted account had, from the detail of its deletion: `name alice`, with `; `
-/// and further details after it.
+/// Returns the name that a deleted account had, from the detail of its deletion: `name alice`, with
+/// `; ` and further details after it.
 pub fn deleted_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
@@ -196,7 +196,7 @@ pub enum AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// The part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns the part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn apply(self, address: IpAddr) -> Option<String> {
         match self {
             Self::None => None,
@@ -205,7 +205,7 @@ impl AddressPolicy {
         }
     }
 
-    /// The part of an address by which users recognise their own sessions, `192.0.2.x` or
+    /// Returns the part of an address by which users recognise their own sessions, `192.0.2.x` or
     /// `2001:db8:1:x`: never more than the network, which does not identify a person.
     pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
         if self == Self::None {
@@ -224,7 +224,7 @@ impl AddressPolicy {
     }
 }
 
-/// The /24 of an IPv4 address, or the /48 of an IPv6 address.
+/// Returns the /24 of an IPv4 address, or the /48 of an IPv6 address.
 fn network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_outcomes_and_origins_have_different_names() {
+    fn kinds_outcomes_and_origins_have_distinct_names() {
         for kind in AuditKind::ALL {
             assert_eq!(AuditKind::from_name(kind.as_str()), Some(*kind));
         }

@@ -1,4 +1,4 @@
-//! Accounts that are imported from the file of a different system: one JSON object per line.
+//! Accounts that are imported from the file of another system: one JSON object per line.
 
 mod error;
 mod file;
@@ -74,7 +74,7 @@ impl ImportedAccount {
             Some(rules) => read_push_rules(rules, limits)?,
             None => Vec::new(),
         };
-        if let Some(unknown) = fields.rest().into_iter().next() {
+        if let Some(unknown) = fields.into_remaining().into_iter().next() {
             return Err(ImportError::UnknownField(unknown.0));
         }
         let email = email.map(|email| email.to_lowercase());

@@ -49,8 +49,8 @@ pub enum JsonError {
     MissingField(String),
     /// Rejected although unknown keys are allowed, because the request would have a different
     /// effect without the field.
-    #[error("unknown field `{field}`; did you mean `{meant}`?")]
-    MisspeltField { field: String, meant: &'static str },
+    #[error("unknown field `{field}`; did you mean `{suggestion}`?")]
+    MisspeltField { field: String, suggestion: &'static str },
 }
 
 impl JsonError {

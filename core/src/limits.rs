@@ -46,7 +46,7 @@ impl UnixMicros {
         Self(self.0.saturating_add(time.as_micros().try_into().unwrap_or(i64::MAX)))
     }
 
-    /// The duration until `then`; zero if `then` has passed.
+    /// Returns the duration until `then`; zero if `then` has passed.
     pub fn until(self, then: Self) -> Duration {
         Duration::from_micros(then.0.saturating_sub(self.0).try_into().unwrap_or(0))
     }
@@ -116,27 +116,27 @@ impl Limit {
         Self { name: self.name.clone(), requests: self.requests, window, site }
     }
 
-    /// The limit of the IPv6 /48 around a network.
+    /// Returns the limit of the IPv6 /48 around a network.
     pub fn site(&self) -> Option<&Arc<Self>> {
         self.site.as_ref()
     }
 
-    /// The name in settings, headers and metrics.
+    /// Returns the name in settings, headers and metrics.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number of requests that one window admits.
+    /// Returns the number of requests that one window admits.
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// The window length.
+    /// Returns the window length.
     pub fn window(&self) -> Duration {
         self.window
     }
 
-    /// The window that a request at `now` falls into, given the stored one.
+    /// Returns the window that a request at `now` falls into, given the stored one.
     fn window_at(&self, stored: Window, now: UnixMicros) -> Window {
         let latest = now.plus(self.window());
         if stored.count > 0 && now < stored.end {
@@ -207,7 +207,7 @@ pub enum CountMode {
 /// The state of one bucket after a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaStatus {
-    /// The limit that the bucket counts for.
+    /// The limit that the bucket belongs to.
     pub limit: Arc<Limit>,
     /// The number of requests left in the window.
     pub remaining: u32,
@@ -286,13 +286,13 @@ impl RateLimitDecision {
         self.statuses.iter().all(|status| status.admitted)
     }
 
-    /// The state of each bucket, in the order of the buckets.
+    /// Returns the state of each bucket, in the order of the buckets.
     pub fn statuses(&self) -> &[QuotaStatus] {
         &self.statuses
     }
 
-    /// The status for headers that report a single limit: one that rejected the request, or else
-    /// the one with the fewest requests left. Among equals, the one with the latest reset.
+    /// Returns the status for headers that report a single limit: one that rejected the request, or
+    /// else the one with the fewest requests left. Among equals, the one with the latest reset.
     pub fn closest(&self) -> Option<&QuotaStatus> {
         self.statuses.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
     }
@@ -322,7 +322,7 @@ impl RateLimitDecision {
         combined
     }
 
-    /// Time that a rejected client has to wait; `None` for an admitted request.
+    /// Returns the time that a rejected client has to wait; `None` for an admitted request.
     pub fn retry_after(&self) -> Option<Duration> {
         if self.is_admitted() {
             return None;

@@ -18,7 +18,7 @@ pub const LOGIN_PASSWORD: &str = "m.login.password";
 pub const STAGE_DUMMY: &str = "m.login.dummy";
 
 /// The login type of an application service that registers one of its users.
-pub const APPLICATION_SERVICE: &str = "m.login.application_service";
+pub const LOGIN_APPLICATION_SERVICE: &str = "m.login.application_service";
 
 /// Supported versions of the Matrix specification.
 pub const VERSIONS: &[&str] = &[
@@ -56,7 +56,8 @@ pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
-/// Returns the localpart of a user id, or `None` if the id belongs to a different server.
+/// Returns the localpart of a user id, or `None` if the id is malformed or belongs to
+/// another server.
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
     (server == server_name && !localpart.is_empty()).then_some(localpart)

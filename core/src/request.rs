@@ -24,7 +24,7 @@ impl RequestId {
         is_valid.then(|| Self::from_safe(text))
     }
 
-    /// A new id of 32 hexadecimal digits.
+    /// Creates a new id of 32 hexadecimal digits.
     pub fn new(random: [u8; 16]) -> Self {
         Self::from_safe(&to_hex(random))
     }
@@ -35,12 +35,12 @@ impl RequestId {
         Self { bytes, length: u8::try_from(text.len()).expect("ids are short") }
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).expect("ids are ASCII")
     }
 
-    /// The id as ASCII characters.
+    /// Returns the id as ASCII characters.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length.into()]
     }
@@ -69,7 +69,8 @@ impl Serialize for RequestId {
 pub struct TraceId(u128);
 
 impl TraceId {
-    /// The trace of a `traceparent` header (W3C Trace Context). `None` if the header is invalid.
+    /// Returns the trace of a `traceparent` header (W3C Trace Context). `None` if the header is
+    /// invalid.
     pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
         let mut fields = str::from_utf8(header).ok()?.splitn(5, '-');
         let mut next = |digits| from_hex(fields.next()?, digits);
@@ -102,7 +103,7 @@ fn to_hex(bytes: [u8; 16]) -> [u8; 32] {
     digits
 }
 
-/// The value of this many lower-case hexadecimal digits.
+/// Returns the value of this many lower-case hexadecimal digits.
 fn from_hex(text: &str, digits: usize) -> Option<u128> {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_valid = text.len() == digits && text.bytes().all(is_digit);

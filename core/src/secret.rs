@@ -28,7 +28,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text of the secret.
+    /// Returns the text of the secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -73,17 +73,17 @@ impl SplitToken {
         Self { secret: Secret(text), hashed: HashedSecret { lookup: LookupKey(lookup), digest } }
     }
 
-    /// The whole token in the clear.
+    /// Returns the whole token in the clear.
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// The text of the whole token.
+    /// Returns the text of the whole token.
     pub fn reveal(&self) -> &str {
         self.secret.reveal()
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub fn hashed(&self) -> HashedSecret {
         self.hashed
     }

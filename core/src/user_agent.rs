@@ -66,7 +66,7 @@ impl UserAgent {
         Self { browser: find(&BROWSERS), system: find(&SYSTEMS) }
     }
 
-    /// The stored form: both names, separated by a slash.
+    /// Returns the stored form: both names, separated by a slash.
     pub fn to_text(self) -> String {
         format!("{}/{}", self.browser.unwrap_or_default(), self.system.unwrap_or_default())
     }

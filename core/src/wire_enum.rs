@@ -12,14 +12,14 @@ macro_rules! wire_enum {
             /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The name in the protocol.
+            /// Returns the name in the protocol.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
             }
 
-            /// The value with this name in the protocol.
+            /// Returns the value with this name in the protocol.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }

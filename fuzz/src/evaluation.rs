@@ -95,7 +95,7 @@ fn parse_event(text: &str) -> Value {
     })
 }
 
-/// The request, with as much of the room and the profile tag as is valid.
+/// Returns the request, with as much of the room and the profile tag as is valid.
 fn explain_request(
     event: &Value,
     room: &str,
@@ -158,7 +158,7 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
     }))
 }
 
-/// The evaluation for one user, compared with the steps of its explanation.
+/// Returns the evaluation for one user, compared with the steps of its explanation.
 fn evaluate_alone<'a>(
     rules: &'a UserRules<'_>,
     request: &ExplainRequest,

@@ -30,7 +30,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine that counts in Redis if there is one, otherwise in this process.
+    /// Creates an engine that counts in Redis if there is one, otherwise in this process.
     pub fn new(local: MemoryCounters, redis: Option<RedisCounters>) -> Self {
         Self { local, redis, local_decisions: AtomicU64::new(0) }
     }
@@ -153,7 +153,7 @@ impl Engine {
         self.local.sweep(now);
     }
 
-    /// The metrics of the requests to Redis, if it is used.
+    /// Returns the metrics of the requests to Redis, if it is used.
     pub fn redis_metrics(&self) -> Option<&RedisMetrics> {
         self.redis.as_ref().map(RedisCounters::metrics)
     }
@@ -170,12 +170,12 @@ impl Engine {
         }
     }
 
-    /// The status of the background task, if Redis is used.
+    /// Returns the status of the background task, if Redis is used.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
         self.redis.as_ref().map(RedisCounters::task_status)
     }
 
-    /// The state of the engine, for health checks and metrics.
+    /// Returns the state of the engine, for health checks and metrics.
     pub fn state(&self) -> EngineState {
         let (keys, evicted) = self.local.keys();
         EngineState {
@@ -194,7 +194,7 @@ impl Engine {
     }
 }
 
-/// The limit and the window of each bucket, by the states that Redis reported at `now`.
+/// Returns the limit and the window of each bucket, by the states that Redis reported at `now`.
 fn windows<'a>(
     buckets: &[Bucket<'a>],
     states: &[WindowState],

@@ -67,7 +67,8 @@ impl MemoryCounters {
         decision
     }
 
-    /// The decision about a request that is certain to be rejected; `None` if it may be admitted.
+    /// Returns the decision about a request that is certain to be rejected; `None` if it may be
+    /// admitted.
     ///
     /// A window that ends later than its limit allows is not trusted: the limit or the clock was
     /// changed, and Redis may have clamped the window by now.
@@ -120,7 +121,7 @@ impl MemoryCounters {
         (0..self.shards.len()).for_each(|index| self.lock(index).sweep(now.into()));
     }
 
-    /// The number of keys, and of those that were evicted before their window ended.
+    /// Returns the number of keys, and of those that were evicted before their window ended.
     pub fn keys(&self) -> (usize, u64) {
         let shards = (0..self.shards.len()).map(|index| self.lock(index));
         shards.fold((0, 0), |(keys, evicted), shard| {
@@ -132,8 +133,8 @@ impl MemoryCounters {
         self.seed.hash_one((bucket.limit.name(), &bucket.key))
     }
 
-    /// The shard of a hash. Tables use the lowest and the highest bits of the hash, so shards use
-    /// bits in between.
+    /// Returns the shard of a hash. Tables use the lowest and the highest bits of the hash, so
+    /// shards use bits in between.
     fn index(&self, hash: u64) -> usize {
         usize::try_from((hash >> 40) & (self.shards.len() as u64 - 1)).unwrap_or_default()
     }

@@ -6,10 +6,11 @@
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row; it is probed every few seconds, so an outage is noticed without requests. From then on requests are counted locally without waiting, while a task reconnects. In a
-//! cluster this applies to each shard on its own. No request is rejected because Redis is
-//! unavailable, and limits still apply: each node admits at most the limit. Local counts are not
-//! written back, but a key that was exhausted locally remains so until its window ends.
+//! row; it is probed every few seconds, so an outage is noticed without requests. From then on
+//! requests are counted locally without waiting, while a task reconnects. In a cluster this applies
+//! to each shard on its own. No request is rejected because Redis is unavailable, and limits still
+//! apply: each node admits at most the limit. Local counts are not written back, but a key that was
+//! exhausted locally remains so until its window ends.
 //!
 //! **Server settings.** Redis must not evict keys at random, because an evicted key starts again
 //! from 0. A full server that evicts nothing rejects writes, which counts as an outage.
@@ -45,8 +46,8 @@ use self::script::{ScriptMode, ScriptRun};
 use self::topology::{Servers, Topology, group};
 use crate::metrics::RedisMetrics;
 
-/// The server at a `rediss://…` URL whose certificate must be issued by an authority in this PEM
-/// file, instead of one that the operating system trusts.
+/// Returns the server at a `rediss://…` URL whose certificate must be issued by an authority in
+/// this PEM file, instead of one that the operating system trusts.
 ///
 /// # Errors
 /// When the URL is invalid or the file cannot be used.
@@ -95,7 +96,7 @@ impl RedisCounters {
         Self { servers, refresh_task: Task::spawn("redis_refresh", refresh) }
     }
 
-    /// The status of the background task.
+    /// Returns the status of the background task.
     pub(super) fn task_status(&self) -> Arc<TaskStatus> {
         self.refresh_task.status()
     }
@@ -134,13 +135,13 @@ impl RedisCounters {
         counted
     }
 
-    /// The metrics of the requests to Redis.
+    /// Returns the metrics of the requests to Redis.
     pub(super) fn metrics(&self) -> &RedisMetrics {
         &self.servers.metrics
     }
 
-    /// The addresses of the servers that do not count at the moment, and the number of all servers.
-    /// No servers if none has responded yet.
+    /// Returns the addresses of the servers that do not count at the moment, and the number of all
+    /// servers. No servers if none has responded yet.
     pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
         self.servers.unavailable()
     }

@@ -91,7 +91,8 @@ impl Contents {
     }
 }
 
-/// The time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
+/// Returns the time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the
+/// commit.
 pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
     let text = if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
         text

@@ -31,7 +31,7 @@ const LIBRARIES: [(&str, &str); 4] = [
     ("libgcc_s.so", "libgcc-s1"),
 ];
 
-/// The version in Debian's order, in which `1.0~rc.1` comes before `1.0`.
+/// Returns the version in Debian's order, in which `1.0~rc.1` comes before `1.0`.
 pub(crate) fn version(version: &str) -> String {
     version.replace('-', "~")
 }
@@ -68,7 +68,7 @@ pub(crate) fn build(
     Ok(package)
 }
 
-/// The installed files.
+/// Returns the installed files.
 fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     let mut files = Tree::default();
     files.add_file(PROGRAM, 0o755, contents.binary.as_slice());
@@ -100,7 +100,7 @@ fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     Ok(files)
 }
 
-/// The packages that the binary and the scripts need.
+/// Returns the packages that the binary and the scripts need.
 fn depends(libraries: &Libraries) -> Result<String, PackagingError> {
     for path in &libraries.paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

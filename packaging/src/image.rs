@@ -85,7 +85,7 @@ fn add_blob(image: &mut Tree, content: Vec<u8>) -> Result<Blob, PackagingError> 
     Ok(blob)
 }
 
-/// The file system of a container.
+/// Returns the file system of a container.
 fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingError> {
     let mut files = Tree::default();
     files.add_file("usr/bin/belfry", 0o755, contents.binary.as_slice());
@@ -93,7 +93,7 @@ fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingEr
     for path in &libraries.paths {
         files.add_file(relative(path), 0o755, fs::read(path)?);
     }
-    // Of glibc and libgcc.
+    // The licences of glibc and libgcc.
     for package in ["libc6", "libgcc-s1"] {
         let path = format!("usr/share/doc/{package}/copyright");
         if let Ok(text) = fs::read(format!("/{path}")) {
@@ -119,7 +119,7 @@ fn relative(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
 
-/// The configuration of a container. The health check is an extension of Docker.
+/// Returns the configuration of a container. The health check is an extension of Docker.
 fn config(contents: &Contents, platform: &Platform, layer_digest: &str) -> Value {
     let seconds = |seconds: u64| seconds * 1_000_000_000;
     json!({

@@ -28,15 +28,15 @@ impl Libraries {
     }
 }
 
-/// The path in a line of ldd: `libc.so.6 => /lib/libc.so.6 (0x…)` or `/lib64/ld-linux… (0x…)`. The
-/// kernel's own library has none.
+/// Returns the path in a line of ldd: `libc.so.6 => /lib/libc.so.6 (0x…)` or `/lib64/ld-linux…
+/// (0x…)`. The kernel's own library has none.
 fn library_path(line: &str) -> Option<PathBuf> {
     let line = line.split_once("=>").map_or(line, |(_, path)| path);
     let path = line.split_whitespace().next()?;
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-/// The highest N of the symbol versions `GLIBC_2.N` that a binary names.
+/// Returns the highest N of the symbol versions `GLIBC_2.N` that a binary names.
 fn newest_glibc_symbol(binary: &[u8]) -> Option<u32> {
     const PREFIX: &[u8] = b"GLIBC_2.";
     let names = binary.windows(PREFIX.len()).enumerate().filter(|(_, bytes)| *bytes == PREFIX);

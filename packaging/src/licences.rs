@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::PackagingError;
 use crate::dependencies::Dependencies;
 
-/// Every crate with its licence, followed by each licence text with the crates that have them.
+/// Returns every crate with its licence, followed by each licence text with the crates that have
+/// them.
 pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
     let mut list = "The belfry program contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((name, version), found) in &dependencies.0 {
-        // Of this repository, whose licences are separate files.
+        // Crates of this repository, whose licences are separate files.
         if found.checksum.is_none() {
             continue;
         }
@@ -34,7 +35,7 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
     Ok(list)
 }
 
-/// The files with licences and notices in the source of a crate, including those of its C
+/// Returns the files with licences and notices in the source of a crate, including those of its C
 /// libraries.
 fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
     const PREFIXES: [&str; 6] =

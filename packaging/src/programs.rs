@@ -25,12 +25,12 @@ pub(crate) fn gzip(data: &[u8]) -> Result<Vec<u8>, PackagingError> {
     filter("gzip", &["--no-name"], data)
 }
 
-/// The SHA-256 digest in hexadecimal.
+/// Returns the SHA-256 digest in hexadecimal.
 pub(crate) fn sha256(data: &[u8]) -> Result<String, PackagingError> {
     digest("sha256sum", data)
 }
 
-/// The MD5 digest in hexadecimal, which dpkg verifies installed files with.
+/// Returns the MD5 digest in hexadecimal, which dpkg verifies installed files with.
 pub(crate) fn md5(data: &[u8]) -> Result<String, PackagingError> {
     digest("md5sum", data)
 }

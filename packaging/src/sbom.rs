@@ -8,7 +8,7 @@ use crate::PackagingError;
 use crate::contents::Contents;
 use crate::dependencies::{Crate, CrateId, Dependencies};
 
-/// The components of the binary and how they depend on each other.
+/// Returns the components of the binary and how they depend on each other.
 pub(crate) fn build(
     contents: &Contents,
     dependencies: &Dependencies,
@@ -64,7 +64,7 @@ fn component(kind: &str, id: &CrateId, found: &Crate) -> Value {
     component
 }
 
-/// The identifier of a crate in all tools.
+/// Returns the identifier of a crate in all tools.
 fn package_url((name, version): &CrateId) -> String {
     // A plus sign separates build metadata and is not allowed as is.
     format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))

@@ -40,12 +40,12 @@ impl Tree {
         }
     }
 
-    /// The files with their paths.
+    /// Returns the files with their paths.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().filter_map(|(path, entry)| Some((path.as_str(), entry.file.as_deref()?)))
     }
 
-    /// The tar archive, in the order of the paths, with this time for every entry.
+    /// Returns the tar archive, in the order of the paths, with this time for every entry.
     pub(crate) fn to_tar(&self, time: u64) -> io::Result<Vec<u8>> {
         let mut builder = Builder::new(Vec::new());
         for (path, Entry { mode, owner, file }) in &self.0 {

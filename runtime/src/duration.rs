@@ -65,14 +65,14 @@ pub fn parse(text: &str) -> Option<Duration> {
     Duration::try_from(length).ok().filter(|length| *length <= MAX)
 }
 
-/// A duration in the units of [`parse`], the largest first: `1d 12h`.
+/// Returns a duration in the units of [`parse`], the largest first: `1d 12h`.
 pub fn format(length: Duration) -> String {
     let in_days = SpanRound::new().largest(Unit::Day).days_are_24_hours();
     let span = Span::try_from(length).and_then(|span| span.round(in_days));
     format!("{:#}", span.unwrap_or_default())
 }
 
-/// A duration for messages, in whole seconds.
+/// Returns a duration for messages, in whole seconds.
 pub fn format_seconds(length: Duration) -> String {
     format(Duration::from_secs(length.as_secs()))
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::process::geteuid;
 
-/// Describes why a file cannot be read, written or created. A missing permission is described by the
-/// owner of the file or directory, the user that this process runs as, and what to do.
+/// Describes why a file cannot be read, written or created. A missing permission is described by
+/// the owner of the file or directory, the user that this process runs as, and what to do.
 pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => describe_denial(path),
@@ -69,8 +69,8 @@ fn describe_denial(path: &Path) -> String {
     )
 }
 
-/// The name and the id of a user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as in many
-/// containers, the id alone.
+/// Returns the name and the id of a user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as
+/// in many containers, the id alone.
 fn describe_user(users: &str, id: u32) -> String {
     match find_name(users, id) {
         Some(name) => format!("{name} (uid {id})"),

@@ -42,7 +42,7 @@ macro_rules! log_throttled {
 }
 
 impl LogThrottle {
-    /// A throttle of the lines with this message.
+    /// Creates a throttle of the lines with this message.
     pub const fn new(message: &'static str) -> Self {
         let state =
             State { start: None, written: 0, suppressed: 0, unreported: 0, is_registered: false };
@@ -72,7 +72,7 @@ impl LogThrottle {
         is_admitted
     }
 
-    /// The number of lines suppressed in the windows that have ended, since the last call.
+    /// Returns the number of lines suppressed in the windows that have ended, since the last call.
     fn take_suppressed(&self, now: Instant) -> u64 {
         let mut state = lock(&self.state);
         if state.has_ended(now) {

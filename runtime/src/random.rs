@@ -14,12 +14,12 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A new token, code, client secret or cookie.
+/// Returns a new token, code, client secret or cookie.
 pub fn secret(now: jiff::Timestamp) -> SplitToken {
     SplitToken::new(now, bytes())
 }
 
-/// A generated password: 20 unambiguous characters (100 bits) in groups of five.
+/// Returns a generated password: 20 unambiguous characters (100 bits) in groups of five.
 pub fn password() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let groups = bytes::<20>().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));

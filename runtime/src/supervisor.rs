@@ -110,7 +110,7 @@ impl Task {
         Self { status, stop, handle: AbortOnDropHandle::new(tokio::spawn(supervising)) }
     }
 
-    /// Its name and failures.
+    /// Returns its name and failures.
     pub fn status(&self) -> Arc<TaskStatus> {
         Arc::clone(&self.status)
     }
@@ -162,7 +162,7 @@ impl Tasks {
         self.lock().push(task);
     }
 
-    /// The status of every task.
+    /// Returns the status of every task.
     pub fn statuses(&self) -> Vec<Arc<TaskStatus>> {
         self.lock().iter().map(Task::status).collect()
     }

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 pub struct FakeClock(AtomicI64);
 
 impl FakeClock {
-    /// A clock at this second since the Unix epoch.
+    /// Creates a clock at this second since the Unix epoch.
     pub fn at(second: i64) -> Self {
         Self(AtomicI64::new(second * 1000))
     }

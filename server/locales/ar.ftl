@@ -550,7 +550,7 @@ account-too-short =
         [many] { $count } حرفًا
        *[other] { $count } حرف
     })
-account-password-common = هذه القيمة شائعة جدًا؛ اختر قيمة لا يختارها غيرك
+account-password-common = من السهل تخمين هذه القيمة؛ اختر قيمة أخرى
 account-reserved = هذه القيمة محجوزة
 account-taken = هذه القيمة مستخدمة بالفعل
 account-not-accepted = الموافقة مطلوبة

@@ -131,7 +131,7 @@ impl AppState {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// The status of every background task.
+    /// Returns the status of every background task.
     pub fn task_statuses(&self) -> Vec<Arc<TaskStatus>> {
         let mut statuses = self.tasks.statuses();
         statuses.extend(self.store.task_status());
@@ -217,22 +217,22 @@ impl AppState {
         Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
 
-    /// The URI that identifies an account. It never changes and is never reused.
+    /// Returns the URI that identifies an account. It never changes and is never reused.
     pub fn account_uri(&self, account: i64) -> String {
         format!("{}/users/{account}", self.base_url)
     }
 
-    /// The URL of a profile.
+    /// Returns the URL of a profile.
     pub(crate) fn profile_url(&self, name: &str) -> String {
         format!("{}{PROFILE}{name}", self.base_url)
     }
 
-    /// The URL of the avatar, which is the same for all accounts.
+    /// Returns the URL of the avatar, which is the same for all accounts.
     pub(crate) fn avatar_url(&self) -> String {
         format!("{}{}", self.base_url, BELL.path())
     }
 
-    /// The layout of a page in this language.
+    /// Returns the layout of a page in this language.
     pub fn layout(&self, language: Language) -> Layout<'_> {
         Layout {
             language,
@@ -245,7 +245,7 @@ impl AppState {
         }
     }
 
-    /// The part of a user id after the colon.
+    /// Returns the part of a user id after the colon.
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
     }

@@ -25,12 +25,12 @@ impl AuditCounters {
         Self { aggregator: Mutex::default(), addresses }
     }
 
-    /// The part of a client's address that is recorded.
+    /// Returns the part of a client's address that is recorded.
     pub fn address(&self, address: IpAddr) -> Option<String> {
         self.addresses.apply(address)
     }
 
-    /// The part of a client's address that is recorded with a session.
+    /// Returns the part of a client's address that is recorded with a session.
     pub fn session_address(&self, address: IpAddr) -> Option<String> {
         self.addresses.apply_to_session(address)
     }

@@ -72,7 +72,8 @@ enum Command {
     App(app::Command),
     /// Evaluate an event against an account's push rules and explain the result
     Explain(explain::Command),
-    /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request, detail
+    /// Show the audit trail: time, kind, outcome, count, account, app, origin, address, request,
+    /// detail
     Audit(audit::Command),
     /// Write a consistent copy of all data to a file, even while the server runs
     Backup(backup::Command),
@@ -114,7 +115,7 @@ enum DatabaseUse {
     Create,
 }
 
-/// The parser of the arguments. Completions and the manual page are made from it too.
+/// Returns the parser of the arguments. Completions and the manual page are made from it too.
 fn parser() -> clap::Command {
     Cli::command()
         .args(global_flags())
@@ -221,9 +222,9 @@ fn print_warnings(warnings: &[String]) {
     }
 }
 
-/// The event of a change by the command line.
+/// Returns the event of a change by the command line.
 fn events(now: Timestamp, kind: AuditKind) -> Events {
-    AuditEntry::of_command(now, kind).into()
+    AuditEntry::from_command(now, kind).into()
 }
 
 /// Opens the store for one command. The schema is never upgraded, because an older server may be
@@ -252,12 +253,12 @@ fn with_store(
     })
 }
 
-/// A value, or a dash if there is none.
+/// Returns a value, or a dash if there is none.
 fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// A time, or `never` if there is none.
+/// Returns a time, or `never` if there is none.
 fn or_never(time: Option<Timestamp>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }

@@ -92,7 +92,7 @@ pub struct Config {
     /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
     #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
     pub operator_addresses: Vec<Cidr>,
-    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everybody;
+    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everyone;
     /// the main address when unset.
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
@@ -151,7 +151,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The database to open.
+    /// Returns the database to open.
     pub fn database(&self) -> Database {
         match &self.database {
             Some(url) => Database::Postgres(url.clone()),
@@ -159,23 +159,26 @@ impl Config {
         }
     }
 
-    /// The part of a user id after the colon: the configured name, or the host of the base URL.
+    /// Returns the part of a user id after the colon: the configured name, or the host of the base
+    /// URL.
     pub fn server_name_for<'a>(&'a self, base_url: &'a BaseUrl) -> &'a str {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
-    /// The configured base URL, or the one of the address to listen on.
+    /// Returns the configured base URL, or the one of the address to listen on.
     pub fn base_url(&self) -> BaseUrl {
         self.base_url_at(self.listen.port)
     }
 
-    /// The configured base URL, or the one of the host to listen on with the port that is bound.
+    /// Returns the configured base URL, or the one of the host to listen on with the port that is
+    /// bound.
     pub fn base_url_at(&self, port: u16) -> BaseUrl {
         let default = || self.listening_url(port).parse().expect("a host and a port are a URL");
         self.base_url.clone().unwrap_or_else(default)
     }
 
-    /// The URL under which this machine reaches its server; `None` if its port is not fixed.
+    /// Returns the URL under which this machine reaches its server; `None` if its port is not
+    /// fixed.
     pub fn local_url(&self) -> Option<Url> {
         let Self { listen, tls, .. } = self;
         let scheme = if tls.is_some() { "https" } else { "http" };
@@ -183,7 +186,7 @@ impl Config {
         url.ok().filter(|_| listen.port != 0)
     }
 
-    /// The URL of the host to listen on with the port that is bound.
+    /// Returns the URL of the host to listen on with the port that is bound.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority(port))

@@ -20,13 +20,13 @@ use tempfile::NamedTempFile;
 pub struct DiagnosticsKey([u8; 32]);
 
 impl DiagnosticsKey {
-    /// A new key.
+    /// Creates a new key.
     pub fn random() -> Self {
         Self(random::bytes())
     }
 
-    /// The file of the key of a server with this data directory that listens on this port. Several
-    /// servers on PostgreSQL may share a directory.
+    /// Returns the file of the key of a server with this data directory that listens on this port.
+    /// Several servers on PostgreSQL may share a directory.
     pub fn path(data: &Path, port: u16) -> PathBuf {
         data.join(format!("doctor-{port}.key"))
     }
@@ -41,7 +41,7 @@ impl DiagnosticsKey {
         Ok(())
     }
 
-    /// Removes the file, unless another server has replaced it. The file is of no use to anybody,
+    /// Removes the file, unless another server has replaced it. The file is of no use to anyone,
     /// so errors are ignored.
     pub fn remove(&self, path: &Path) {
         if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {
@@ -92,12 +92,12 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// A new challenge.
+    /// Creates a new challenge.
     pub fn new(purpose: Purpose) -> Self {
         Self { purpose, nonce: format!("{:032x}", u128::from_be_bytes(random::bytes())) }
     }
 
-    /// The header: purpose, nonce and signature.
+    /// Returns the header: purpose, nonce and signature.
     pub fn to_header(&self, key: &DiagnosticsKey) -> String {
         let Self { purpose, nonce } = self;
         format!("{purpose} {nonce} {}", key.sign(&format!("request {purpose} {nonce}")))
@@ -113,7 +113,7 @@ impl Challenge {
         Some(Self { purpose: purpose.parse().ok()?, nonce: nonce.to_owned() })
     }
 
-    /// The signature of a response with this content.
+    /// Returns the signature of a response with this content.
     pub fn sign_response(&self, key: &DiagnosticsKey, content: &str) -> String {
         key.sign(&self.response(content))
     }

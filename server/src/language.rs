@@ -31,7 +31,7 @@ impl Language {
     /// Every language.
     pub const ALL: &[Self] = Self::VARIANTS;
 
-    /// The two-letter code and the message file.
+    /// Returns the two-letter code and the message file.
     const fn locale(self) -> (&'static str, &'static str) {
         match self {
             Self::English => ("en", include_str!("../locales/en.ftl")),
@@ -48,12 +48,13 @@ impl Language {
         }
     }
 
-    /// The two-letter code, used in requests and sessions.
+    /// Returns the two-letter code, used in requests and sessions.
     pub const fn code(self) -> &'static str {
         self.locale().0
     }
 
-    /// The language tag in HTML, by which browsers choose fonts and screen readers choose voices.
+    /// Returns the language tag in HTML, by which browsers choose fonts and screen readers choose
+    /// voices.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Portuguese => "pt-BR",
@@ -62,7 +63,7 @@ impl Language {
         }
     }
 
-    /// Its name in the language itself.
+    /// Returns its name in the language itself.
     pub const fn own_name(self) -> &'static str {
         match self {
             Self::English => "English",
@@ -79,7 +80,7 @@ impl Language {
         }
     }
 
-    /// The text direction, as an HTML attribute.
+    /// Returns the text direction, as an HTML attribute.
     pub const fn direction(self) -> &'static str {
         match self {
             Self::Arabic => "rtl",

@@ -23,7 +23,7 @@ const MAX_KEYS: usize = 2_000_000;
 /// Prefix of the keys in Redis.
 pub const REDIS_PREFIX: &str = "belfry";
 
-/// The addresses and certificates of the configured Redis; none if it is not configured.
+/// Returns the addresses and certificates of the configured Redis; none if it is not configured.
 ///
 /// # Errors
 /// When its URL is invalid or its certificate cannot be used.
@@ -63,7 +63,7 @@ impl Limits {
         Ok(Self { engine, active })
     }
 
-    /// The active limits.
+    /// Returns the active limits.
     pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
         self.active.load()
     }

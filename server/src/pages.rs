@@ -78,12 +78,12 @@ struct LanguageLink {
 }
 
 impl<'a> Layout<'a> {
-    /// The layout of a page that is opened at this path in a different language.
+    /// Returns the layout of a page that is opened at this path in a different language.
     pub(crate) fn with_language_link(self, link: &'a str) -> Self {
         Self { language_link: Some(link), ..self }
     }
 
-    /// The links that choose a language, if the page has them.
+    /// Returns the links that choose a language, if the page has them.
     fn language_links(&self) -> Vec<LanguageLink> {
         let link = |(path, language): (&str, &Language)| LanguageLink {
             href: with_parameters(path, [("lang", language.code()), (LANGUAGE_CHOICE, "1")]),
@@ -93,17 +93,17 @@ impl<'a> Layout<'a> {
         paths.flat_map(|path| Language::ALL.iter().map(move |it| (path, it))).map(link).collect()
     }
 
-    /// The message of this key.
+    /// Returns the message of this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)
     }
 
-    /// The message of this key with the name of an app.
+    /// Returns the message of this key with the name of an app.
     fn text_for(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
     }
 
-    /// The requirements for a new password.
+    /// Returns the requirements for a new password.
     fn password_hint(&self) -> String {
         self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
     }

@@ -53,13 +53,13 @@ pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 /// remembered. `lang` alone is not, because apps send it, too.
 pub(crate) const LANGUAGE_CHOICE: &str = "remember";
 
-/// A path with this language in its query.
+/// Returns a path with this language in its query.
 pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     with_parameters(path, lang.map(|language| ("lang", language.code())))
 }
 
-/// A path with more parameters in its query. Values that are not names of a fixed list must be
-/// percent-encoded.
+/// Returns a path with more parameters in its query. Values that are not names of a fixed list must
+/// be percent-encoded.
 pub(crate) fn with_parameters<V: AsRef<str>>(
     path: &str,
     parameters: impl IntoIterator<Item = (&'static str, V)>,

@@ -60,12 +60,12 @@ impl Tls {
         Ok(Self { files, current })
     }
 
-    /// The acceptor of the next connection.
+    /// Returns the acceptor of the next connection.
     pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.current.load().config))
     }
 
-    /// When the current certificate expires.
+    /// Returns when the current certificate expires.
     pub fn not_after(&self) -> Timestamp {
         self.current.load().not_after
     }
@@ -102,8 +102,8 @@ impl<'a> Changes<'a> {
         Self { files, loaded: modification_times(files), reported: None }
     }
 
-    /// The new configuration if the files have changed, or an error if they became unusable, such
-    /// as a new certificate whose key has not been replaced yet.
+    /// Returns the new configuration if the files have changed, or an error if they became
+    /// unusable, such as a new certificate whose key has not been replaced yet.
     fn check(&mut self) -> Option<Result<LoadedFiles, TlsError>> {
         let current = modification_times(self.files);
         if current == self.loaded {

@@ -19,7 +19,7 @@ struct AccountImport {
 }
 
 impl AccountImport {
-    /// An account whose id is not yet chosen.
+    /// Creates an account whose id is not yet chosen.
     fn new(position: usize, imported: ImportedAccount, now: Timestamp) -> Self {
         let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
         let account = Account {

@@ -53,8 +53,8 @@ macro_rules! find_in_order {
 }
 
 impl Store {
-    /// A page of the accounts that match a filter. The query takes time in proportion to the
-    /// accounts whose name or address has the prefix, not to all accounts.
+    /// Returns a page of the accounts that match a filter. The query takes time in proportion to
+    /// the accounts whose name or address has the prefix, not to all accounts.
     pub async fn find_accounts(
         &self,
         filter: &AccountFilter,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::migrations::Migrations;
 
-    /// The plan of a query on an empty database.
+    /// Returns the plan of a query on an empty database.
     fn plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
         for migration in Migrations::default().0 {

@@ -35,8 +35,8 @@ from_row!(
 );
 
 impl Store {
-    /// The valid tokens of an account that were issued to an app, the last used first: all of them,
-    /// or 101 if there are more, which only an app with several grants can have.
+    /// Returns the valid tokens of an account that were issued to an app, the last used first: all
+    /// of them, or 101 if there are more, which only an app with several grants can have.
     pub async fn tokens_of(
         &self,
         account: i64,
@@ -60,7 +60,7 @@ impl Store {
         .await
     }
 
-    /// The number of valid tokens of an account that were issued to an app.
+    /// Returns the number of valid tokens of an account that were issued to an app.
     pub async fn token_count(
         &self,
         account: i64,
@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// Revokes a token of this account. `NotFound` if it is not valid.
-    pub async fn revoke_token_of(
+    pub async fn revoke_account_token(
         &self,
         events: &Events,
         account: i64,

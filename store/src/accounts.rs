@@ -22,7 +22,7 @@ pub struct Account {
     pub name: String,
     /// The e-mail address in lower case, given by the operator. It can be used to sign in.
     pub email: Option<String>,
-    /// The e-mail address in lower case that was given at sign-up. It may belong to somebody else.
+    /// The e-mail address in lower case that was given at sign-up. It may belong to someone else.
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
@@ -42,7 +42,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Its name and e-mail addresses, which its password must differ from.
+    /// Returns its name and e-mail addresses, which its password must differ from.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let emails = [&self.email, &self.unverified_email];
         iter::once(&*self.name).chain(emails.into_iter().flatten().map(String::as_str))
@@ -84,7 +84,7 @@ pub enum AddAccountError {
 /// Filter of an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
-    /// Only active or disabled ones.
+    /// Only active, or only disabled, accounts.
     pub state: Option<EnabledState>,
     /// Only those with this role.
     pub role: Option<Role>,
@@ -225,7 +225,7 @@ impl Store {
         self.read_one(sql!(select!("where email = $email"), [email])).await
     }
 
-    /// A page of accounts with names after `after`, in order of name.
+    /// Returns a page of accounts with names after `after`, in order of name.
     pub async fn accounts(
         &self,
         filter: &AccountListFilter,
@@ -250,9 +250,9 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody has
-    /// verified the new one, so it cannot be used to sign in. `NotFound` if the verified password was
-    /// changed in the meantime.
+    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody
+    /// has verified the new one, so it cannot be used to sign in. `NotFound` if the verified
+    /// password was changed in the meantime.
     pub async fn change_email(
         &self,
         events: &Events,
@@ -326,7 +326,7 @@ pub(super) fn added_event(account: &Account) -> EventSource {
     )
 }
 
-/// The outcome of [`insert_account`], from its rows and those of [`select_similar`].
+/// Returns the outcome of [`insert_account`], from its rows and those of [`select_similar`].
 pub(super) fn check_added(
     account: &Account,
     added: &Rows,

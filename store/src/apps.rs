@@ -35,7 +35,7 @@ pub struct StoredApp {
 }
 
 impl StoredApp {
-    /// A new app. Retention keeps the apps that the operator or the server added.
+    /// Creates a new app. Retention keeps the apps that the operator or the server added.
     pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
         let retained_at = (app.properties.origin != Origin::Api).then_some(now);
         let (secrets, created_at) = (secret.into(), now);
@@ -70,7 +70,7 @@ pub enum AddAppOutcome {
 /// Filter of an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
-    /// Only active or disabled ones.
+    /// Only active, or only disabled, apps.
     pub state: Option<EnabledState>,
     /// Only those whose name contains this text, in upper or lower case.
     pub name: Option<String>,
@@ -196,7 +196,7 @@ impl Store {
         Ok(found)
     }
 
-    /// A page of apps with ids above `after`, in order of id.
+    /// Returns a page of apps with ids above `after`, in order of id.
     pub async fn apps(
         &self,
         filter: &AppListFilter,
@@ -219,7 +219,7 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// The apps with this name, in upper or lower case, in order of id.
+    /// Returns the apps with this name, in upper or lower case, in order of id.
     pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
         self.read_all(sql!(
             select!("where lower(name) = lower($name) order by id limit $limit"),
@@ -228,7 +228,7 @@ impl Store {
         .await
     }
 
-    /// An app's tokens.
+    /// Returns an app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let count = sql!(
             concat!("select ", token_columns!(), " from tokens where app_id = $id"),

@@ -103,7 +103,7 @@ impl Store {
         self.write(change).await.map(drop)
     }
 
-    /// The newest events, in order of time.
+    /// Returns the newest events, in order of time.
     pub async fn audit_events(
         &self,
         filter: AuditFilter<'_>,

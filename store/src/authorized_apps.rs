@@ -36,7 +36,7 @@ from_row!(AuthorizedApp, app_columns {
 });
 
 impl Store {
-    /// The apps with an active grant of this account, in order of id.
+    /// Returns the apps with an active grant of this account, in order of id.
     pub async fn authorized_apps(
         &self,
         account: i64,
@@ -66,8 +66,8 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes an app's access: ends its grants, with their tokens and the codes that are not
-    /// redeemed. Returns the number of tokens that were valid until now.
+    /// Revokes an app's access: deletes its grants and the codes that are not redeemed, and revokes
+    /// its tokens. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
         events: &Events,

@@ -3,8 +3,8 @@
 //!
 //! A backup is a SQLite database with the rows of one transaction, a manifest and checksums. It has
 //! plain tables without indexes, so that both engines write it row by row. A restore is one
-//! transaction: create the schema of the backup's version, load the rows, read them back and compare
-//! them with the checksums, migrate, commit.
+//! transaction: create the schema of the backup's version, load the rows, read them back and
+//! compare them with the checksums, migrate, commit.
 //!
 //! SQLite is read and written on the calling thread, so these functions block it.
 
@@ -28,7 +28,7 @@ use belfry_core::audit::AuditEntry;
 use jiff::Timestamp;
 
 pub use self::file::Backup;
-pub use self::import::ExistingTokens;
+pub use self::import::RestoredTokens;
 pub use self::manifest::{Manifest, TableSummary};
 pub use self::new_file::Overwrite;
 use super::{Database, Options, StoreError};
@@ -57,7 +57,7 @@ pub enum BackupError {
     #[error("{0} was not written by belfry backup")]
     NotABackup(PathBuf),
     /// A backup that is incomplete or was changed.
-    #[error("{file} is damaged or incomplete: {reason}; use a different backup")]
+    #[error("{file} is damaged or incomplete: {reason}; use another backup")]
     Damaged { file: PathBuf, reason: String },
     /// A backup of a newer version.
     #[error(
@@ -138,7 +138,7 @@ pub async fn restore_backup(
     backup: &Backup,
     database: &Database,
     options: &Options,
-    tokens: ExistingTokens,
+    tokens: RestoredTokens,
     event: &AuditEntry,
     report: Report<'_>,
 ) -> Result<(), BackupError> {

@@ -52,8 +52,8 @@ struct Shared {
 }
 
 impl Cache {
-    /// A cache of at most this many bytes: five eighths for tokens, a quarter for rulesets. With
-    /// the default of 512 MiB both have space for a million users without user-defined rules.
+    /// Creates a cache of at most this many bytes: five eighths for tokens, a quarter for rulesets.
+    /// With the default of 512 MiB both have space for a million users without user-defined rules.
     pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let enabled = AtomicBool::new(enabled);
         let shared = Arc::new(Shared { enabled, subjects: SubjectSlots::default() });
@@ -68,7 +68,7 @@ impl Cache {
         }
     }
 
-    /// Removes the entries that a write of a different process made stale.
+    /// Removes the entries that a write of another process made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         self.count(1, invalidations);
         self.advance(invalidations, Phase::Begin);
@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// The state of each cache, for metrics.
+    /// Returns the state of each cache, for metrics.
     pub(crate) fn status(&self) -> [CacheStatus<'_>; 5] {
         [
             self.tokens.status("tokens"),
@@ -159,7 +159,7 @@ pub(super) struct EpochCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
-    /// A map of this many bytes, with entries of about `entry` bytes each.
+    /// Creates a map of this many bytes, with entries of about `entry` bytes each.
     fn new(bytes: usize, entry: usize, shared: &Arc<Shared>) -> Self {
         Self {
             entries: quick_cache::sync::Cache::with_weighter(
@@ -189,15 +189,15 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
         found.map(|entry| entry.value)
     }
 
-    /// The current epoch of a key. Call it before the read whose result will be inserted.
+    /// Returns the current epoch of a key. Call it before the read whose result will be inserted.
     pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
         let number = self.shared.subjects.last_number();
         let key = *self.epochs.lock(key);
         ReadEpoch { key, number, is_enabled: self.is_enabled() }
     }
 
-    /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects was
-    /// invalidated after that or is being written.
+    /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects
+    /// was invalidated after that or is being written.
     pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
         let ReadEpoch { key: read_epoch, number, .. } = since;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));

@@ -18,16 +18,17 @@ pub(super) struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// A change that begins with a batch and then inserts the events for each row of the source, so
-    /// that there are none if the change takes no effect. Statements that insert these rows are in
-    /// the batch; those that delete them are added later.
+    /// Creates a change that begins with a batch and then inserts the events for each row of the
+    /// source, so that there are none if the change takes no effect. Statements that insert these
+    /// rows are in the batch; those that delete them are added later.
     pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
         let batch = batch.into();
         let start = batch.statements.len();
         Self { batch, entries: events.entries(), events: start..start }.and_events_of(source)
     }
 
-    /// A change without events: maintenance, and changes that concern neither accounts nor access.
+    /// Returns a change without events: maintenance, and changes that concern neither accounts nor
+    /// access.
     pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
         Change { batch: batch.into(), entries: &[], events: 0..0 }
     }

@@ -40,7 +40,7 @@ pub struct Consent {
 pub enum CodeOutcome {
     /// The code was issued.
     Issued,
-    /// The session ended, or the app no longer has the access that implied consent.
+    /// The session has ended, or the app no longer has the access that implied consent.
     ConsentEnded,
 }
 

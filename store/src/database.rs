@@ -63,12 +63,12 @@ impl SecretUrl {
         Self { url, further_hosts: further_hosts.to_owned(), text }
     }
 
-    /// The URL with its password, for the driver.
+    /// Returns the URL with its password, for the driver.
     pub fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// A URL for each host, with the password: of `redis://:PASSWORD@a:1,b:2` it is
+    /// Returns a URL for each host, with the password: of `redis://:PASSWORD@a:1,b:2` it is
     /// `redis://:PASSWORD@a:1` and `redis://:PASSWORD@b:2`.
     pub fn reveal_each(&self) -> Vec<String> {
         split_by_host(&self.url, &self.further_hosts).map(|(_, url)| url).collect()
@@ -79,7 +79,7 @@ impl SecretUrl {
         self.url.scheme()
     }
 
-    /// The hosts, without their ports.
+    /// Returns the hosts, without their ports.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         let further = self.further_hosts.split(',').skip(1).map(without_port);
         self.url.host_str().into_iter().chain(further)
@@ -119,12 +119,12 @@ impl SecretUrl {
         self.to_postgres().map(drop)
     }
 
-    /// The parameters of a PostgreSQL connection.
+    /// Returns the parameters of a PostgreSQL connection.
     pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
         PostgresUrl::parse(&self.url, &self.further_hosts)
     }
 
-    /// The file with this client's private key, if there is one.
+    /// Returns the file with this client's private key, if there is one.
     pub fn client_key(&self) -> Option<PathBuf> {
         Some(self.to_postgres().ok()?.tls?.client?.key)
     }
@@ -146,7 +146,7 @@ impl SecretUrl {
         }
     }
 
-    /// The URL with its parameters and `***` in place of the password.
+    /// Returns the URL with its parameters and `***` in place of the password.
     pub fn redacted(&self) -> String {
         let parameters = self.url.query().into_iter().flat_map(|query| query.split('&'));
         let redacted = parameters.map(|parameter| {
@@ -158,7 +158,7 @@ impl SecretUrl {
         if query.is_empty() { url } else { format!("{url}?{query}") }
     }
 
-    /// The URL for messages and logs.
+    /// Returns the URL for messages and logs.
     pub fn without_password(&self) -> String {
         let mut shown = self.url.clone();
         if shown.password().is_some() {
@@ -170,7 +170,7 @@ impl SecretUrl {
     }
 }
 
-/// The text of a URL with further hosts after its first.
+/// Returns the text of a URL with further hosts after its first.
 fn with_hosts(url: &Url, further_hosts: &str) -> String {
     format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
 }
@@ -196,7 +196,7 @@ fn split_hosts(text: &str) -> Option<(String, &str)> {
     Some((format!("{}{}", &text[..comma], &text[end..]), &text[comma..end]))
 }
 
-/// A host without the port that may follow it. An IPv6 address has brackets.
+/// Returns a host without the port that may follow it. An IPv6 address has brackets.
 fn without_port(host: &str) -> &str {
     match host.split_once(']') {
         Some((address, _)) => &host[..=address.len()],
@@ -231,7 +231,7 @@ impl FromStr for SecretUrl {
     }
 }
 
-/// Without the password.
+/// Displays the URL without the password.
 impl Serialize for SecretUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.redacted())

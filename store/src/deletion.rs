@@ -77,7 +77,8 @@ pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
 ];
 
-/// The condition that an account may be deleted: it is due, if it has to be, and not the last admin.
+/// The condition that an account may be deleted: it is due, if it has to be, and not the last
+/// admin.
 macro_rules! is_deletable {
     () => {
         concat!(
@@ -104,8 +105,8 @@ fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64)
 }
 
 impl Store {
-    /// Deletes an account and everything that belongs to it. Its name is reserved: a different
-    /// person who gets it would be taken for its owner. The audit event of the deletion has the
+    /// Deletes an account and everything that belongs to it. Its name is reserved: another
+    /// person who gets it would be mistaken for its owner. The audit event of the deletion has the
     /// name in its detail, because it can no longer be looked up.
     ///
     /// The account is deleted first. Its row serialises this with transactions that grant access.
@@ -183,8 +184,8 @@ impl Store {
         Ok((!app.is_empty()).then_some(deleted))
     }
 
-    /// The accounts that were deleted since a time, in order of deletion. Their events are deleted
-    /// by retention.
+    /// Returns the accounts that were deleted since a time, in order of deletion. Their events are
+    /// deleted by retention.
     pub async fn deleted_accounts(
         &self,
         since: Timestamp,

@@ -34,17 +34,18 @@ pub(crate) trait Engine: Send + Sync {
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 
-    /// Why no connection could be opened at the last attempt, if the engine has connections.
+    /// Returns why no connection could be opened at the last attempt, if the engine has
+    /// connections.
     fn connection_error(&self) -> Option<String> {
         None
     }
 
-    /// The status of the background task, if the engine has one.
+    /// Returns the status of the background task, if the engine has one.
     fn task_status(&self) -> Option<Arc<TaskStatus>> {
         None
     }
 
-    /// The name of the engine in metrics.
+    /// Returns the name of the engine in metrics.
     fn name(&self) -> &'static str;
 
     /// Writes the metrics that only this engine has.

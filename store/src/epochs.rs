@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A step of a write. A write of a different process is known when it has ended: both steps follow
+/// A step of a write. A write of another process is known when it has ended: both steps follow
 /// each other then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -27,7 +27,8 @@ pub struct ReadEpoch {
 }
 
 impl ReadEpoch {
-    /// The state after one more write of the key, which invalidates when it begins and when it ends.
+    /// Returns the state after one more write of the key, which invalidates when it begins and when
+    /// it ends.
     pub(crate) fn after_write(self) -> Self {
         Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
     }
@@ -47,12 +48,12 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// The epoch after one more invalidation.
+    /// Returns the epoch after one more invalidation.
     pub(super) fn next(self) -> Self {
         Self { invalidations: self.invalidations + 1, ..self }
     }
 
-    /// The epoch after a step of a write. Both steps invalidate.
+    /// Returns the epoch after a step of a write. Both steps invalidate.
     pub(super) fn advance(self, phase: Phase) -> Self {
         let writes = match phase {
             Phase::Begin => self.writes + 1,

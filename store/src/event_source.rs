@@ -90,7 +90,7 @@ impl EventSource {
         )
     }
 
-    /// The statement that inserts an event for each row of the source.
+    /// Returns the statement that inserts an event for each row of the source.
     pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
         let (address, request_id) = client_columns(entry.client.as_ref());
         let mut values = values![
@@ -137,13 +137,13 @@ pub(super) fn log_events(
     Ok(())
 }
 
-/// The address and the request id of a client.
+/// Returns the address and the request id of a client.
 fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
     let address = client.and_then(|client| client.address.as_deref());
     (address, client.map(|client| client.request_id.as_str()))
 }
 
-/// An id that is ordered by time.
+/// Returns an id that is ordered by time.
 pub(super) fn event_id(millisecond: i64, suffix: u64) -> String {
     format!("{millisecond:012x}{suffix:016x}")
 }

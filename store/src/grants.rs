@@ -104,7 +104,7 @@ macro_rules! begin {
 }
 
 impl NewGrant<'_> {
-    /// The scopes as part of the identity, in which their order does not matter.
+    /// Returns the scopes as part of the identity, in which their order does not matter.
     pub(super) fn scopes(&self) -> String {
         let text = self.scopes.to_stored();
         let mut scopes: Vec<&str> = text.split(' ').collect();
@@ -112,12 +112,12 @@ impl NewGrant<'_> {
         scopes.join(" ")
     }
 
-    /// The redirect URI as part of the identity.
+    /// Returns the redirect URI as part of the identity.
     pub(super) fn redirect_uri(&self) -> &str {
         self.redirect_uri.unwrap_or_default()
     }
 
-    /// The device as part of the identity.
+    /// Returns the device as part of the identity.
     pub(super) fn device_id(&self) -> &str {
         self.device.map(Device::id).unwrap_or_default()
     }
@@ -141,7 +141,7 @@ impl FromRow for ActiveGrant {
 }
 
 impl Store {
-    /// The active grants of an account to an app.
+    /// Returns the active grants of an account to an app.
     pub async fn active_grants(
         &self,
         account_id: i64,
@@ -159,7 +159,7 @@ impl Store {
         self.read_all(select).await
     }
 
-    /// The id of the device that a token was issued to, if any.
+    /// Returns the id of the device that a token was issued to, if any.
     pub async fn device_id_of(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
         let select = sql!(
             "select g.device_id from tokens t join grants g on g.account_id = t.account_id \

@@ -24,7 +24,7 @@ impl Invalidation {
     pub(crate) const NAMES: [&str; 6] =
         ["token", "rules", "account", "app", "app_secret", "everything"];
 
-    /// The index of the kind in [`Invalidation::NAMES`].
+    /// Returns the index of the kind in [`Invalidation::NAMES`].
     pub(crate) fn index(self) -> usize {
         match self {
             Self::Token(_) => 0,
@@ -36,7 +36,7 @@ impl Invalidation {
         }
     }
 
-    /// The text sent to other nodes: the kind and the subject.
+    /// Returns the text sent to other nodes: the kind and the subject.
     pub(crate) fn to_text(self) -> String {
         let kind = Self::NAMES[self.index()];
         match self {
@@ -48,7 +48,7 @@ impl Invalidation {
         }
     }
 
-    /// Parses the text from a different node. Unknown text, as a newer release may send it,
+    /// Parses the text from another node. Unknown text, as a newer release may send it,
     /// invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
         let (kind, subject) = text.split_once(' ').unwrap_or((text, ""));

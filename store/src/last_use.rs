@@ -121,8 +121,8 @@ impl UseRecorder {
 }
 
 impl PendingUses {
-    /// The statements that store the uses. A use that a different node has stored in the same hour
-    /// changes nothing.
+    /// Returns the statements that store the uses. A use that another node has stored in the same
+    /// hour changes nothing.
     fn statements(&self) -> Vec<Statement> {
         // The time until which a stored use is replaced.
         let old = |at: &Timestamp| at.as_second() - PRECISION;

@@ -63,7 +63,7 @@ pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{
-    Backup, BackupError, ExistingTokens, Manifest, Overwrite, Progress, Report, TableSummary,
+    Backup, BackupError, Manifest, Overwrite, Progress, Report, RestoredTokens, TableSummary,
     create_backup, restore_backup,
 };
 use self::cache::Cache;
@@ -113,12 +113,12 @@ impl EnabledState {
     /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
-    /// The state of an account or app that was disabled at this time.
+    /// Returns the state of an account or app that was disabled at this time.
     pub fn from_disabled_at(disabled_at: Option<Timestamp>) -> Self {
         if disabled_at.is_some() { Self::Disabled } else { Self::Active }
     }
 
-    /// The name in statements and commands.
+    /// Returns the name in statements and commands.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -216,7 +216,7 @@ pub struct Options {
     #[default(Duration::from_secs(5))]
     #[serde(with = "duration")]
     pub timeout: Duration,
-    /// Maximum time that `belfry serve` waits for PostgreSQL at start.
+    /// Maximum time that `belfry serve` waits for PostgreSQL at startup.
     #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
@@ -243,7 +243,7 @@ pub enum Access {
 }
 
 impl Store {
-    /// Time after which a running server has noticed the writes of a different process. PostgreSQL
+    /// Time after which a running server has noticed the writes of another process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
@@ -293,7 +293,7 @@ impl Store {
         self.cache.write_invalidations(out);
     }
 
-    /// The state of each cache, for metrics.
+    /// Returns the state of each cache, for metrics.
     pub fn cache_status(&self) -> [CacheStatus<'_>; 5] {
         self.cache.status()
     }
@@ -303,12 +303,12 @@ impl Store {
         self.engine.check().await
     }
 
-    /// Why no connection to PostgreSQL could be opened at the last attempt.
+    /// Returns why no connection to PostgreSQL could be opened at the last attempt.
     pub fn connection_error(&self) -> Option<String> {
         self.engine.engine.connection_error()
     }
 
-    /// The status of the background task, if the engine has one.
+    /// Returns the status of the background task, if the engine has one.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
         self.engine.engine.task_status()
     }
@@ -344,7 +344,7 @@ impl Store {
     }
 }
 
-/// A JSON document as the value of a column.
+/// Returns a JSON document as the value of a column.
 fn to_json(document: &impl Serialize) -> Result<Value, StoreError> {
     serde_json::to_string(document).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

@@ -1,4 +1,4 @@
-//! Numbered schema migrations, embedded in the binary and applied at start.
+//! Numbered schema migrations, embedded in the binary and applied at startup.
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
@@ -52,22 +52,22 @@ migrations![
 pub struct Migrations(pub &'static [Migration]);
 
 impl Migrations {
-    /// The oldest schema version that can be upgraded.
+    /// Returns the oldest schema version that can be upgraded.
     pub(crate) fn oldest(self) -> i64 {
         self.0.first().map_or(0, |oldest| oldest.number)
     }
 
-    /// The newest schema version.
+    /// Returns the newest schema version.
     pub(crate) fn newest(self) -> i64 {
         self.0.last().map_or(0, |newest| newest.number)
     }
 
-    /// The migrations up to a version, and those after it.
+    /// Returns the migrations up to a version, and those after it.
     pub(crate) fn split(self, version: i64) -> (&'static [Migration], &'static [Migration]) {
         self.0.split_at(self.0.partition_point(|migration| migration.number <= version))
     }
 
-    /// The migrations to apply to a database at this version.
+    /// Returns the migrations to apply to a database at this version.
     pub(crate) fn pending(
         self,
         policy: SchemaPolicy,
@@ -105,8 +105,8 @@ pub(crate) const TABLE: &str = "
         compatible_from bigint not null
     )";
 
-/// Records the number of a migration, when it was applied, and the oldest version that is compatible
-/// with it.
+/// Records the number of a migration, when it was applied, and the oldest version that is
+/// compatible with it.
 pub(crate) const INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
@@ -117,7 +117,7 @@ pub(crate) const TEST_INSERT: &str =
 /// Selects the newest migration. A database of a pre-release does not have the third column.
 pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
-/// The statements of a migration, without comments and line breaks.
+/// Returns the statements of a migration, without comments and line breaks.
 pub(crate) fn statements(sql: &str) -> Vec<String> {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -125,7 +125,7 @@ pub(crate) fn statements(sql: &str) -> Vec<String> {
     sql.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
 }
 
-/// The name of the index that a statement creates.
+/// Returns the name of the index that a statement creates.
 pub(crate) fn index_name(statement: &str) -> Option<&str> {
     statement.strip_prefix("create index ")?.split(' ').next()
 }
@@ -143,8 +143,8 @@ impl SchemaVersion {
     /// A database without a schema.
     pub(crate) const NONE: Self = Self::exact(0);
 
-    /// A version for a use that needs to know all tables, such as a backup: only a binary of this
-    /// version or a later one will do.
+    /// Creates a version for a use that needs to know all tables, such as a backup: only a binary
+    /// of this version or a later one will do.
     pub(crate) const fn exact(number: i64) -> Self {
         Self { number, compatible_from: number }
     }
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Why statements of an older version may fail after this one.
+    /// Returns why statements of an older version may fail after this one.
     fn objection(statement: &str) -> Option<&'static str> {
         let column = statement.strip_prefix("alter table ").and_then(|rest| {
             let (_table, rest) = rest.split_once(' ')?;

@@ -30,7 +30,7 @@ impl NewRows {
         }
     }
 
-    /// The owners that got a row since the last call.
+    /// Returns the owners that got a row since the last call.
     pub(super) fn take(&self) -> BTreeSet<RowOwner> {
         std::mem::take(&mut self.lock())
     }

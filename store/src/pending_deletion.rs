@@ -70,7 +70,7 @@ impl Store {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let events = AuditEntry::of_server(now, AuditKind::AccountDelete).into();
+        let events = AuditEntry::from_server(now, AuditKind::AccountDelete).into();
         let mut deleted = 0;
         loop {
             let select = sql!(

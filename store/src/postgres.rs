@@ -39,8 +39,8 @@ use super::database;
 use super::engine::{Batch, Engine, Grouping, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 
-/// Minimum timeout of statements if the database is only read: the filter of a list may have to read
-/// a large table.
+/// Minimum timeout of statements if the database is only read: the filter of a list may have to
+/// read a large table.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A PostgreSQL database.
@@ -162,8 +162,8 @@ fn is_temporary(code: &SqlState) -> bool {
         || matches!(code.code(), "25006" | "55P03" | "25P03")
 }
 
-/// The error with its causes, the state of a server that does not accept writes, and advice about a
-/// rejected certificate or missing rights.
+/// Returns the error with its causes, the state of a server that does not accept writes, and advice
+/// about a rejected certificate or missing rights.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
     let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
     if let Some(state) = server_state::describe(error) {

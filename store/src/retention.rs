@@ -86,7 +86,7 @@ struct SweepState {
 from_row!(SweepState, sweep_columns { swept_at, trusted_from });
 
 impl SweepState {
-    /// The state after a sweep at `now`; `None` if none is due.
+    /// Returns the state after a sweep at `now`; `None` if none is due.
     fn next(stored: Option<Self>, now: Timestamp) -> Option<Self> {
         let settling = Self { swept_at: now, trusted_from: add(now, SETTLING) };
         let Some(stored) = stored else { return Some(settling) };
@@ -241,7 +241,7 @@ impl Store {
         Ok(SweepOutcome::Swept(deleted))
     }
 
-    /// The time of the last sweep of any node; `None` before the first one.
+    /// Returns the time of the last sweep of any node; `None` before the first one.
     pub async fn last_sweep(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.sweep_state().await?.map(|state| state.swept_at))
     }
@@ -256,7 +256,7 @@ impl Store {
         let stored = self.sweep_state().await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
-        // Of nodes that begin at the same time, one writes the row.
+        // If several nodes begin at the same time, one of them writes the row.
         let write = match stored {
             None => sql!(
                 "insert into sweeps (id, swept_at, trusted_from) \
@@ -274,7 +274,7 @@ impl Store {
     }
 }
 
-/// A time plus a duration, within the range of times.
+/// Returns a time plus a duration, within the range of times.
 fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
     time.checked_add(duration).unwrap_or(end)

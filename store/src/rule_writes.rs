@@ -70,7 +70,7 @@ struct QueuedChange {
 }
 
 impl RuleWriter {
-    /// A writer that enforces these limits per account.
+    /// Creates a writer that enforces these limits per account.
     pub fn new(store: Store, limits: RuleLimits) -> Self {
         Self { store, limits, queues: Arc::default() }
     }
@@ -196,7 +196,7 @@ impl Saver {
         Err(RuleWriteError::TooManyConflicts)
     }
 
-    /// Returns `None` after a conflict with a different node.
+    /// Returns `None` after a conflict with another node.
     async fn try_save(
         &self,
         changes: &[QueuedChange],
@@ -231,7 +231,7 @@ impl Saver {
     }
 
     /// Reads the rulesets that the changes apply to. For a change to all documents they are read
-    /// from the database: a different node may have added a document that the cache does not have
+    /// from the database: another node may have added a document that the cache does not have
     /// yet.
     async fn read(
         &self,
@@ -246,8 +246,8 @@ impl Saver {
     }
 }
 
-/// Applies the changes in order, except those that are rejected or would exceed the number of rules.
-/// Returns the changed documents and the outcome of each change.
+/// Applies the changes in order, except those that are rejected or would exceed the number of
+/// rules. Returns the changed documents and the outcome of each change.
 fn apply_all(
     rulesets: &StoredRulesets,
     changes: &[QueuedChange],

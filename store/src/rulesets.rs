@@ -79,17 +79,17 @@ impl StoredRulesets {
         self.0.as_deref().map_or(&[], |documents| &documents.all)
     }
 
-    /// All documents of the account.
+    /// Returns all documents of the account.
     pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
         self.all().iter().map(|versioned| &versioned.document)
     }
 
-    /// The document of a scope.
+    /// Returns the document of a scope.
     pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
 
-    /// The tags of the device profiles that have rules, in order.
+    /// Returns the tags of the device profiles that have rules, in order.
     pub fn profile_tags(&self) -> Vec<&str> {
         let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
         let with_rules = self.documents().filter(has_rules);
@@ -107,7 +107,7 @@ impl StoredRulesets {
         self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
-    /// Number of rules in all documents.
+    /// Returns the number of rules in all documents.
     pub fn len(&self) -> usize {
         self.documents().map(Document::len).sum()
     }
@@ -117,25 +117,25 @@ impl StoredRulesets {
         self.0.is_none()
     }
 
-    /// Size of the stored text of all documents.
+    /// Returns the size of the stored text of all documents.
     pub fn bytes(&self) -> usize {
         self.all().iter().map(|versioned| versioned.bytes).sum()
     }
 
-    /// Size of the stored text of one scope.
+    /// Returns the size of the stored text of one scope.
     pub fn bytes_of(&self, scope: &RuleScope) -> usize {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
 
-    /// The response that lists all rules, serialised once.
+    /// Returns the response that lists all rules, serialised once.
     pub fn response(&self, owner: User<'_>) -> Bytes {
         let Some(documents) = &self.0 else { return default_response(owner).into() };
         let serialize = || json::to_bytes(&RulesetsResponse::new(self.documents(), owner)).into();
         documents.response.get_or_init(serialize).clone()
     }
 
-    /// Estimated size in memory. A parsed document takes about four times its text; the response,
-    /// which may be added later, repeats the text and lists the built-in rules.
+    /// Returns the estimated size in memory. A parsed document takes about four times its text; the
+    /// response, which may be added later, repeats the text and lists the built-in rules.
     pub(super) fn bytes_in_memory(&self) -> usize {
         let builtin = 6 * 1024;
         if self.is_empty() { 0 } else { size_of::<Documents>() + builtin + 5 * self.bytes() }
@@ -143,8 +143,8 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// An account's rulesets, without the rules that have ended; empty if it never changed a
-    /// rule.
+    /// Returns an account's rulesets, without the rules that have ended; empty if it never changed
+    /// a rule.
     pub async fn rulesets(
         &self,
         account: i64,
@@ -164,8 +164,8 @@ impl Store {
         Ok(rulesets)
     }
 
-    /// The rulesets of an account without the rules that have ended, to be changed. The next save
-    /// also deletes those rules.
+    /// Returns the rulesets of an account without the rules that have ended, to be changed. The
+    /// next save also deletes those rules.
     pub async fn rulesets_for_update(
         &self,
         account: i64,

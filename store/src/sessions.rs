@@ -135,7 +135,7 @@ impl Store {
         self.read_secret(secret, select).await
     }
 
-    /// The number of sessions of an account and their last use.
+    /// Returns the number of sessions of an account and their last use.
     pub async fn session_use(
         &self,
         account: i64,
@@ -167,7 +167,8 @@ impl Store {
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
-    /// The sessions of an account that have not expired, `at_most` this many, the last used first.
+    /// Returns the sessions of an account that have not expired, `at_most` this many, the last used
+    /// first.
     pub async fn sessions_of(
         &self,
         account: i64,

@@ -38,7 +38,7 @@ use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
-/// Time after which a different process that has the file open has noticed a write, even when its
+/// Time after which another process that has the file open has noticed a write, even when its
 /// writer was checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 

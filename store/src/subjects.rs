@@ -45,7 +45,7 @@ impl Default for SubjectSlots {
 }
 
 impl SubjectSlots {
-    /// The number of the last invalidation.
+    /// Returns the number of the last invalidation.
     pub(super) fn last_number(&self) -> u64 {
         self.last_number.load(SeqCst)
     }

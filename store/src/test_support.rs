@@ -38,14 +38,15 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// An empty SQLite database in a temporary directory.
+    /// Creates an empty SQLite database in a temporary directory.
     pub fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
         Self { database, _folder: Some(folder) }
     }
 
-    /// An empty database on the PostgreSQL server of `BELFRY_TEST_POSTGRES`; `None` if it is unset.
+    /// Creates an empty database on the PostgreSQL server of `BELFRY_TEST_POSTGRES`; `None` if it
+    /// is unset.
     pub async fn postgres() -> Option<Self> {
         let server = postgres_url()?;
         let url = new_database(&server, "").await;
@@ -73,7 +74,7 @@ impl TestDatabase {
         }
     }
 
-    /// The URL for `--database`; `None` for SQLite.
+    /// Returns the URL for `--database`; `None` for SQLite.
     pub fn url(&self) -> Option<&str> {
         match &self.database {
             Database::Sqlite(_) => None,
@@ -82,7 +83,8 @@ impl TestDatabase {
     }
 }
 
-/// A new file for the statements of the current test, which the test `collect_recorded_statements` collects.
+/// Returns a new file for the statements of the current test, which the test
+/// `collect_recorded_statements` collects.
 fn recording_file(folder: &Path) -> File {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default().replace("::", ".");
@@ -103,7 +105,7 @@ pub async fn connect(url: &str) -> tokio_postgres::Client {
 }
 
 impl Store {
-    /// Number of failed reads and writes.
+    /// Returns the number of failed reads and writes.
     pub fn failures(&self) -> u64 {
         let StoreMetrics { reads, writes } = &self.engine.metrics;
         [reads, writes].map(|metrics| metrics.unavailable.get() + metrics.failed.get()).iter().sum()
@@ -127,7 +129,7 @@ pub async fn new_database(server: &str, options: &str) -> String {
     let client = connect(server).await;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("belfry_{}_{count}", std::process::id());
-    // From template0, because template1 cannot be copied concurrently.
+    // Created from template0, because template1 cannot be copied concurrently.
     let create = format!("create database {name} template template0 {options}");
     client.batch_execute(&create).await.unwrap();
     let mut url = url::Url::parse(server).unwrap();

@@ -40,7 +40,7 @@ pub struct NewToken {
 }
 
 impl NewToken {
-    /// The grant that begins with it, unless there is one.
+    /// Returns the grant that begins with it, unless there is one.
     fn grant(&self) -> NewGrant<'_> {
         NewGrant {
             lookup: self.secret.lookup,
@@ -62,12 +62,12 @@ pub struct StoredToken {
 }
 
 impl StoredToken {
-    /// A token that was last used at this time.
+    /// Creates a token that was last used at this time.
     pub(super) fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
         Self { token, last_use: LastUse::new(last_used_at) }
     }
 
-    /// When it was last used, to the hour. Uses on this node count before they are stored.
+    /// Returns when it was last used, to the hour. Uses on this node count before they are stored.
     pub fn last_used_at(&self) -> Option<Timestamp> {
         self.last_use.get()
     }
@@ -150,9 +150,9 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Issues a token, with which the grant begins unless it exists, and records the sign-in, if the
-    /// account still has the credential version that was verified, and the app and the account exist
-    /// and are not disabled. Earlier tokens of the same device are revoked.
+    /// Issues a token, with which the grant begins unless it exists, and records the sign-in, if
+    /// the account still has the credential version that was verified, and the app and the account
+    /// exist and are not disabled. Earlier tokens of the same device are revoked.
     pub async fn add_token_for_password(
         &self,
         events: &Events,
@@ -280,8 +280,9 @@ macro_rules! insert_if {
     };
 }
 
-/// Inserts a token, if its app and account exist and are not disabled: a token of disabled ones would
-/// become valid when they are enabled. A given credential version must still be that of the account.
+/// Inserts a token, if its app and account exist and are not disabled: a token of disabled ones
+/// would become valid when they are enabled. A given credential version must still be that of the
+/// account.
 ///
 /// Each case has a statement of its own. PostgreSQL would plan a common one again for each
 /// execution, because it estimates that a plan for known values saves more than planning costs. In

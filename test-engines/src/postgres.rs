@@ -221,7 +221,7 @@ impl Postgres {
     }
 }
 
-/// A directory for the data of a server that runs as this user.
+/// Returns a directory for the data of a server that runs as this user.
 fn temp_dir_of(user: Option<UserIds>) -> io::Result<TempDir> {
     let dir = temp_dir("postgres")?;
     if let Some(user) = user {

@@ -1,4 +1,4 @@
-//! A private reverse proxy: nginx, Caddy or a different one.
+//! A private reverse proxy: nginx, Caddy or another one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -42,7 +42,7 @@ impl Proxy {
         })
     }
 
-    /// Starts a different proxy: this program with these arguments.
+    /// Starts another proxy: this program with these arguments.
     ///
     /// # Errors
     /// The reason, with its log.

@@ -96,7 +96,7 @@ impl RedisCluster {
         self.wait_until_complete()
     }
 
-    /// The URL of all nodes.
+    /// Returns the URL of all nodes.
     #[must_use]
     pub fn url(&self) -> String {
         if !self.tls_ports.is_empty() {
@@ -108,12 +108,12 @@ impl RedisCluster {
         format!("redis://{}", addresses.join(","))
     }
 
-    /// A node by its number.
+    /// Returns a node by its number.
     pub fn node(&mut self, number: usize) -> &mut Redis {
         &mut self.nodes[number]
     }
 
-    /// The URL of one node.
+    /// Returns the URL of one node.
     #[must_use]
     pub fn node_url(&self, number: usize) -> String {
         self.nodes[number].url()
@@ -130,7 +130,7 @@ impl RedisCluster {
         self.run(&all)
     }
 
-    /// The numbers of the primaries that own slots and respond.
+    /// Returns the numbers of the primaries that own slots and respond.
     ///
     /// # Errors
     /// When no node responds.
@@ -140,7 +140,7 @@ impl RedisCluster {
         Ok(primaries.filter_map(|line| self.number(line)).collect())
     }
 
-    /// The number of the primary that owns a key's slot.
+    /// Returns the number of the primary that owns a key's slot.
     ///
     /// # Errors
     /// When no node responds, or no primary owns the slot.
@@ -154,7 +154,7 @@ impl RedisCluster {
         Err(failed(format!("no primary owns the slot of {key}")))
     }
 
-    /// The number of a primary's replica.
+    /// Returns the number of a primary's replica.
     ///
     /// # Errors
     /// When there is none that responds.
@@ -168,7 +168,7 @@ impl RedisCluster {
             .ok_or_else(|| failed(format!("node {primary} has no replica")))
     }
 
-    /// The number of keys on a node.
+    /// Returns the number of keys on a node.
     ///
     /// # Errors
     /// When it does not respond.
@@ -268,7 +268,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// A node's id, which need not respond.
+    /// Returns a node's id, which need not respond.
     fn id(&self, number: usize) -> Result<String, EngineError> {
         let mut lines = self.lines()?.into_iter();
         let line = lines.find(|line| self.number(line) == Some(number));
@@ -317,7 +317,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// The nodes, as reported by the first that responds.
+    /// Returns the nodes, as reported by the first that responds.
     fn lines(&self) -> Result<Vec<NodeLine>, EngineError> {
         let mut last = failed("no node responds".to_owned());
         for node in self.nodes.iter().filter(|node| node.is_responsive()) {

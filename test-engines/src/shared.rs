@@ -26,7 +26,8 @@ pub fn report_skipped(subject: &str, reason: &str) {
     }
 }
 
-/// The URL of an engine from an environment variable. If it is unset, reports the test as skipped.
+/// Returns the URL of an engine from an environment variable. If it is unset, reports the test as
+/// skipped.
 #[track_caller]
 pub fn engine_url(engine: &str, variable: &str) -> Option<String> {
     let url = std::env::var(variable).ok().filter(|url| !url.is_empty());
@@ -36,26 +37,26 @@ pub fn engine_url(engine: &str, variable: &str) -> Option<String> {
     url
 }
 
-/// The URL of this run's PostgreSQL server.
+/// Returns the URL of this run's PostgreSQL server.
 #[track_caller]
 pub fn postgres_url() -> Option<String> {
     engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES")
 }
 
-/// The URL of this run's Redis server.
+/// Returns the URL of this run's Redis server.
 #[track_caller]
 pub fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")
 }
 
-/// A cluster that all tests of a program share, which must not stop any of its nodes. `None` where
-/// tests of Redis are not run.
+/// Returns a cluster that all tests of a program share, which must not stop any of its nodes.
+/// `None` where tests of Redis are not run.
 pub fn shared_cluster() -> Option<&'static RedisCluster> {
     static CLUSTER: LazyLock<RedisCluster> = LazyLock::new(start_cluster);
     redis_url().map(|_| &*CLUSTER)
 }
 
-/// A cluster whose nodes the test may stop. `None` where tests of Redis are not run.
+/// Returns a cluster whose nodes the test may stop. `None` where tests of Redis are not run.
 pub fn own_cluster() -> Option<RedisCluster> {
     redis_url().map(|_| start_cluster())
 }

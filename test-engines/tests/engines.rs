@@ -138,7 +138,7 @@ fn engines_stop_when_their_owner_is_killed() {
     if env::var_os("OWN_ENGINES").is_some() {
         return own_engines();
     }
-    // Writable by every user, like /tmp, because PostgreSQL may run as a different user.
+    // Writable by every user, like /tmp, because PostgreSQL may run as another user.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     let mut owner = Command::new(env::current_exe().unwrap())

@@ -59,7 +59,7 @@ impl App {
         Ok(User { token, cookie })
     }
 
-    /// A request for a token of the app itself.
+    /// Returns a request for a token of the app itself.
     pub(crate) fn issue_token(&self, scope: &str) -> Request {
         self.post("/oauth/token", &[("grant_type", "client_credentials"), ("scope", scope)])
     }

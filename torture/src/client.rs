@@ -59,7 +59,7 @@ impl Request {
         request.with_header("content-type", "application/json")
     }
 
-    /// A form, as a browser or an app submits it.
+    /// Creates a form, as a browser or an app submits it.
     pub(crate) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Self {
         let request = Self { body: Some(encode(fields)), ..Self::new(Method::POST, path) };
         request

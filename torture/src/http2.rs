@@ -33,7 +33,7 @@ fn request() -> Vec<u8> {
     block
 }
 
-/// A string of up to 126 bytes in HPACK.
+/// Returns a string of up to 126 bytes in HPACK.
 fn string(bytes: &[u8]) -> Vec<u8> {
     let length = u8::try_from(bytes.len()).unwrap_or(0x7e);
     [&[length], bytes].concat()

@@ -58,7 +58,7 @@ pub fn has_faketime() -> bool {
     faketime_library().is_some()
 }
 
-/// The library of libfaketime, if it is installed.
+/// Returns the library of libfaketime, if it is installed.
 #[must_use]
 pub fn faketime_library() -> Option<std::path::PathBuf> {
     scenarios::clock::find_library()

@@ -31,8 +31,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The number of recoveries that took longer than [`MAX_RECOVERY`], perhaps only because the
-    /// machine was busy.
+    /// Returns the number of recoveries that took longer than [`MAX_RECOVERY`], perhaps only
+    /// because the machine was busy.
     #[must_use]
     pub fn slow_recoveries(&self) -> usize {
         self.recoveries.iter().filter(|&&recovery| recovery > MAX_RECOVERY).count()

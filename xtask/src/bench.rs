@@ -31,7 +31,7 @@ use crate::{cargo, packages};
 /// returns the same bytes, or with a different configuration of Belfry. A row's ratio is the median
 /// of the ratios of its rounds. Ratios are comparable between machines, absolute figures are not.
 ///
-/// With --against, the reference of every row is a different build of Belfry with the same
+/// With --against, the reference of every row is another build of Belfry with the same
 /// configuration. Other work on the machine affects all figures except the CPU time per request:
 /// measure again before you rely on a small difference.
 ///
@@ -46,7 +46,7 @@ use crate::{cargo, packages};
 pub(crate) struct Options {
     /// Measure only the rows whose names contain this text
     row: Option<String>,
-    /// Compare with a different build of belfry
+    /// Compare with another build of belfry
     #[arg(long, value_name = "BELFRY")]
     against: Option<PathBuf>,
     /// Rounds for each row; a round loads both sides once

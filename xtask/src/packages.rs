@@ -10,7 +10,7 @@ use test_engines::programs;
 pub(crate) struct Package {
     /// Its name in Debian and Ubuntu.
     apt: &'static str,
-    /// Its names for dnf, pacman and brew; empty where a different package contains it.
+    /// Its names for dnf, pacman and brew; empty where another package contains it.
     other_names: [&'static str; 3],
     /// A shell command that succeeds if it is installed.
     probe: &'static str,

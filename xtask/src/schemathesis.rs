@@ -78,7 +78,7 @@ const PARTS: [Part; 4] = [
         token: |server| &server.log_out,
         filters: &["--include-operation-id-regex", "^logout"],
     },
-    // At last, because it disables and deletes accounts.
+    // Last, because it disables and deletes accounts.
     Part {
         name: "admins",
         token: |server| &server.admin,
@@ -96,8 +96,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     send(&Plan { examples, seed, all_prefixes: true })
 }
 
-/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or as
-/// many as [`run`] by default.
+/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or
+/// as many as [`run`] by default.
 pub(crate) fn test(long: bool) -> Result<bool, Box<dyn Error>> {
     if long {
         return send(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
@@ -114,7 +114,7 @@ fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
     for part in &PARTS {
         let start = Instant::now();
         let (requests, conforms) = part.run(plan, &program, &server)?;
-        // Without requests the filters or the summary have changed.
+        // If there are no requests, the filters or the summary have changed.
         let result = conforms && requests > 0;
         let result_text = if result { "no failure" } else { "FAILED" };
         let seconds = start.elapsed().as_secs();
@@ -156,7 +156,7 @@ impl Part {
     }
 }
 
-/// The number of requests in the summary: `  1246 generated, 1246 passed`.
+/// Returns the number of requests in the summary: `  1246 generated, 1246 passed`.
 fn generated(lines: &[String]) -> u32 {
     let counts = lines.iter().filter_map(|line| line.trim().split_once(" generated"));
     counts.filter_map(|(count, _)| count.parse::<u32>().ok()).sum()

@@ -10,7 +10,7 @@ use test_engines::Server;
 
 use crate::cargo;
 
-/// Everybody may register, so that the endpoints can be called. An account may have more rules than
+/// Everyone may register, so that the endpoints can be called. An account may have more rules than
 /// by default, because most generated rules are never deleted.
 const SETTINGS: &str = "\
 registration = \"open\"

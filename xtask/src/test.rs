@@ -19,8 +19,8 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 /// Run all checks and tests as CI does
 ///
 /// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the
-/// tests on all engines, and some requests of `cargo xtask schemathesis`. This is the whole contract,
-/// in at most 15 minutes on two cores.
+/// tests on all engines, and some requests of `cargo xtask schemathesis`. This is the whole
+/// contract, in at most 15 minutes on two cores.
 ///
 /// With `--long` it takes hours: also the tests that are ignored as `long` (soak, packages,
 /// screenshots), all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
@@ -59,35 +59,35 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
 
     let mut report = Report::default();
     if options.name.is_none() {
-        report.step("format", || component("fmt", "rustfmt", &["fmt", "--all", "--check"]));
+        report.run_step("format", || component("fmt", "rustfmt", &["fmt", "--all", "--check"]));
         for (name, check) in checks::CHECKS {
-            report.step(name, check);
+            report.run_step(name, check);
         }
-        report.step("lints", || {
+        report.run_step("lints", || {
             let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
             component("clippy", "clippy", &arguments)
         });
-        report.step("documentation", || {
+        report.run_step("documentation", || {
             let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
             let mut doc = cargo::command(&arguments);
             doc.env("RUSTDOCFLAGS", "-D warnings");
             Ok(cargo::succeeds(doc)?)
         });
     }
-    let built = report.step("build", || {
+    let built = report.run_step("build", || {
         Ok(cargo::succeeds(cargo::command(&["test", "--workspace", "--no-run"]))?)
     });
     if built {
         run_tests(options, &mut report);
     }
     if built && options.name.is_none() {
-        report.step("schemathesis", || schemathesis::test(options.long));
+        report.run_step("schemathesis", || schemathesis::test(options.long));
         if options.long {
-            report.step("torture", || torture::run_all(300));
+            report.run_step("torture", || torture::run_all(300));
         }
     }
     print!("{report}");
-    Ok(report.failed() == 0)
+    Ok(report.failure_count() == 0)
 }
 
 /// Runs a cargo subcommand that is a separate toolchain component.
@@ -106,13 +106,13 @@ fn component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, B
 /// Starts the engines and runs the tests.
 fn run_tests(options: &Options, report: &mut Report) {
     let mut engines = None;
-    report.step("engines", || {
+    report.run_step("engines", || {
         engines = Some(start_engines()?);
         Ok(true)
     });
     let Some((postgres, redis)) = engines else { return };
     let mut tally = Tally::default();
-    report.step("tests", || {
+    report.run_step("tests", || {
         let mut tests = test_command(options);
         tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
         // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
@@ -127,7 +127,7 @@ fn run_tests(options: &Options, report: &mut Report) {
         Ok(succeeded)
     });
     if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
-        report.step("filter", || Err(format!("no test's name contains {name:?}").into()));
+        report.run_step("filter", || Err(format!("no test's name contains {name:?}").into()));
     }
     report.tally = tally;
 }
@@ -181,7 +181,7 @@ mod tests {
         options: Options,
     }
 
-    /// The arguments of cargo for a command line.
+    /// Returns the arguments of cargo for a command line.
     fn arguments_of_cargo(command_line: &str) -> String {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();

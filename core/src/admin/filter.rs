@@ -95,7 +95,7 @@ impl AccountFilter {
     }
 }
 
-/// The roles that `permissions` or `role_ids[]` select; all of them if neither is given.
+/// Returns the roles that `permissions` or `role_ids[]` select; all of them if neither is given.
 fn selected_roles(pairs: &Pairs) -> Vec<Role> {
     if last_value(pairs, "permissions") == "staff" {
         return vec![Role::Admin];

@@ -64,7 +64,7 @@ impl Page {
         Ok(Self { below, above: min.or(since), start, limit: limit.clamp(1, MAX_LIMIT) })
     }
 
-    /// The links of this page, given the request parameters and the ids of the page.
+    /// Returns the links of this page, given the request parameters and the ids of the page.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
         let query = |name: &str, id: &i64| {
             let is_repeated = |name: &str| REPEATED.split_ascii_whitespace().any(|it| it == name);

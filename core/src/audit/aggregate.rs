@@ -29,7 +29,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A subject of this kind, with nothing else known.
+    /// Creates a subject of this kind, with nothing else known.
     pub fn new(kind: AuditKind, outcome: AuditOutcome) -> Self {
         Self { kind, outcome, account: None, app: None, address: None, detail: None }
     }
@@ -58,7 +58,7 @@ pub struct AggregatedEvent {
 }
 
 impl AggregatedEvent {
-    /// A digest of the subject, which identifies it within its hour.
+    /// Returns a digest of the subject, which identifies it within its hour.
     pub fn subject_digest(&self) -> u64 {
         let Subject { kind, outcome, account, app, address, detail } = &self.subject;
         let text = format!("{kind}\n{outcome}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");

@@ -47,7 +47,7 @@ pub enum ImportError {
     #[error("role must be \"user\" or \"admin\"")]
     Role,
     /// Not a time, or one before 1970 or in the future.
-    #[error("created_at must be a time in the past like \"2024-01-31T12:00:00Z\"")]
+    #[error("created_at must be a time between 1970 and now, like \"2024-01-31T12:00:00Z\"")]
     CreatedAt,
     /// Push rules that the API would reject.
     #[error(transparent)]

@@ -22,13 +22,13 @@ pub struct AccountFile {
 }
 
 impl AccountFile {
-    /// Before the first line.
+    /// Creates a reader that is before the first line.
     pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
         Self { limits, now, senders, line: 0, names, emails }
     }
 
-    /// The number of the last line that was read.
+    /// Returns the number of the last line that was read.
     pub fn line(&self) -> u64 {
         self.line
     }
@@ -36,8 +36,8 @@ impl AccountFile {
     /// Reads the next line; `None` for a blank one.
     ///
     /// # Errors
-    /// If the line is not valid, names the account of an application service, or repeats the name or
-    /// e-mail address of an earlier one.
+    /// If the line is not valid, names the account of an application service, or repeats the name
+    /// or e-mail address of an earlier one.
     pub fn read(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
         self.line += 1;
         if line.trim_ascii().is_empty() {

@@ -19,7 +19,7 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
     ImportedAccount::parse(line.as_bytes(), &LIMITS, now())
 }
 
-/// The rulesets of an account with these push rules, as they are stored.
+/// Returns the rulesets of an account with these push rules, as they are stored.
 fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;
@@ -85,7 +85,7 @@ fn an_error_names_the_field_and_what_to_write() {
         (r#"{"name":""}"#, "name can't be blank"),
         (
             r#"{"name":"Alice"}"#,
-            "name must contain only small letters, numbers and underscores, and dots or hyphens only inside",
+            "name must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end",
         ),
         (
             r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
@@ -106,15 +106,15 @@ fn an_error_names_the_field_and_what_to_write() {
         (&with(r#""disabled":"no""#), "disabled must be a boolean"),
         (
             &with(r#""created_at":"yesterday""#),
-            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+            r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
         (
             &with(r#""created_at":"2030-01-01T00:00:01Z""#),
-            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+            r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
         (
             &with(r#""created_at":"1969-12-31T23:59:59Z""#),
-            r#"created_at must be a time in the past like "2024-01-31T12:00:00Z""#,
+            r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
         (&with(r#""created_at":1700000000"#), "created_at must be a string"),
         (
@@ -156,7 +156,7 @@ fn rules_of_devices_are_read_by_profile_tag() {
 }
 
 #[test]
-fn of_built_in_rules_only_the_differences_are_stored() {
+fn only_changes_to_built_in_rules_are_stored() {
     let document = Document::new(RuleScope::Global);
     let mut exported = json!(document.ruleset(User::new("@alice:x.org")));
     assert_eq!(rulesets(&exported).unwrap(), [], "an export without changes");
@@ -190,7 +190,7 @@ fn timed_rules_are_imported_with_their_end() {
 }
 
 #[test]
-fn a_built_in_rule_that_only_the_other_system_has_is_ignored() {
+fn an_unknown_built_in_rule_is_ignored() {
     let rule = json!({"rule_id": ".org.example.rule", "enabled": false, "actions": []});
     assert_eq!(rulesets(&json!({"override": [rule.clone()]})), Ok(Vec::new()));
     assert_eq!(rulesets(&json!({"device": {"phone": {"override": [rule]}}})), Ok(Vec::new()));
@@ -210,11 +210,11 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         (json!({"room": {}}), "push_rules.room must be an array"),
         (
             json!({"rooms": []}),
-            "unknown field push_rules.rooms; write override, content, room, sender and underride",
+            "unknown field push_rules.rooms; known fields: override, content, room, sender and underride",
         ),
         (
             json!({"global": {}, "room": []}),
-            "unknown field push_rules.room; write global, builtin_changes and device",
+            "unknown field push_rules.room; known fields: global, builtin_changes and device",
         ),
         (json!({"global": []}), "push_rules.global must be a JSON object"),
         (json!({"device": []}), "push_rules.device must be a JSON object"),
@@ -319,7 +319,7 @@ fn the_account_of_an_application_service_is_rejected() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_parsing_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn parsing_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = ImportedAccount::parse(&bytes, &LIMITS, now());
     }
 

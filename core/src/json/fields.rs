@@ -59,8 +59,8 @@ impl Fields {
     /// Rejects unknown fields that look like a misspelt known one.
     pub(crate) fn check_spelling(&self, known: &[&'static str]) -> Result<(), JsonError> {
         for name in self.object.keys() {
-            if let Some(meant) = spelling::find_meant(name, known) {
-                return Err(JsonError::MisspeltField { field: self.path(name), meant });
+            if let Some(suggestion) = spelling::find_suggestion(name, known) {
+                return Err(JsonError::MisspeltField { field: self.path(name), suggestion });
             }
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Fields {
         JsonError::WrongType { field: self.path(name), expected }
     }
 
-    /// The field path, for an error.
+    /// Returns the field path, for an error.
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
             Location::Body | Location::Part(_) => name.to_owned(),
@@ -129,9 +129,9 @@ impl Fields {
         }
     }
 
-    /// The fields that were not removed. A new map is returned if there are none, because an
-    /// emptied map keeps its allocation, which is several times the size of a typical rule.
-    pub(crate) fn rest(self) -> Map<String, Value> {
+    /// Returns the fields that were not removed. A new map is returned if there are none, because
+    /// an emptied map keeps its allocation, which is several times the size of a typical rule.
+    pub(crate) fn into_remaining(self) -> Map<String, Value> {
         if self.object.is_empty() { Map::new() } else { self.object }
     }
 }

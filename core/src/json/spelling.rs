@@ -7,17 +7,17 @@ const MATRIX_KEYS: [&str; 5] = ["creator", "displayname", "events", "rooms", "us
 /// Returns the known key that was probably meant by an unknown one: one character was added,
 /// removed or replaced, or two adjacent ones were exchanged, apart from case, `_` and `-`. A key
 /// with a dot belongs to a namespace of its own, such as `org.example.until`.
-pub(super) fn find_meant<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
     }
-    let is_meant = |known: &&&str| {
+    let is_suggestion = |known: &&&str| {
         key.len().abs_diff(known.len()) <= 2 && is_near(&letters(key), &letters(known))
     };
-    known.iter().find(is_meant).copied()
+    known.iter().find(is_suggestion).copied()
 }
 
-/// The characters of a key that identify it.
+/// Returns the characters of a key that identify it.
 fn letters(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn a_key_one_edit_from_a_known_one_is_misspelt() {
         let known = ["until", "room", "member_count", "user_id", "event", "display_name"];
-        for (key, meant) in [
+        for (key, suggestion) in [
             // One character more, less or different, and two exchanged ones.
             ("untill", Some("until")),
             ("ntil", Some("until")),
@@ -81,8 +81,8 @@ mod tests {
             ("org.example.until", None),
             (".until", None),
         ] {
-            assert_eq!(find_meant(key, &known), meant, "{key}");
+            assert_eq!(find_suggestion(key, &known), suggestion, "{key}");
         }
-        assert_eq!(find_meant("creator", &["creators"]), None);
+        assert_eq!(find_suggestion("creator", &["creators"]), None);
     }
 }

@@ -15,7 +15,7 @@ use super::{Bucket, Buckets, Limit};
 /// with `false`.
 ///
 /// Sign-ins and client secrets are counted by name and network together, so that failed attempts
-/// from one network do not lock out an account or an app in a different one.
+/// from one network do not lock out an account or an app in another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -89,39 +89,40 @@ impl AbuseLimits {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
 
-    /// All limits that are not removed.
+    /// Returns all limits that are not removed.
     pub fn limits(&self) -> impl Iterator<Item = &Arc<Limit>> {
         self.0.iter()
     }
 
-    /// The buckets of a sign-in attempt: check them before the password is verified.
+    /// Returns the buckets of a sign-in attempt: check them before the password is verified.
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
-        self.buckets([address, (SIGN_IN_NAME, LimitKey::name_from(from, name))])
+        self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
     }
 
-    /// The buckets of a password that a signed-in user enters again. They also count for the account
-    /// from all addresses together: with a stolen session, passwords could be tried from many. Its
-    /// owner can still sign in.
+    /// Returns the buckets of a password that a signed-in user enters again. They are also counted
+    /// per account over all addresses, because a stolen session could be used to try passwords
+    /// from many. The owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
         let mut buckets = self.sign_in(from, name);
         buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));
         buckets
     }
 
-    /// The bucket of wrong client secrets. Use it with [`CountMode::Peek`](super::CountMode::Peek)
-    /// before a secret is verified and with [`CountMode::Charge`](super::CountMode::Charge) when it
-    /// was wrong, so that requests with the right secret are not counted.
+    /// Returns the bucket of wrong client secrets. Use it with
+    /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
+    /// [`CountMode::Charge`](super::CountMode::Charge) when it was wrong, so that requests with the
+    /// right secret are not counted.
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
-        self.buckets([(CLIENT_SECRET, LimitKey::name_from(from, client_id))])
+        self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
     }
 
-    /// The bucket of app registrations.
+    /// Returns the bucket of app registrations.
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
         self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
     }
 
-    /// The bucket of new authorization requests.
+    /// Returns the bucket of new authorization requests.
     pub fn authorization_request(&self, from: Network) -> Buckets<'_> {
         self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(from))])
     }
@@ -153,7 +154,7 @@ mod tests {
         let buckets = limits.sign_in(network(1), "Alice");
         let expected = [
             ("sign_in_address".to_owned(), LimitKey::Network(network(1))),
-            ("sign_in_name".to_owned(), LimitKey::name_from(network(1), "alice")),
+            ("sign_in_name".to_owned(), LimitKey::for_name(network(1), "alice")),
         ];
         assert_eq!(keys(&buckets), expected);
         let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];

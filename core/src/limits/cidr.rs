@@ -71,14 +71,14 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// The range by its first address, if it is written with a different one: `10.0.0.0/8` for
-    /// `10.0.0.5/8`.
-    pub fn normalized(&self) -> Option<Self> {
-        let normalized = Self(self.0.trunc());
-        (normalized != *self).then_some(normalized)
+    /// Returns the range by its first address, if it is written with a different one: `10.0.0.0/8`
+    /// for `10.0.0.5/8`.
+    pub fn normalised(&self) -> Option<Self> {
+        let normalised = Self(self.0.trunc());
+        (normalised != *self).then_some(normalised)
     }
 
-    /// The address with which the range is written.
+    /// Returns the address with which the range is written.
     pub fn address(&self) -> IpAddr {
         self.0.addr()
     }
@@ -128,16 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn a_range_written_with_a_later_address_is_normalized() {
-        for (range, normalized) in [
+    fn a_range_written_with_a_later_address_is_normalised() {
+        for (range, normalised) in [
             ("10.0.0.5/8", Some("10.0.0.0/8")),
             ("2001:db8::1/32", Some("2001:db8::/32")),
             ("10.0.0.0/8", None),
             ("10.0.0.5", None),
             ("::1", None),
         ] {
-            let found = range.parse::<Cidr>().unwrap().normalized();
-            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalized);
+            let found = range.parse::<Cidr>().unwrap().normalised();
+            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalised);
         }
     }
 

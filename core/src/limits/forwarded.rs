@@ -5,7 +5,7 @@
 //! client and may be forged. An entry that is not an address (`unknown`, an obfuscated identifier)
 //! ends the search at the proxy that wrote it. When the two headers name different clients, one of
 //! them is forged and was passed on by a proxy that sets only the other: both are ignored, and the
-//! request counts for the proxy.
+//! request is counted by the address of the proxy.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -25,8 +25,8 @@ impl TrustedProxies {
         self.0.iter().any(|range| range.contains(address))
     }
 
-    /// The client's address, from the peer's address and the values of the two headers, each
-    /// in the order of its lines.
+    /// Returns the client's address, from the peer's address and the values of the two headers,
+    /// each in the order of its lines.
     pub fn client_address<'a>(
         &self,
         peer: IpAddr,
@@ -45,7 +45,7 @@ impl TrustedProxies {
         }
     }
 
-    /// The client according to one header; `None` without that header.
+    /// Returns the client according to one header; `None` without that header.
     fn find_client<'a>(
         &self,
         peer: IpAddr,

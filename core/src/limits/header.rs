@@ -60,8 +60,8 @@ impl QuotaStatus {
     }
 }
 
-/// A duration in whole seconds, as in `Retry-After`. Rounded up and never 0, so that a client that
-/// waits this long does not retry too early.
+/// Returns a duration in whole seconds, as in `Retry-After`. Rounded up and never 0, so that a
+/// client that waits this long does not retry too early.
 pub fn whole_seconds(wait: Duration) -> u64 {
     let round_up = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(round_up).max(1)

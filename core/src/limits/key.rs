@@ -1,4 +1,4 @@
-//! Keys under which requests are counted: an account, a network, or a name used from a network.
+//! Rate-limit keys: an account, an app, a network, or a name used from a network.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::Sha256Digest;
 
-/// The kind of key that a limit row uses.
+/// The kind of key under which a configured limit counts requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
-    /// The account of the access token, or its app if it has no account; the row does not apply to
-    /// requests without a valid token.
+    /// The account of the access token, or its app if it has no account; the limit does not apply
+    /// to requests without a valid token.
     Account,
-    /// The app of the access token, over all its users; the row does not apply to requests without
-    /// a valid token.
+    /// The app of the access token, over all its users; the limit does not apply to requests
+    /// without a valid token.
     App,
     /// The client's address.
     Ip,
@@ -36,31 +36,30 @@ pub struct TokenOwner {
 pub enum LimitKey {
     /// An account by its id, over all its tokens and addresses.
     Account(i64),
-    /// An app by its id. For tokens without an account, it counts like an account of its own.
+    /// An app by its id. Tokens without an account share their app's count.
     App(i64),
     /// A network, over all accounts.
     Network(Network),
     /// The digest of an account name or a client id, and the network that uses it. The network is
-    /// part of the key, so that failures from one network do not lock out users in a different one.
+    /// part of the key, so that failures from one network do not lock out users in another.
     /// The name is hashed, because users sometimes enter their password in its field, and because
     /// its length is unbounded.
     NameFrom(Network, Sha256Digest),
 }
 
 impl LimitKey {
-    /// The account of a token, or its app if it has no account.
-    pub fn account_of(owner: TokenOwner) -> Self {
+    /// Returns the key of the account of a token, or of its app if it has no account.
+    pub fn for_account(owner: TokenOwner) -> Self {
         owner.account.map_or(Self::App(owner.app), Self::Account)
     }
 
-    /// The key of a name used from a network. Case and surrounding white space are ignored.
-    pub fn name_from(network: Network, name: &str) -> Self {
+    /// Returns the key of a name used from a network. Case and surrounding white space are ignored.
+    pub fn for_name(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
-    /// The subject of the key: the part that all its limits have in common, so that a store can
-    /// keep their counts together. For IPv6 it is the /48, which a request is counted for along
-    /// with its /64.
+    /// Returns the key whose counts are stored together: the account, app or network. For IPv6 it
+    /// is the /48, under which a request is counted in addition to its /64.
     pub fn subject(self) -> Self {
         match self {
             Self::Account(_) | Self::App(_) => self,
@@ -70,7 +69,7 @@ impl LimitKey {
         }
     }
 
-    /// The key of the /48 around an IPv6 network.
+    /// Returns the key of the /48 around an IPv6 network.
     pub(super) fn site(self) -> Option<Self> {
         match self {
             Self::Account(_) | Self::App(_) => None,
@@ -92,20 +91,20 @@ impl fmt::Display for LimitKey {
     }
 }
 
-/// The part of an address that identifies one customer: an IPv4 address, or the /64 of an IPv6
-/// address, within which a customer chooses addresses freely. Larger customers get a /48, which is
-/// counted as well.
+/// The part of an address that identifies one subscriber: an IPv4 address, or the /64 of an IPv6
+/// address, within which a subscriber chooses addresses freely. Larger subscribers get a /48, which
+/// is counted as well ([`Network::site`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network(IpNet);
 
 impl Network {
-    /// The network of an address. An IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns the network of an address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn from_address(address: IpAddr) -> Self {
         let address = address.to_canonical();
         Self(IpNet::new_assert(address, if address.is_ipv4() { 32 } else { 64 }).trunc())
     }
 
-    /// The /48 around an IPv6 network.
+    /// Returns the /48 around an IPv6 network.
     pub fn site(self) -> Option<Self> {
         match self.0 {
             IpNet::V6(v6) if v6.prefix_len() > 48 => {
@@ -174,7 +173,7 @@ mod tests {
         for (address, other) in [("192.0.2.1", "192.0.2.2"), ("2001:db8:1:2::3", "2001:db8:2::3")] {
             let (here, there) = (network(address), network(other));
             let subject = LimitKey::Network(here).subject();
-            let keys = [LimitKey::Network(here), LimitKey::name_from(here, "bob")];
+            let keys = [LimitKey::Network(here), LimitKey::for_name(here, "bob")];
             let sites = keys.into_iter().filter_map(LimitKey::site);
             for key in keys.into_iter().chain(sites).chain([subject]) {
                 assert_eq!(key.subject(), subject, "{key}");
@@ -189,7 +188,7 @@ mod tests {
     #[test]
     fn case_and_surrounding_white_space_are_ignored() {
         let here = network("192.0.2.1");
-        let key = |name| LimitKey::name_from(here, name);
+        let key = |name| LimitKey::for_name(here, name);
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {
             assert_eq!(key(spelling), key("bob"), "{spelling:?}");
         }
@@ -207,8 +206,8 @@ mod tests {
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
         keys.extend([-1, 0, 1, 192].map(LimitKey::App));
         for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
-            keys.push(LimitKey::name_from(here, name));
-            keys.push(LimitKey::name_from(there, name));
+            keys.push(LimitKey::for_name(here, name));
+            keys.push(LimitKey::for_name(there, name));
         }
         let strings: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(strings.len(), keys.iter().collect::<HashSet<_>>().len());

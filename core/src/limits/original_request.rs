@@ -67,7 +67,7 @@ fn from_headers(pair: HeaderPair<'_>) -> Result<Option<OriginalRequest<'_>>, Ori
 }
 
 impl OriginalRequest<'_> {
-    /// The query of the target.
+    /// Returns the query of the target.
     pub fn query(&self) -> Option<&str> {
         self.target.split_once('?').map(|(_, query)| query)
     }

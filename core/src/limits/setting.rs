@@ -64,7 +64,7 @@ pub enum LimitSettingError {
 }
 
 impl LimitOverride {
-    /// The override that sets the numbers of this limit.
+    /// Returns the override that sets the numbers of this limit.
     pub(super) fn from_limit(limit: &Limit) -> Self {
         let (requests, window) = (Some(limit.requests()), Some(limit.window()));
         Self { requests, window, ..Self::default() }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn of_abuse_limits_only_requests_and_window_can_be_set() {
+    fn only_requests_and_window_of_an_abuse_limit_can_be_set() {
         let settings = json!({"sign_in_name": {"requests": 3}, "client_secret": false});
         let changed = abuse(settings).unwrap();
         let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();

@@ -74,7 +74,7 @@ impl Default for LimitTable {
     }
 }
 
-/// The names of the default limits, for an error text.
+/// Returns the names of the default limits, for an error text.
 fn default_names() -> String {
     DEFAULTS.map(|default| default.0).join(", ")
 }
@@ -148,7 +148,7 @@ impl LimitTable {
         self
     }
 
-    /// The buckets of a sign-up through an endpoint other than Mastodon's, like Matrix's
+    /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, like Matrix's
     /// `register`: those that count `POST /api/v1/accounts`, without the rows for every path, which
     /// have counted the actual request already.
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
@@ -158,10 +158,10 @@ impl LimitTable {
         buckets
     }
 
-    /// The buckets of a request: one for each row that counts it.
+    /// Returns the buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `owner` is that of a valid access token:
-    /// a request with an invalid token counts for its address only.
+    /// `target` is the path of the request in any spelling. `owner` is that of a valid access
+    /// token: a request with an invalid token is counted by its address only.
     pub fn buckets<'a>(
         &'a self,
         method: &str,
@@ -172,7 +172,7 @@ impl LimitTable {
         let mut route = None;
         let bucket = |row: &'a LimitRow| {
             let key = match row.per {
-                KeyKind::Account => LimitKey::account_of(owner?),
+                KeyKind::Account => LimitKey::for_account(owner?),
                 KeyKind::App => LimitKey::App(owner?.app),
                 KeyKind::Ip => LimitKey::Network(from),
             };

@@ -49,7 +49,8 @@ impl RequestedDevice {
         Ok(Self { id, name: Some(name).filter(|name| !name.is_empty()) })
     }
 
-    /// The device, with an id of ten capital letters made from random bytes if none is requested.
+    /// Returns the device, with an id of ten uppercase letters made from random bytes if none is
+    /// requested.
     pub fn with_random_id(self, random: [u8; 10]) -> Device {
         let random_id = || random.map(|byte| char::from(b'A' + byte % 26)).iter().collect();
         Device { id: self.id.unwrap_or_else(random_id), name: self.name }
@@ -57,12 +58,12 @@ impl RequestedDevice {
 }
 
 impl Device {
-    /// The id, unique among an account's devices.
+    /// Returns the id, unique among an account's devices.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The display name, such as "Element on Pixel".
+    /// Returns the display name, such as "Element on Pixel".
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

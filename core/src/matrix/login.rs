@@ -11,7 +11,7 @@ use crate::secret::Secret;
 pub struct LoginRequest {
     /// A localpart or a complete user id.
     pub user: String,
-    /// The password in clear, to be verified.
+    /// The password in clear text, to be verified.
     pub password: Secret,
     /// The device that signs in.
     pub device: RequestedDevice,

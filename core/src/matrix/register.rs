@@ -1,6 +1,6 @@
 //! Body of `POST register`.
 
-use super::{APPLICATION_SERVICE, RequestedDevice, STAGE_DUMMY};
+use super::{LOGIN_APPLICATION_SERVICE, RequestedDevice, STAGE_DUMMY};
 use crate::json::{Fields, JsonError, Location};
 use crate::secret::Secret;
 
@@ -26,7 +26,7 @@ pub struct RegisterRequest {
 pub enum RegistrationType {
     /// A person, with user-interactive authentication.
     Interactive,
-    /// An application service, with its token: [`APPLICATION_SERVICE`].
+    /// An application service, with its token: [`LOGIN_APPLICATION_SERVICE`].
     ApplicationService,
 }
 
@@ -48,7 +48,7 @@ impl RegisterRequest {
         let mut fields = Fields::read(body)?;
         // Other types have no meaning here; old clients send some.
         let kind = match fields.take("type") {
-            Some(kind) if kind == APPLICATION_SERVICE => RegistrationType::ApplicationService,
+            Some(kind) if kind == LOGIN_APPLICATION_SERVICE => RegistrationType::ApplicationService,
             _ => RegistrationType::Interactive,
         };
         let stage = match fields.take("auth") {

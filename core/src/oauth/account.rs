@@ -48,7 +48,8 @@ pub enum FieldError {
     #[error("can't be blank")]
     Blank,
     #[error(
-        "must contain only small letters, numbers and underscores, and dots or hyphens only inside"
+        "must contain only lowercase letters, digits and underscores; dots and hyphens are allowed \
+         except at the start or end"
     )]
     NameInvalid,
     #[error("is not a valid e-mail address")]
@@ -57,8 +58,8 @@ pub enum FieldError {
     TooLong(usize),
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
-    /// A password that attackers try first.
-    #[error("is too common; take one that nobody else would")]
+    /// A common password, or an identifier of its account.
+    #[error("is too easy to guess; choose a different one")]
     PasswordCommon,
     #[error("is reserved")]
     Reserved,
@@ -69,7 +70,7 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// The error code in the `details` of Mastodon's API.
+    /// Returns the error code in the `details` of Mastodon's API.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Blank => "ERR_BLANK",
@@ -82,7 +83,7 @@ impl FieldError {
         }
     }
 
-    /// The length in the error text, if it contains one.
+    /// Returns the length in the error text, if it contains one.
     pub const fn count(self) -> Option<usize> {
         match self {
             Self::TooLong(count) | Self::TooShort(count) => Some(count),
@@ -112,7 +113,7 @@ pub fn check_name(name: &str) -> Result<(), FieldError> {
 }
 
 /// Checks the syntax of an account name for registration, and that it is not reserved.
-pub fn check_free_name(name: &str) -> Result<(), FieldError> {
+pub fn check_unreserved_name(name: &str) -> Result<(), FieldError> {
     check_name(name)?;
     if RESERVED.split_ascii_whitespace().any(|reserved| reserved == name) {
         return Err(FieldError::Reserved);
@@ -141,8 +142,8 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
-/// Checks a new password: its length, and that attackers do not try it first. `identifiers` are the
-/// name and the account's e-mail addresses.
+/// Checks a new password: its length, and that it is neither common nor an identifier.
+/// `identifiers` are the name and the account's e-mail addresses.
 pub fn check_password<'a>(
     password: &Secret,
     identifiers: impl IntoIterator<Item = &'a str>,

@@ -31,13 +31,14 @@ pub struct App {
 }
 
 impl App {
-    /// The requested redirect URI, if it matches a registered one.
+    /// Returns the requested redirect URI, if it matches a registered one.
     pub fn find_redirect_uri(&self, requested: &str) -> Option<RedirectUri> {
         self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
     }
 
-    /// The scopes that a `scope` parameter requests; `read` if it is absent. Scopes that the app
-    /// did not declare are invalid. Whether a user may grant them depends on the user's role.
+    /// Returns the scopes that a `scope` parameter requests; `read` if it is absent. Scopes that
+    /// the app did not declare are invalid. Whether a user may grant them depends on the user's
+    /// role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let requested = requested.unwrap_or_default().parse::<Scopes>()?.or_read();
         match self.details.scopes.first_not_covered(&requested) {
@@ -46,15 +47,16 @@ impl App {
         }
     }
 
-    /// The scopes to grant to the app itself for a `scope` parameter. Scopes of admins are invalid.
+    /// Returns the scopes to grant to the app itself for a `scope` parameter. Scopes of admins are
+    /// invalid.
     pub fn resolve_own_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let scopes = self.resolve_scopes(requested)?;
         scopes.check_role(None)?;
         Ok(scopes)
     }
 
-    /// The scopes of the token for a user who signs up through the app: all declared scopes but
-    /// those of admins.
+    /// Returns the scopes of the token for a user who signs up through the app: all declared scopes
+    /// but those of admins.
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.clone().effective(Some(Role::User))
     }
@@ -74,8 +76,8 @@ pub struct AppDetails {
 }
 
 impl AppDetails {
-    /// The host of the website, if the response goes there too. The website is not verified, so an
-    /// app could otherwise show that of a different app.
+    /// Returns the host of the website, if the response goes there too. The website is not
+    /// verified, so an app could otherwise show that of another app.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)

@@ -76,9 +76,9 @@ impl AuthorizationRequest {
         Parameter::Lang,
     ];
 
-    /// The pairs of a request that [`AuthorizationRequest::parse`] reads, to be stored until the
-    /// user has decided. Others are omitted, because anybody can send them. Pairs longer than those
-    /// of any valid request are rejected.
+    /// Returns the pairs of a request that [`AuthorizationRequest::parse`] reads, to be stored
+    /// until the user has decided. Others are omitted, because anyone can send them. Pairs longer
+    /// than those of any valid request are rejected.
     pub fn relevant_pairs(pairs: &Pairs) -> Result<Pairs, OAuthError> {
         let is_read = |name: &str| {
             let is_named = |parameter: &Parameter| {
@@ -126,9 +126,9 @@ impl AuthorizationRequest {
         self
     }
 
-    /// The requested grant, if a user with this role may grant it. A request for a scope of admins
-    /// is invalid for everybody else, even if it has other scopes: the app does not expect to get
-    /// less than it requested.
+    /// Returns the requested grant, if a user with this role may grant it. A request for a scope of
+    /// admins is invalid for everyone else, even if it has other scopes: the app does not expect to
+    /// get less than it requested.
     pub fn requested_from(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
         let requested = self.requested.as_ref().map_err(OAuthError::clone)?;
         requested.scopes.check_role(Some(role))?;

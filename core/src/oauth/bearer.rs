@@ -29,7 +29,7 @@ pub fn extract_token<'a>(
     Ok(token.filter(|token| !token.reveal().is_empty()))
 }
 
-/// The text after `Bearer` and one space.
+/// Returns the text after `Bearer` and one space.
 fn bearer(header: &[u8]) -> Option<&str> {
     let header = str::from_utf8(header).ok()?;
     let (scheme, token) = header.split_once(' ')?;

@@ -78,8 +78,8 @@ impl Origin {
 }
 
 impl ClientProperties {
-    /// The properties of a client with a secret: every grant type, but none for a first-party
-    /// client, whose tokens are issued without OAuth.
+    /// Returns the properties of a client with a secret: every grant type, but none for a
+    /// first-party client, whose tokens are issued without OAuth.
     pub fn new(origin: Origin) -> Self {
         let grant_types = if origin.is_first_party() { &[] } else { GrantType::ALL };
         Self {

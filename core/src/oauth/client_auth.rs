@@ -44,7 +44,7 @@ impl Credentials {
     }
 }
 
-/// The `Authorization` header of a request, if it has one. More than one is an error.
+/// Returns the `Authorization` header of a request, if it has one. More than one is an error.
 pub fn single_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Option<&'a [u8]>, OAuthError> {
@@ -53,7 +53,7 @@ pub fn single_header<'a>(
     if headers.next().is_some() { Err(OAuthError::TwoAuthentications) } else { Ok(header) }
 }
 
-/// The text after the scheme, if that is Basic.
+/// Returns the text after the scheme, if that is Basic.
 fn basic(header: &[u8]) -> Option<&[u8]> {
     let header = header.trim_ascii();
     let end = header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len());

@@ -29,7 +29,7 @@ impl ClientTokenRequest {
     }
 
     /// Parses a revocation request. A missing token and missing credentials are the same error as
-    /// the token of a different app, [`OAuthError::UnauthorizedRevocation`], so that the response
+    /// the token of another app, [`OAuthError::UnauthorizedRevocation`], so that the response
     /// does not help to guess tokens.
     pub fn parse_revocation(
         authorization: Option<&[u8]>,

@@ -45,8 +45,8 @@ impl ConsentItem {
     }
 }
 
-/// The items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another one
-/// includes are omitted, and those for reading and writing the same resource are merged.
+/// Returns the items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another
+/// one includes are omitted, and those for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
@@ -83,7 +83,7 @@ mod tests {
         format!("{admin}{} {:?}", item.resource, item.access)
     }
 
-    /// Every item that any set of scopes can produce.
+    /// Returns every item that any set of scopes can produce.
     fn all() -> Vec<ConsentItem> {
         let pairs =
             Scope::ALL.iter().flat_map(|&one| Scope::ALL.iter().map(move |&two| [one, two]));

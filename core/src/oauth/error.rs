@@ -63,7 +63,7 @@ pub enum OAuthError {
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
     /// The code cannot be redeemed. The reason is logged, not sent.
-    #[error("The code is unknown, expired, revoked or used, or was issued to a different client.")]
+    #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.
     #[error("You are not authorized to revoke this token")]
@@ -71,7 +71,7 @@ pub enum OAuthError {
 }
 
 impl OAuthError {
-    /// The value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
+    /// Returns the value of `error` in a response (RFC 6749, sections 4.1.2.1 and 5.2).
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Missing(_)
@@ -115,7 +115,7 @@ impl From<&str> for ScopeName {
 mod tests {
     use super::*;
 
-    /// Every error, with its protocol code.
+    /// Returns every error, with its protocol code.
     fn all() -> [(OAuthError, &'static str); 23] {
         let scope = || ScopeName::from("a");
         [

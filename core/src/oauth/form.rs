@@ -56,7 +56,7 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     reject_nul(pairs)
 }
 
-/// The last value of a field, or an empty string.
+/// Returns the last value of a field, or an empty string.
 pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
     pairs.iter().rfind(|(other, _)| other == name).map_or("", |(_, value)| value)
 }

@@ -48,7 +48,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// The redirect URI, if it is part of the identity of the grant. An `https` URI is not: its
+    /// Returns the redirect URI, if it is part of the identity of the grant. An `https` URI is not: its
     /// codes reach only the owner of the host, so one grant covers all such URIs of the app.
     pub fn identifying_uri(&self) -> Option<&str> {
         let is_https = |scheme: &str| scheme.eq_ignore_ascii_case("https:");
@@ -74,7 +74,7 @@ pub struct Redemption<'a> {
 pub enum GrantError {
     #[error("the code is unknown or has been deleted")]
     Unknown,
-    #[error("the code was issued to a different app")]
+    #[error("the code was issued to another app")]
     OtherApp,
     #[error("the redirect URI is not the one of the authorization request")]
     OtherRedirectUri,
@@ -99,9 +99,9 @@ pub enum GrantError {
 }
 
 impl GrantError {
-    /// The `error_description` of the response. It names a mistake in the request of the client that
-    /// the code was issued to. The state of a code is not disclosed, nor whether a code of a
-    /// different client exists.
+    /// Returns the `error_description` of the response. It names a mistake in the request of the
+    /// client that the code was issued to. The state of a code is not disclosed, nor whether a code
+    /// of a different client exists.
     pub fn description(self) -> String {
         let mistake = match self {
             Self::OtherRedirectUri => {

@@ -7,14 +7,14 @@ use super::pkce;
 use super::response::ResponseMode;
 use super::scope::Scope;
 
-/// The issuer identifier. Clients compare the issuer in the metadata with the one in each
+/// Returns the issuer identifier. Clients compare the issuer in the metadata with the one in each
 /// authorization response (RFC 9207), byte by byte.
 pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
-/// The metadata document of the server at this base URL. `endpoints` are the names of the endpoints
-/// in the document and their paths.
+/// Returns the metadata document of the server at this base URL. `endpoints` are the names of the
+/// endpoints in the document and their paths.
 pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
     let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let grant_types: Vec<_> = GrantType::ALL.iter().map(|grant_type| grant_type.as_str()).collect();

@@ -14,7 +14,7 @@ impl<'a> Parameters<'a> {
         Self(pairs)
     }
 
-    /// The value of a parameter. An empty value counts as absent (RFC 6749, section 3.1). A
+    /// Returns the value of a parameter. An empty value counts as absent (RFC 6749, section 3.1). A
     /// parameter that occurs more than once, even with equal values, is rejected, and so is a list
     /// or a map.
     pub fn optional(self, parameter: Parameter) -> Result<Option<&'a str>, OAuthError> {
@@ -31,7 +31,7 @@ impl<'a> Parameters<'a> {
         Ok(single.filter(|value| !value.is_empty()))
     }
 
-    /// The value of a required parameter, which must not be empty.
+    /// Returns the value of a required parameter, which must not be empty.
     pub fn required(self, parameter: Parameter) -> Result<&'a str, OAuthError> {
         self.optional(parameter)?.ok_or(OAuthError::Missing(parameter))
     }

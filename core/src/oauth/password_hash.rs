@@ -150,7 +150,7 @@ impl Bcrypt {
         Ok(Self { cost, salt, digest })
     }
 
-    /// The key that bcrypt derives the hash from: the password and a NUL, at most 72 bytes.
+    /// Returns the key that bcrypt derives the hash from: the password and a NUL, at most 72 bytes.
     pub fn key(password: &str) -> Vec<u8> {
         password.bytes().chain([0]).take(BCRYPT_BYTES).collect()
     }

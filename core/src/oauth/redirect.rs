@@ -34,7 +34,8 @@ pub enum RedirectUriError {
     /// No scheme.
     #[error("must be an absolute URI.")]
     Relative,
-    /// A scheme with neither an authority nor an absolute path, like `myapp:callback`.
+    /// A scheme with neither an authority nor an absolute path, like `myapp:callback`, or the
+    /// scheme `localhost`, where the real scheme was left out.
     #[error("must specify a scheme.")]
     Opaque,
     /// A `#`, even with nothing after it.
@@ -72,8 +73,8 @@ impl RedirectUri {
             return Err(Forbidden);
         }
         let uri = UriRef::parse(&*text).map_err(|_| {
-            // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC 3986,
-            // section 4.2), because the part before the colon is not a scheme.
+            // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC
+            // 3986, section 4.2), because the part before the colon is not a scheme.
             let has_scheme = text.split(':').next().is_some_and(|text| Scheme::new(text).is_some());
             let is_relative = !has_scheme && UriRef::parse(format!("./{text}")).is_ok();
             if is_relative { Relative } else { Invalid }
@@ -104,19 +105,19 @@ impl RedirectUri {
     }
 
     /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's device,
-    /// or a private-use scheme, of which the operator may have allowed some. URIs that were
-    /// registered before remain valid.
+    /// a private-use scheme, of which the operator may have allowed some, or out of band. URIs that
+    /// were registered before remain valid.
     pub fn check_scheme(&self, allowed: &[PrivateUseScheme]) -> Result<(), RedirectUriError> {
         let scheme = self.0.split(':').next().unwrap_or_default();
-        let is_web = self.is_oob() || web_host(&self.0).is_some();
-        if is_web || is_private_use(scheme, allowed) {
+        let is_web_or_oob = self.is_oob() || web_host(&self.0).is_some();
+        if is_web_or_oob || is_private_use(scheme, allowed) {
             Ok(())
         } else {
             Err(RedirectUriError::Scheme)
         }
     }
 
-    /// The URI as it was given.
+    /// Returns the URI as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -131,9 +132,9 @@ impl RedirectUri {
         self.0 == OOB
     }
 
-    /// The requested URI, if it matches this registered one: equal in every character, except for
-    /// the port of a loopback IP address, which a native app learns only when it starts (RFC 8252,
-    /// section 7.3). The name `localhost` is not such an address.
+    /// Returns the requested URI, if it matches this registered one: equal in every character,
+    /// except for the port of a loopback IP address, which a native app learns only when it starts
+    /// (RFC 8252, section 7.3). The name `localhost` is not such an address.
     ///
     /// ```
     /// use belfry_core::oauth::redirect::RedirectUri;
@@ -152,8 +153,8 @@ impl RedirectUri {
         (self.0 == requested || is_same_loopback).then(|| Self(requested.to_owned()))
     }
 
-    /// The host that the response is sent to. `None` if it stays on the user's device: a private-use
-    /// scheme, a loopback address or `localhost`.
+    /// Returns the host that the response is sent to, or `None` if it stays on the user's device: a
+    /// private-use scheme, a loopback address or `localhost`.
     pub fn remote_host(&self) -> Option<String> {
         let host = web_host(&self.0)?;
         let is_local = host == "[::1]"
@@ -178,8 +179,8 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     is_port.then_some((host, rest))
 }
 
-/// Returns whether the scheme is forbidden. White space and control characters are removed before
-/// the comparison, as browsers do.
+/// Returns whether the scheme is forbidden. White space and control characters are removed first,
+/// which covers everything that browsers ignore.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();

@@ -177,24 +177,24 @@ impl Scopes {
         scopes
     }
 
-    /// The text to store: all scopes, separated by spaces, including unknown ones.
+    /// Returns the text to store: all scopes, separated by spaces, including unknown ones.
     pub fn to_stored(&self) -> String {
         let listed = self.iter().map(|scope| scope.as_str().into());
         listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The number of stored scopes that this version does not know.
+    /// Returns the number of stored scopes that this version does not know.
     pub fn unknown(&self) -> usize {
         self.others.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
     }
 
-    /// The memory that the scopes occupy outside this value, in bytes.
+    /// Returns the memory that the scopes occupy outside this value, in bytes.
     pub fn bytes_in_memory(&self) -> usize {
         let others = self.others.iter().map(|other| size_of_val(other) + other.name().len());
         self.listed.len() + others.sum::<usize>()
     }
 
-    /// Adds the scopes of a different set.
+    /// Adds the scopes of another set.
     pub fn add_all(&mut self, other: Self) {
         other.listed.into_iter().for_each(|scope| self.add(scope));
         other.others.into_iter().for_each(|scope| self.add_other(scope));
@@ -212,17 +212,18 @@ impl Scopes {
         }
     }
 
-    /// These scopes, or `read` if the set is empty.
+    /// Returns these scopes, or `read` if the set is empty.
     pub fn or_read(self) -> Self {
         if self.is_empty() { Self::from_iter([Scope::Read]) } else { self }
     }
 
-    /// The scopes of the catalogue, in insertion order.
+    /// Returns the scopes of the catalogue, in insertion order.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
         self.listed.iter().copied()
     }
 
-    /// The names of the scopes that have an effect: of the catalogue, then those with a parameter.
+    /// Returns the names of the scopes that have an effect: of the catalogue, then those with a
+    /// parameter.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
         let others = self.others.iter().filter(is_known).map(OtherScope::name);
@@ -239,8 +240,8 @@ impl Scopes {
         self.listed.contains(&scope)
     }
 
-    /// The name of the first scope in `requested` that an app which declared these scopes may not
-    /// request.
+    /// Returns the name of the first scope in `requested` that an app which declared these scopes
+    /// may not request.
     pub fn first_not_covered<'a>(&self, requested: &'a Self) -> Option<Cow<'a, str>> {
         let is_covered = |scope: &Scope| self.iter().any(|declared| declared.covers(*scope));
         let listed = requested.iter().find(|scope| !is_covered(scope));
@@ -264,8 +265,8 @@ impl Scopes {
         }
     }
 
-    /// The scopes that a token with these has while its account has this role: `admin:*` scopes are
-    /// without effect for anybody but an admin. `None` for a token of an app itself.
+    /// Returns the scopes that a token with these has while its account has this role: `admin:*`
+    /// scopes are without effect for anyone but an admin. `None` for a token of an app itself.
     pub fn effective(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
             self.listed.retain(|scope| !scope.is_admin());

@@ -4,7 +4,7 @@ use std::iter;
 
 use thiserror::Error;
 
-use super::account::{FieldError, check_email, check_free_name, check_password};
+use super::account::{FieldError, check_email, check_password, check_unreserved_name};
 use super::form::{self, Pairs};
 use super::validation::ValidationErrors;
 use crate::secret::Secret;
@@ -22,7 +22,7 @@ wire_enum! {
 }
 
 impl Field {
-    /// The field name in error messages.
+    /// Returns the field name in error messages.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Username => "Username",
@@ -66,12 +66,12 @@ impl SignUp {
         }
     }
 
-    /// A sign-up on a page without rules to accept.
+    /// Creates a sign-up on a page without rules to accept.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }
 
-    /// A sign-up on a page where the e-mail address may be left blank.
+    /// Creates a sign-up on a page where the e-mail address may be left blank.
     pub fn with_optional_email(self) -> Self {
         Self { email: self.email.filter(|email| !email.trim().is_empty()), ..self }
     }
@@ -97,8 +97,8 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// An account without an e-mail address, as Matrix clients register it. `is_exclusive` says
-    /// whether an application service has reserved a name.
+    /// Creates an account without an e-mail address, as Matrix clients register it. `is_exclusive`
+    /// says whether an application service has reserved a name.
     pub fn new(
         name: String,
         password: Secret,
@@ -118,7 +118,7 @@ impl NewAccount {
                 errors.push(AccountError { field, error });
             }
         };
-        check(Field::Username, check_free_name(&self.name));
+        check(Field::Username, check_unreserved_name(&self.name));
         check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
         let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
         check(Field::Password, check_password(&self.password, identifiers));
@@ -129,7 +129,7 @@ impl NewAccount {
         ValidationErrors::into_result(errors, self)
     }
 
-    /// Its name, e-mail address and password.
+    /// Returns its name, e-mail address and password.
     pub fn into_parts(self) -> (String, Option<String>, Secret) {
         (self.name, self.email, self.password)
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_without_an_e_mail_address_has_a_valid_name_and_password() {
+    fn an_account_without_an_email_address_has_a_valid_name_and_password() {
         let read = |name: &str, password: &str, exclusive| {
             let account = NewAccount::new(name.into(), Secret::new(password), |_| exclusive);
             account.map(|_| ()).map_err(|errors| errors.to_string())
@@ -178,7 +178,7 @@ mod tests {
                 "username9",
                 "username9",
                 false,
-                "Password is too common; take one that nobody else would",
+                "Password is too easy to guess; choose a different one",
             ),
         ] {
             let text = format!("Validation failed: {text}");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_is_neither_the_name_nor_the_e_mail_address() {
+    fn the_password_is_neither_the_name_nor_the_email_address() {
         for (password, expected) in [
             ("username9", Err(FieldError::PasswordCommon)),
             ("UserName9", Err(FieldError::PasswordCommon)),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_e_mail_address_is_an_error_unless_it_is_optional() {
+    fn a_blank_email_address_is_an_error_unless_it_is_optional() {
         for blank in ["", " "] {
             let sign_up = || SignUp { email: Some(blank.into()), ..valid_sign_up() };
             let error = sign_up().validate(free).unwrap_err().to_string();

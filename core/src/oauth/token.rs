@@ -65,7 +65,7 @@ impl Token {
     }
 }
 
-/// The expiry of a token, code or request that is issued now.
+/// Returns the expiry of a token, code or request that is issued now.
 pub fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
     now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
 }

@@ -36,7 +36,7 @@ pub enum GrantRequest {
 }
 
 impl GrantRequest {
-    /// The grant type.
+    /// Returns the grant type.
     pub fn grant_type(&self) -> GrantType {
         match self {
             Self::AuthorizationCode { .. } => GrantType::AuthorizationCode,

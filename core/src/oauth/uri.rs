@@ -12,7 +12,8 @@ pub(super) fn is_web_address(text: &str) -> bool {
     })
 }
 
-/// The host of a web address as a browser shows it, in lower case; `None` for any other scheme.
+/// Returns the host of a web address as a browser shows it, in lower case; `None` for any other
+/// scheme.
 pub fn web_host(text: &str) -> Option<String> {
     let uri = Uri::parse(text).ok().filter(|uri| is_web(uri.scheme()))?;
     let authority = uri.authority()?;

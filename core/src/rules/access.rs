@@ -12,7 +12,7 @@ pub enum RuleAccess {
 }
 
 impl RuleAccess {
-    /// The narrowest scope that grants the access.
+    /// Returns the narrowest scope that grants the access.
     pub const fn scope(self) -> Scope {
         match self {
             Self::Read => Scope::ReadNotifications,

@@ -49,7 +49,7 @@ pub enum TweakValue {
 const MAP_BYTES: usize = 640;
 
 impl Action {
-    /// The approximate allocated size in bytes.
+    /// Returns the approximate allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let Self::SetTweak { name, value, extra } = self else { return 0 };
         let value = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };
@@ -78,7 +78,7 @@ impl Action {
                         return Err(fields.wrong_type("value", "a string or a boolean").into());
                     }
                 };
-                Ok(Self::SetTweak { name, value, extra: fields.rest() })
+                Ok(Self::SetTweak { name, value, extra: fields.into_remaining() })
             }
             _ => Err(location.wrong_type("a string or an object").into()),
         }

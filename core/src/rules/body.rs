@@ -82,7 +82,7 @@ impl NewRule {
         for name in ["rule_id", "default", "enabled"] {
             fields.take(name);
         }
-        let (rule_id, enabled, extra) = (String::new(), true, fields.rest());
+        let (rule_id, enabled, extra) = (String::new(), true, fields.into_remaining());
         let rule = Rule { rule_id, enabled, actions, conditions, pattern, until, extra };
         Self::from_rule(rule, limits)
     }
@@ -160,7 +160,7 @@ pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
 
 /// Rejects the fields that were not read.
 pub(super) fn reject_unknown(fields: Fields, expected: &'static str) -> Result<(), RuleError> {
-    match fields.rest().into_iter().next() {
+    match fields.into_remaining().into_iter().next() {
         Some((name, _)) => Err(RuleError::unknown_field(&name, expected)),
         None => Ok(()),
     }

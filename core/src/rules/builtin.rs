@@ -111,7 +111,7 @@ const RULES: &str = r#"{
     {"kind": "event_match", "key": "type", "pattern": "m.room.encrypted"}]}
 ]}"#;
 
-/// The built-in rules in evaluation order, with placeholders that [`for_user`] replaces.
+/// Returns the built-in rules in evaluation order, with placeholders that [`for_user`] replaces.
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> =
         LazyLock::new(|| serde_json::from_str(RULES).expect("the definitions are valid"));

@@ -146,7 +146,7 @@ impl RuleChange {
         Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new))) }
     }
 
-    /// The scope of the rule.
+    /// Returns the scope of the rule.
     pub fn scope(&self) -> &RuleScope {
         &self.rule.scope
     }

@@ -149,7 +149,7 @@ impl Condition {
             },
             _ => ConditionKind::Unknown { kind: name },
         };
-        Ok(Self { kind, extra: fields.rest() })
+        Ok(Self { kind, extra: fields.into_remaining() })
     }
 
     /// Parses a stored condition. If this version rejects it, it was stored by an earlier version
@@ -159,7 +159,7 @@ impl Condition {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;
             let kind = fields.require_string("kind")?;
-            Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.rest() })
+            Ok(Self { kind: ConditionKind::Unknown { kind }, extra: fields.into_remaining() })
         })
     }
 }

@@ -88,7 +88,7 @@ impl Document {
         Self { scope, stored: Stored { rules, ..Stored::default() } }
     }
 
-    /// The global document of users without rules.
+    /// Returns the global document of users without rules.
     pub(super) fn without_rules() -> &'static Self {
         static WITHOUT_RULES: LazyLock<Document> =
             LazyLock::new(|| Document::new(RuleScope::Global));
@@ -105,27 +105,27 @@ impl Document {
         serde_json::to_string(&self.stored).expect("map keys are strings")
     }
 
-    /// The scope of the rules.
+    /// Returns the scope of the rules.
     pub fn scope(&self) -> &RuleScope {
         &self.scope
     }
 
-    /// The user's own rules.
+    /// Returns the user's own rules.
     pub fn user_rules(&self) -> &Ruleset {
         &self.stored.rules
     }
 
-    /// The user's changes to a built-in rule.
+    /// Returns the user's changes to a built-in rule.
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
         self.stored.patches.get(id)
     }
 
-    /// The user's changes to built-in rules, by id.
+    /// Returns the user's changes to built-in rules, by id.
     pub fn patches(&self) -> impl Iterator<Item = (&str, &RulePatch)> {
         self.stored.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
 
-    /// Number of the user's own rules.
+    /// Returns the number of the user's own rules.
     pub fn len(&self) -> usize {
         self.user_rules().iter().count()
     }
@@ -169,8 +169,8 @@ impl Document {
         Ok(())
     }
 
-    /// Enables or disables a user's or built-in rule. The change of a built-in rule may have an end,
-    /// at which `enabled` returns to its default. A user's timed rule keeps its end.
+    /// Enables or disables a user's or built-in rule. The change of a built-in rule may have an
+    /// end, at which `enabled` returns to its default. A user's timed rule keeps its end.
     pub fn set_enabled(
         &mut self,
         kind: RuleKind,
@@ -245,7 +245,7 @@ impl Document {
         true
     }
 
-    /// The next time at which a rule, or the change of a built-in rule, ends.
+    /// Returns the next time at which a rule, or the change of a built-in rule, ends.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         let rules = self.user_rules().iter().filter_map(|(_, rule)| rule.until);
         rules.chain(self.stored.patches.values().filter_map(|patch| patch.until)).min()
@@ -255,7 +255,7 @@ impl Document {
         self.user_rules()[kind].iter().position(|rule| rule.rule_id == id)
     }
 
-    /// The index of the rule named by `before` or `after`.
+    /// Returns the index of the rule named by `before` or `after`.
     fn neighbour(
         &self,
         kind: RuleKind,

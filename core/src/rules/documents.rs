@@ -14,7 +14,7 @@ impl<'a> Documents<'a> {
         Self(stored.into_iter().map(Cow::Borrowed).collect())
     }
 
-    /// The document of a scope, to be changed. It is empty if the user has no rules there.
+    /// Returns the document of a scope, to be changed. It is empty if the user has no rules there.
     pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
         let index =
             self.0.iter().position(|document| document.scope() == scope).unwrap_or_else(|| {
@@ -43,7 +43,7 @@ impl<'a> Documents<'a> {
         applied
     }
 
-    /// Number of the user's own rules in all scopes.
+    /// Returns the number of the user's own rules in all scopes.
     pub fn len(&self) -> usize {
         self.0.iter().map(|document| document.len()).sum()
     }
@@ -73,8 +73,8 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// The documents that differ from those that are stored, or may do so. An empty one replaces a
-    /// document that is to be deleted.
+    /// Returns the documents that differ from those that are stored, or may do so. An empty one
+    /// replaces a document that is to be deleted.
     pub fn into_changed(self) -> impl Iterator<Item = Document> {
         self.0.into_iter().filter_map(|document| match document {
             Cow::Borrowed(_) => None,
@@ -110,7 +110,7 @@ mod tests {
         document
     }
 
-    /// The scopes that are saved, and the number of their rules.
+    /// Returns the scopes that are saved, and the number of their rules.
     fn changed(documents: Documents<'_>) -> Vec<(String, usize)> {
         documents.into_changed().map(|it| (it.scope().to_string(), it.len())).collect()
     }

@@ -18,7 +18,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The effect of these actions. Tweaks without `notify` have none.
+    /// Returns the effect of these actions. Tweaks without `notify` have none.
     pub fn from_actions(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;

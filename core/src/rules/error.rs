@@ -64,7 +64,7 @@ pub enum RuleError {
     #[error("{field} must be {expected}")]
     Value { field: &'static str, expected: &'static str },
     /// Not ignored, because the rest may mean something else without the field.
-    #[error("unknown field {path}; write {expected}")]
+    #[error("unknown field {path}; known fields: {expected}")]
     UnknownField { path: String, expected: &'static str },
     #[error("{path}: {error}")]
     At { path: String, error: Box<Self> },
@@ -80,7 +80,7 @@ pub(super) fn shorten(name: &str) -> &str {
 }
 
 impl RuleError {
-    /// The error of a field that does not exist.
+    /// Returns the error of a field that does not exist.
     pub(super) fn unknown_field(path: &str, expected: &'static str) -> Self {
         Self::UnknownField { path: shorten(path).to_owned(), expected }
     }
@@ -99,12 +99,12 @@ impl RuleError {
         Self::InChange { index, error: Box::new(self) }
     }
 
-    /// The index of the change that is rejected, if the request has a list of changes.
+    /// Returns the index of the change that is rejected, if the request has a list of changes.
     pub fn change_index(&self) -> Option<usize> {
         if let Self::InChange { index, .. } = self { Some(*index) } else { None }
     }
 
-    /// The error code of the response.
+    /// Returns the error code of the response.
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),

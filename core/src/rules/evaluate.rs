@@ -49,7 +49,7 @@ impl CompiledRule {
         Self { kind, rule_id, actions, conditions }
     }
 
-    /// The allocated size in bytes.
+    /// Returns the allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let actions = self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
         let conditions = self.conditions.iter().map(|one| size_of_val(one) + one.heap_bytes());

@@ -72,7 +72,7 @@ impl ExplainRequest {
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
     }
 
-    /// The user as a member of the room.
+    /// Returns the user as a member of the room.
     pub fn member(&self) -> Member<'_> {
         Member {
             display_name: self.display_name.as_deref(),
@@ -113,7 +113,7 @@ impl RequestedMember {
         })
     }
 
-    /// The user as a member of the room.
+    /// Returns the user as a member of the room.
     pub fn member(&self) -> Member<'_> {
         Member {
             display_name: self.display_name.as_deref(),
@@ -129,7 +129,7 @@ fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
 
 const ROOM: Location = Location::Field("room");
 
-/// The fields of `room`; none if it is absent.
+/// Returns the fields of `room`; none if it is absent.
 fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
     let room = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     Ok(Fields::new(room, ROOM)?)

@@ -50,7 +50,7 @@ impl GroupResult {
 }
 
 impl EvaluationResponse {
-    /// An empty response. With `all`, users that are not notified are listed too.
+    /// Creates an empty response. With `all`, users that are not notified are listed too.
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
@@ -95,7 +95,7 @@ mod tests {
     use crate::rules::work::WorkBudget;
     use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 
-    /// The group of a user that has a rule with these actions.
+    /// Returns the group of a user that has a rule with these actions.
     fn evaluate_actions(actions: &Value) -> Value {
         let body = json!({"actions": actions}).to_string();
         let rule = NewRule::read(

@@ -37,13 +37,13 @@ impl Event {
         Some(event)
     }
 
-    /// The members of the event itself.
+    /// Returns the members of the event itself.
     pub(super) fn members(&self) -> &Map<String, Value> {
         &self.members
     }
 
-    /// The value at a path, if it can be compared: a string, an integer, a boolean, null, or an
-    /// array.
+    /// Returns the value at a path, if it can be compared: a string, an integer, a boolean, null,
+    /// or an array.
     pub(super) fn get(&self, path: &PropertyPath) -> Option<&Value> {
         let (first, rest) = path.parts().split_first()?;
         let start = self.members.get(&**first)?;
@@ -51,12 +51,13 @@ impl Event {
         (value.is_array() || is_scalar(value)).then_some(value)
     }
 
-    /// The items of the array at a path; empty if there is no array.
+    /// Returns the items of the array at a path; empty if there is no array.
     pub(super) fn items(&self, path: &PropertyPath) -> &[Value] {
         self.get(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The value at a path, truncated, and without the items of an array that cannot be compared.
+    /// Returns the value at a path, truncated, and without the items of an array that cannot be
+    /// compared.
     pub(super) fn excerpt(&self, path: &PropertyPath) -> Option<Value> {
         Some(match self.get(path)? {
             Value::Array(items) => {
@@ -67,12 +68,12 @@ impl Event {
         })
     }
 
-    /// The text of the message, prepared for searching.
+    /// Returns the text of the message, prepared for searching.
     pub(super) fn body(&self) -> Option<&Text> {
         self.body.as_ref()
     }
 
-    /// The user id of the sender.
+    /// Returns the user id of the sender.
     pub fn sender(&self) -> Option<&str> {
         self.members.get("sender")?.as_str()
     }
@@ -86,7 +87,7 @@ impl Event {
 /// Maximum number of characters of a string, or items of an array, in an excerpt.
 const EXCERPT_LENGTH: usize = 100;
 
-/// A copy of a value that is not an array, truncated.
+/// Returns a copy of a value that is not an array, truncated.
 pub(super) fn excerpt(value: &Value) -> Value {
     let end = |text: &String| text.char_indices().nth(EXCERPT_LENGTH).map(|(end, _)| end);
     match value {

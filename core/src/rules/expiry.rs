@@ -17,7 +17,7 @@ impl RuleExpiry {
     /// The latest time.
     pub const MAX: Self = Self(9_007_199_254_740_991);
 
-    /// A time, to the millisecond. A time before 1970 becomes 1970.
+    /// Creates a time, to the millisecond. A time before 1970 becomes 1970.
     pub fn at(time: Timestamp) -> Self {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
@@ -27,7 +27,7 @@ impl RuleExpiry {
         self.0
     }
 
-    /// The time, rounded up to a second. A time after the year 9999 becomes its end.
+    /// Returns the time, rounded up to a second. A time after the year 9999 becomes its end.
     pub fn to_second(self) -> Timestamp {
         let second = self.0 / 1000 + i64::from(self.0 % 1000 > 0);
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)

@@ -81,8 +81,8 @@ impl Explanation<'_> {
 }
 
 impl<'a> UserRules<'a> {
-    /// The rules in a user's documents: the global one and those of devices. Without a global
-    /// document the built-in rules are unchanged.
+    /// Returns the rules in a user's documents: the global one and those of devices. Without a
+    /// global document the built-in rules are unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
@@ -136,7 +136,7 @@ impl<'a> UserRules<'a> {
         explanation
     }
 
-    /// The first disabled built-in rule that would notify of an event.
+    /// Returns the first disabled built-in rule that would notify of an event.
     pub(super) fn find_disabled(
         &self,
         event: &Event,
@@ -159,7 +159,7 @@ impl<'a> UserRules<'a> {
         found.map(|(name, _)| name)
     }
 
-    /// The rule with this name.
+    /// Returns the rule with this name.
     pub(super) fn find(&self, name: MatchedRule<'_>) -> Option<&Rule> {
         let rules = match name.scope {
             RuleScope::Global => &self.global,
@@ -170,7 +170,8 @@ impl<'a> UserRules<'a> {
         rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
     }
 
-    /// All rules in evaluation order: the master rule, the device's rules, the global rules.
+    /// Returns all rules in evaluation order: the master rule, the device's rules, the global
+    /// rules.
     fn ranked_rules(
         &self,
         profile_tag: Option<&str>,

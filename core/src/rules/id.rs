@@ -41,7 +41,7 @@ pub(super) fn check(text: &str) -> Result<(), IdError> {
 pub struct RuleId(String);
 
 impl RuleId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -32,7 +32,7 @@ impl RuleKind {
     pub const ALL: [Self; 5] =
         [Self::Override, Self::Content, Self::Room, Self::Sender, Self::Underride];
 
-    /// The name of the kind in paths and rulesets.
+    /// Returns the name of the kind in paths and rulesets.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",

@@ -38,7 +38,7 @@ impl<'a> RuleListing<'a> {
         Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
     }
 
-    /// The number of rules after the first one.
+    /// Returns the number of rules after the first one.
     pub fn count(&self) -> usize {
         self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
     }
@@ -50,7 +50,7 @@ impl<'a> RuleListing<'a> {
         is_master || self.index_of(rule).is_some()
     }
 
-    /// The index of a rule among those after the first one.
+    /// Returns the index of a rule among those after the first one.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let mut rules = self.scopes.iter().flat_map(|scope| {
             scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))

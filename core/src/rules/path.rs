@@ -114,7 +114,7 @@ impl RulePath {
 }
 
 impl RuleRef {
-    /// The path of the rule, which [`RulePath::read`] parses. It is ASCII without spaces.
+    /// Returns the path of the rule, which [`RulePath::read`] parses. It is ASCII without spaces.
     pub fn path(&self) -> String {
         let Self { scope, kind, id } = self;
         let id = percent::encode(id);

@@ -54,7 +54,7 @@ impl GlobPattern {
         StepBudget::new(self.lowered.len(), text, work)
     }
 
-    /// The allocated size in bytes.
+    /// Returns the allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         self.lowered.len()
     }

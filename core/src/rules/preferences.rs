@@ -189,7 +189,7 @@ fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
     Some(Keyword { id: &rule.rule_id, pattern: rule.pattern.as_deref()?, setting })
 }
 
-/// The people or rooms with rules of these kinds, each with the number of its rules.
+/// Returns the people or rooms with rules of these kinds, each with the number of its rules.
 fn subjects<'d>(
     document: &'d Document,
     kinds: &[RuleKind],
@@ -199,7 +199,7 @@ fn subjects<'d>(
     for &kind in kinds {
         // In reverse order, because the first rule decides.
         for rule in document.user_rules()[kind].iter().rev() {
-            let Some(id) = subject::of_rule(kind, rule).filter(|id| is_listed(id)) else {
+            let Some(id) = subject::find_in_rule(kind, rule).filter(|id| is_listed(id)) else {
                 continue;
             };
             let setting = Setting::from_rule(rule, kind);

@@ -28,12 +28,12 @@ impl PropertyPath {
         Self(parts.into_iter().map(String::into_boxed_str).collect())
     }
 
-    /// The allocated size in bytes.
+    /// Returns the allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.0) + self.0.iter().map(|name| name.len()).sum::<usize>()
     }
 
-    /// The names, outermost first.
+    /// Returns the names, outermost first.
     pub fn parts(&self) -> &[Box<str>] {
         &self.0
     }

@@ -35,8 +35,8 @@ impl Rule {
         RuleId::is_reserved(&self.rule_id)
     }
 
-    /// The JSON of the rule as the API returns it, indented for people. Invisible characters are
-    /// escaped.
+    /// Returns the JSON of the rule as the API returns it, indented for people. Invisible
+    /// characters are escaped.
     pub fn to_pretty_json(&self) -> String {
         let json = serde_json::to_string_pretty(self).expect("map keys are strings");
         escape_invisible_in_json(&json).into_owned()
@@ -76,7 +76,7 @@ impl Rule {
                 .transpose()?,
             pattern: fields.take_string("pattern")?,
             until,
-            extra: fields.rest(),
+            extra: fields.into_remaining(),
         })
     }
 }

@@ -13,7 +13,7 @@ use super::id::{self, IdError};
 pub struct ProfileTag(String);
 
 impl ProfileTag {
-    /// The tag as text.
+    /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

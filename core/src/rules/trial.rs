@@ -104,11 +104,11 @@ impl UserRules<'_> {
         let effect =
             matched.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
         let reason = match matched {
-            Some((name, rule)) => TrialReason::of_match(name, rule, effect),
+            Some((name, rule)) => TrialReason::from_match(name, rule, effect),
             None if explanation.walk.is_empty() => TrialReason::OwnMessage,
             None => {
                 let disabled = self.find_disabled(&event, &room, member);
-                let switch = disabled.and_then(|name| Switch::of_rule(name.kind, name.rule_id));
+                let switch = disabled.and_then(|name| Switch::from_rule(name.kind, name.rule_id));
                 switch.map_or(TrialReason::NoRule, TrialReason::SwitchedOff)
             }
         };
@@ -129,10 +129,10 @@ impl TrialResult {
 }
 
 impl TrialReason {
-    fn of_match(name: MatchedRule<'_>, rule: &Rule, effect: Effect) -> Self {
+    fn from_match(name: MatchedRule<'_>, rule: &Rule, effect: Effect) -> Self {
         let (id, is_silent) = (name.rule_id, effect == Effect::Silent);
         if rule.is_builtin() {
-            return Self::of_builtin(name.kind, id, is_silent);
+            return Self::from_builtin(name.kind, id, is_silent);
         }
         let pattern = || rule.pattern.clone().unwrap_or_default();
         match name.kind {
@@ -149,8 +149,8 @@ impl TrialReason {
         }
     }
 
-    fn of_builtin(kind: RuleKind, id: &str, is_silent: bool) -> Self {
-        if let Some(switch) = Switch::of_rule(kind, id).filter(|_| is_silent) {
+    fn from_builtin(kind: RuleKind, id: &str, is_silent: bool) -> Self {
+        if let Some(switch) = Switch::from_rule(kind, id).filter(|_| is_silent) {
             return Self::SwitchedOff(switch);
         }
         match id {
@@ -188,7 +188,7 @@ mod tests {
     use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
     use jiff::Timestamp;
 
-    /// A message of Bob in a room with three members.
+    /// Returns a message of Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
         TrialMessage {
             text: text.to_owned(),

@@ -29,12 +29,12 @@ impl Work {
         Self { remaining: Cell::new(steps), is_exceeded: Cell::new(false) }
     }
 
-    /// The budget of a user whose rules are evaluated alone.
+    /// Returns the budget of a user whose rules are evaluated alone.
     pub(super) fn for_user() -> Self {
         Self::new(USER_STEPS)
     }
 
-    /// A budget without a limit, for built-in rules, whose work is bounded by their number.
+    /// Creates a budget without a limit, for built-in rules, whose work is bounded by their number.
     pub fn unlimited() -> Self {
         Self::new(usize::MAX)
     }

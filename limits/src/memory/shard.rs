@@ -47,7 +47,7 @@ impl Shard {
         Self { entries: HashTable::new(), max_keys, next_swept: 0, evicted: 0 }
     }
 
-    /// The stored window of a key.
+    /// Returns the stored window of a key.
     pub(super) fn get(&self, hash: u64) -> Window {
         self.entries
             .find(hash, |entry| entry.hash == hash)

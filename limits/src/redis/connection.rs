@@ -38,13 +38,13 @@ impl Connection {
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
-    /// The time of the server, since 1970.
+    /// Returns the time of the server, since 1970.
     pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
     }
 
-    /// The setting `cluster-require-full-coverage`.
+    /// Returns the setting `cluster-require-full-coverage`.
     pub(super) async fn requires_full_coverage(&mut self) -> RedisResult<bool> {
         let name = "cluster-require-full-coverage";
         let mut get = redis::cmd("CONFIG");
@@ -53,7 +53,7 @@ impl Connection {
         Ok(value == "yes")
     }
 
-    /// The nodes of the slots. An error response if the server is not in a cluster.
+    /// Returns the nodes of the slots. An error response if the server is not in a cluster.
     pub(super) async fn cluster_slots(&mut self) -> RedisResult<Value> {
         redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut self.0).await
     }
@@ -100,7 +100,7 @@ pub(super) fn with_address(
     Some(info.clone().set_addr(address))
 }
 
-/// A server's host.
+/// Returns a server's host.
 pub(super) fn host(info: &ConnectionInfo) -> &str {
     match info.addr() {
         ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,

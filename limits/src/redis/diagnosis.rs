@@ -27,14 +27,14 @@ pub struct RedisMeasurement {
     pub response_time: Duration,
     /// By how much its clock is ahead of ours; `None` if its user may not read it.
     pub ahead: Option<SignedDuration>,
-    /// True if it rejects commands while a different shard of its cluster has no primary; false if
+    /// True if it rejects commands while another shard of its cluster has no primary; false if
     /// its user may not read the setting.
     pub requires_full_coverage: bool,
 }
 
-/// Connects to every server that counts, and runs the rate-limit script as a node does at start: with
-/// a key that expires after a second. `limit` is the time limit for each server. If none responds,
-/// or the addresses are not those of a cluster, these are the errors of all addresses.
+/// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
+/// with a key that expires after a second. `limit` is the time limit for each server. If none
+/// responds, or the addresses are not those of a cluster, these are the errors of all addresses.
 pub async fn diagnose(
     servers: &[ConnectionInfo],
     prefix: &str,

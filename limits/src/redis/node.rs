@@ -120,7 +120,7 @@ impl ManagedConnection {
         *self.slots.lock().unwrap_or_else(PoisonError::into_inner) = Some(slots);
     }
 
-    /// The current connection; `None` while there is none.
+    /// Returns the current connection; `None` while there is none.
     pub(super) fn get(&self) -> Option<Arc<LiveConnection>> {
         match &*self.state.borrow() {
             State::Connected(live) => Some(Arc::clone(live)),
@@ -133,7 +133,7 @@ impl ManagedConnection {
         matches!(*self.state.borrow(), State::Unavailable)
     }
 
-    /// The current connection. Waits for the first attempt to connect, but for no other.
+    /// Returns the current connection. Waits for the first attempt to connect, but for no other.
     pub(super) async fn get_first(&self, deadline: Instant) -> Option<Arc<LiveConnection>> {
         let is_connecting = matches!(*self.state.borrow(), State::Connecting);
         if is_connecting {

@@ -62,7 +62,7 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
 }
 
 impl Servers {
-    /// Looks for the servers that count for the first time.
+    /// Searches for the servers that count, for the first time.
     pub(super) async fn update_first(&self) {
         if let Err(reason) = self.update(&mut Discovery::default()).await {
             let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
@@ -146,7 +146,7 @@ impl Servers {
     }
 }
 
-/// The view of a server by its response to `CLUSTER SLOTS`.
+/// Returns the view of a server by its response to `CLUSTER SLOTS`.
 pub(super) fn interpret(
     info: &ConnectionInfo,
     addresses: usize,

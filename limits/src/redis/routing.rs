@@ -28,14 +28,14 @@ const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 enum Failure {
     /// The node did not respond in time, or with an error.
     Unavailable,
-    /// Some keys of the slot have been moved to a different node, and others have not.
+    /// Some keys of the slot have been moved to another node, and others have not.
     Divided,
 }
 
 impl Servers {
     /// Runs the script for counters in one slot. `None` when its node is unavailable.
     ///
-    /// For a reservation, a late response is waited for after the deadline.
+    /// For a reservation, the late response is awaited after the deadline.
     pub(super) async fn run(
         self: &Arc<Self>,
         slot: u16,
@@ -145,7 +145,7 @@ impl Servers {
         result.map_err(Some)
     }
 
-    /// Runs the script for one counter after the other, while a slot is being moved to a different
+    /// Runs the script for one counter after the other, while a slot is being moved to another
     /// node: a run for several keys needs all of them on one node.
     async fn run_apart(
         self: &Arc<Self>,

@@ -42,7 +42,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// The counter of a bucket.
+    /// Returns the counter of a bucket.
     pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let (name, subject) = (bucket.limit.name(), bucket.key.subject());
         let key = if bucket.key == subject {
@@ -54,12 +54,13 @@ impl Counter {
         Self { key, requests: bucket.limit.requests(), window, end: 0 }
     }
 
-    /// Its slot in a cluster.
+    /// Returns its slot in a cluster.
     pub(super) fn slot(&self) -> u16 {
         slot_of(self.key.split(['{', '}']).nth(1).unwrap_or_default())
     }
 
-    /// A counter of a second for testing whether a server can count, in the slot of this hash tag.
+    /// Creates a counter of a second for testing whether a server can count, in the slot of this
+    /// hash tag.
     pub(super) fn probe(prefix: &str, tag: &str) -> Self {
         Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window: 1000, end: 0 }
     }
@@ -82,7 +83,7 @@ pub(super) struct RunResult {
 }
 
 impl ScriptRun {
-    /// The command that runs the script.
+    /// Returns the command that runs the script.
     pub(super) fn command(&self) -> Cmd {
         let mut command = redis::cmd("EVALSHA");
         command.arg(SCRIPT.get_hash()).arg(self.counters.len());
@@ -127,7 +128,7 @@ impl ScriptRun {
         pairs.all(|(counter, (count, _))| *count < counter.requests)
     }
 
-    /// The run that takes back this reservation.
+    /// Returns the run that takes back this reservation.
     pub(super) fn release(&self, result: &RunResult) -> Self {
         let pairs = self.counters.iter().zip(&result.states);
         let counters = pairs.map(|(counter, (_, left))| {
@@ -137,7 +138,7 @@ impl ScriptRun {
         Self { mode: ScriptMode::Release, counters: counters.collect() }
     }
 
-    /// A run for a single one of the counters.
+    /// Creates a run for a single one of the counters.
     pub(super) fn single(&self, index: usize, mode: ScriptMode) -> Self {
         Self { mode, counters: self.counters[index..=index].to_vec() }
     }
@@ -167,7 +168,7 @@ mod tests {
             assert_eq!(counter.key, expected);
             assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
         }
-        let name = LimitKey::name_from(v6, "{bob}");
+        let name = LimitKey::for_name(v6, "{bob}");
         let counter = Counter::new(&Bucket { limit: &limit, key: name }, "p");
         assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
     }

@@ -9,7 +9,7 @@ const LAST_SLOT: u16 = 16_383;
 /// All slots, as of a server that is not in a cluster.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
 
-/// The slot of a hash tag, which is the part of a key between braces: its CRC-16 (XMODEM).
+/// Returns the slot of a hash tag, which is the part of a key between braces: its CRC-16 (XMODEM).
 pub(super) fn slot_of(tag: &str) -> u16 {
     let crc = tag.bytes().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
@@ -19,7 +19,7 @@ pub(super) fn slot_of(tag: &str) -> u16 {
     crc & LAST_SLOT
 }
 
-/// A hash tag whose slot is in this range.
+/// Returns a hash tag whose slot is in this range.
 pub(super) fn tag_in(slots: &RangeInclusive<u16>) -> String {
     // Every slot occurs before this number.
     let mut tags = (0..163_976).map(|number| format!("probe-{number}"));
@@ -66,7 +66,8 @@ fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
     Some((host, u16::try_from(*port).ok()?))
 }
 
-/// Parses the address of a MOVED or ASK error. Without a host it is that of the node that responded.
+/// Parses the address of a MOVED or ASK error. Without a host it is that of the node that
+/// responded.
 pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<Address> {
     let (host, port) = address.rsplit_once(':')?;
     let named = host.trim_start_matches('[').trim_end_matches(']');

@@ -38,7 +38,7 @@ pub(super) struct Shard {
 }
 
 impl Topology {
-    /// The node that counts in a slot; `None` if no node owns it.
+    /// Returns the node that counts in a slot; `None` if no node owns it.
     pub(super) fn node(&self, slot: u16) -> Option<&Arc<Node>> {
         match self {
             Self::Unknown => None,
@@ -51,7 +51,7 @@ impl Topology {
         }
     }
 
-    /// All nodes that count, each once.
+    /// Returns all nodes that count, each once.
     pub(super) fn nodes(&self) -> Vec<&Arc<Node>> {
         let mut nodes: Vec<&Arc<Node>> = match self {
             Self::Unknown => Vec::new(),
@@ -123,12 +123,12 @@ impl Servers {
         }
     }
 
-    /// The current topology.
+    /// Returns the current topology.
     pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology.load_full()
     }
 
-    /// The node at an address, to which a connection is started if there is none.
+    /// Returns the node at an address, to which a connection is started if there is none.
     pub(super) fn node_at(
         &self,
         info: ConnectionInfo,
@@ -159,8 +159,8 @@ impl Servers {
         nodes.retain(|_, node| is_needed(node));
     }
 
-    /// The addresses of the nodes that do not count at the moment, and the number of all nodes. No
-    /// nodes if none has responded yet.
+    /// Returns the addresses of the nodes that do not count at the moment, and the number of all
+    /// nodes. No nodes if none has responded yet.
     pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
         let topology = self.topology();
         let nodes = topology.nodes();
@@ -189,7 +189,7 @@ mod tests {
             any::<i64>().prop_map(LimitKey::Account),
             any::<i64>().prop_map(LimitKey::App),
             network.clone().prop_map(LimitKey::Network),
-            (network, ".*").prop_map(|(network, name)| LimitKey::name_from(network, &name)),
+            (network, ".*").prop_map(|(network, name)| LimitKey::for_name(network, &name)),
         ]
     }
 

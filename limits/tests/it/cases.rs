@@ -93,7 +93,7 @@ pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: Test
 pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
     let limit = limit("client_secret", 3, 60);
     let from = Network::from_address([192, 0, 2, 1].into());
-    let buckets = [Bucket { limit: &limit, key: LimitKey::name_from(from, "client") }];
+    let buckets = [Bucket { limit: &limit, key: LimitKey::for_name(from, "client") }];
     let other = engine.second_node().await;
     for _ in 0..3 {
         assert!(engine.peek(&buckets).await.is_admitted());
@@ -113,9 +113,9 @@ pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
         account(&one, -1),
         address(&one, 1),
         address(&one, 2),
-        Bucket { limit: &one, key: LimitKey::name_from(from(1), "1") },
-        Bucket { limit: &one, key: LimitKey::name_from(from(2), "1") },
-        Bucket { limit: &one, key: LimitKey::name_from(from(1), "2") },
+        Bucket { limit: &one, key: LimitKey::for_name(from(1), "1") },
+        Bucket { limit: &one, key: LimitKey::for_name(from(2), "1") },
+        Bucket { limit: &one, key: LimitKey::for_name(from(1), "2") },
     ];
     for bucket in &buckets {
         assert!(engine.check(std::slice::from_ref(bucket)).await.is_admitted(), "{bucket:?}");
@@ -203,7 +203,7 @@ async fn send_concurrently(nodes: &[Arc<Engine>], requests: usize, now: Timestam
     clients.join_all().await.into_iter().sum()
 }
 
-pub(super) async fn of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted(
+pub(super) async fn exactly_the_limit_is_admitted_for_64_concurrent_clients_of_one_key(
     engine: TestEngine,
 ) {
     let one = [Arc::clone(&engine.engine)];

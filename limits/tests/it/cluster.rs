@@ -29,17 +29,17 @@ async fn peek(engine: &Engine, bucket: Bucket<'_>) -> u32 {
     remaining(&engine.check(CountMode::Peek, &[bucket], now()).await)[0]
 }
 
-/// The key of an account's counter for the limit with this name.
+/// Returns the key of an account's counter for the limit with this name.
 fn key(prefix: &str, limit: &str, id: i64) -> String {
     format!("{prefix}:{{account:={id}}}:{limit}")
 }
 
-/// An account whose counters are on this primary.
+/// Returns an account whose counters are on this primary.
 fn account_on(cluster: &RedisCluster, primary: usize) -> i64 {
     (1..10_000).find(|&id| cluster.primary_of(&key("x", "x", id)).unwrap() == primary).unwrap()
 }
 
-/// The last part of an address whose counters are on this primary.
+/// Returns the last part of an address whose counters are on this primary.
 fn address_on(cluster: &RedisCluster, primary: usize) -> u8 {
     let is_there =
         |last: &u8| cluster.primary_of(&format!("x:{{ip:192.0.2.{last}}}:x")).unwrap() == primary;

@@ -60,7 +60,7 @@ impl TestEngine {
         Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
 
-    /// The engine of a second node with the same counters. Memory has only one node.
+    /// Returns the engine of a second node with the same counters. Memory has only one node.
     pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),
@@ -68,7 +68,8 @@ impl TestEngine {
         }
     }
 
-    /// The current time, simulated for memory and real for Redis, plus the time that was skipped.
+    /// Returns the current time, simulated for memory and real for Redis, plus the time that was
+    /// skipped.
     pub(super) fn now(&self) -> Timestamp {
         let skipped = SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed));
         let elapsed = match &self.redis {
@@ -110,12 +111,12 @@ impl TestEngine {
     }
 }
 
-/// A connection for commands of a test.
+/// Returns a connection for commands of a test.
 pub(super) async fn raw_connection(url: &str) -> MultiplexedConnection {
     redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
-/// A prefix that no other test uses.
+/// Returns a prefix that no other test uses.
 pub(super) fn fresh_prefix() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

@@ -55,7 +55,7 @@ conformance![
     a_request_without_limits_is_admitted,
     a_changed_number_of_requests_keeps_the_count,
     a_shorter_window_applies_immediately,
-    of_64_concurrent_clients_of_one_key_exactly_the_limit_is_admitted,
+    exactly_the_limit_is_admitted_for_64_concurrent_clients_of_one_key,
     concurrent_rejected_requests_with_shared_keys_consume_no_quota,
     three_nodes_admit_exactly_the_limit_of_one_key,
 ];

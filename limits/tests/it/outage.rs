@@ -18,7 +18,7 @@ fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH
 }
 
-/// An engine that reaches Redis through a gate.
+/// Returns an engine that reaches Redis through a gate.
 async fn gated(timeout: Duration) -> Option<(Engine, watch::Sender<Gate>, String)> {
     let url = redis_url()?;
     let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();

@@ -24,7 +24,7 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
     let here = Network::from_address([192, 0, 2, 1].into());
-    let name = Bucket { limit: &by_name, key: LimitKey::name_from(here, "{x}") };
+    let name = Bucket { limit: &by_name, key: LimitKey::for_name(here, "{x}") };
     let by_account = limit("account", 9, 30);
     let buckets = [name, address(&by_address, 1), account(&by_account, 7)];
     counters.check(CountMode::Check, &buckets, now()).await;

@@ -63,13 +63,13 @@ fn describe_other(reason: &CertificateError) -> String {
     format!("is rejected: {reason}")
 }
 
-/// The name in `DnsName("ring.example")` or `IpAddress(127.0.0.1)`.
+/// Returns the name in `DnsName("ring.example")` or `IpAddress(127.0.0.1)`.
 fn plain_name(presented: &str) -> &str {
     let inside = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     inside.unwrap_or(presented).trim_matches('"')
 }
 
-/// A time of a certificate.
+/// Returns a time of a certificate.
 pub fn to_timestamp(time: UnixTime) -> Timestamp {
     let second = i64::try_from(time.as_secs()).ok();
     second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
@@ -86,7 +86,7 @@ pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
     })
 }
 
-/// Why a certificate was rejected, if that caused an error.
+/// Returns why a certificate was rejected, if that caused an error.
 pub fn find(error: &(dyn Error + 'static)) -> Option<CertificateError> {
     match tls_error(error)? {
         rustls::Error::InvalidCertificate(reason) => Some(reason.clone()),

@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// The certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
+/// Returns the certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
 pub fn system_authorities() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
@@ -35,7 +35,7 @@ pub struct AnyNameVerifier {
 }
 
 impl AnyNameVerifier {
-    /// A verifier that trusts these authorities, or every issuer without them.
+    /// Creates a verifier that trusts these authorities, or every issuer without them.
     pub fn new(authorities: Option<RootCertStore>) -> Arc<Self> {
         let algorithms = ring::default_provider().signature_verification_algorithms;
         Arc::new(Self { authorities, algorithms })

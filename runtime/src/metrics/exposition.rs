@@ -30,7 +30,7 @@ impl Exposition {
         self.family(family).histogram(&[], histogram);
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn finish(self) -> String {
         self.text
     }

@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in the text formats.
+    /// Returns the name in the text formats.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// A counter of zero.
+    /// Creates a counter of zero.
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -23,7 +23,7 @@ impl Counter {
         self.0.fetch_add(number, Relaxed);
     }
 
-    /// The current value.
+    /// Returns the current value.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -50,7 +50,7 @@ impl Gauge {
         GaugeGuard(self)
     }
 
-    /// The current value.
+    /// Returns the current value.
     pub fn get(&self) -> i64 {
         self.0.load(Relaxed)
     }
@@ -96,12 +96,12 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// A histogram of durations, which are shown in seconds.
+    /// Creates a histogram of durations, which are shown in seconds.
     pub fn durations() -> Self {
         Self::new(&DURATION_BOUNDS, 1e9)
     }
 
-    /// A histogram of numbers of items.
+    /// Creates a histogram of numbers of items.
     pub fn numbers() -> Self {
         Self::new(&NUMBER_BOUNDS, 1.0)
     }
@@ -128,8 +128,8 @@ impl Histogram {
         self.observe_duration(start.elapsed());
     }
 
-    /// The upper bound of each bucket but the last, with the observations up to it; the number of
-    /// all observations; and their sum.
+    /// Returns the upper bound of each bucket but the last, with the observations up to it; the
+    /// number of all observations; and their sum.
     #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
     pub fn snapshot(&self) -> (Vec<(f64, u64)>, u64, f64) {
         let mut count = 0;

@@ -33,7 +33,7 @@ pub(crate) type Sample = (&'static str, String);
 
 const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
-/// Every page in this language, about an app of this name.
+/// Returns every page in this language, about an app of this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
@@ -125,7 +125,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     Ok(pages)
 }
 
-/// The logo of the sign-in pages.
+/// Returns the logo of the sign-in pages.
 pub(crate) fn logo() -> StaticFile {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
     StaticFile::logo(svg.into()).expect("this is an image")
@@ -183,7 +183,7 @@ fn account(
         apps: &listed,
         // As if there were more pages.
         count: if apps.is_empty() { 0 } else { 120 },
-        page: PageNumber::of_entry(50),
+        page: PageNumber::containing(50),
         now: now(),
     };
     page.render()
@@ -193,7 +193,7 @@ fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
     AccountNav { section, lang: None, notice, removed_app: None, deletion: None }
 }
 
-/// The current time of the pages.
+/// Returns the current time of the pages.
 fn now() -> Timestamp {
     time(1_800_000_000)
 }
@@ -227,7 +227,7 @@ fn tokens() -> Vec<AccountToken> {
     tokens
 }
 
-/// The security page in every state.
+/// Returns the security page in every state.
 fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let session = |number: u8, browser: &str, age: i64| AccountSession {
         lookup: lookup(number),
@@ -282,7 +282,7 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     Ok(pages)
 }
 
-/// The sign-up page, empty and with errors.
+/// Returns the sign-up page, empty and with errors.
 fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let empty = SignUpPage {
         layout,
@@ -358,7 +358,7 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
     ]
 }
 
-/// A Matrix client in which the user has signed in once.
+/// Returns a Matrix client in which the user has signed in once.
 fn one_device(name: &str) -> Vec<AuthorizedApp> {
     let matrix = apps(name).into_iter().filter(|app| app.origin == Origin::Matrix);
     matrix.map(|app| AuthorizedApp { app_id: 4, ..app }).collect()

@@ -1,8 +1,8 @@
 //! Expensive requests of users, one at a time for each account.
 //!
-//! A large body stays in memory until it is complete and processed, and a client decides how fast it
-//! arrives; an evaluation occupies a thread. Without a bound, an account could send as many as its
-//! rate limits allow.
+//! A large body stays in memory until it is complete and processed, and a client decides how fast
+//! it arrives; an evaluation occupies a thread. Without a bound, an account could send as many as
+//! its rate limits allow.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ impl AccountSlots {
         Ok(AccountSlot { account, slots: self.clone() })
     }
 
-    /// The number of slots that are taken.
+    /// Returns the number of slots that are taken.
     pub fn count(&self) -> usize {
         self.lock().len()
     }

@@ -33,7 +33,7 @@ impl ApplicationServices {
         Ok(services)
     }
 
-    /// The application service with this token.
+    /// Returns the application service with this token.
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
         if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::compute(token.reveal())) }
     }
@@ -49,7 +49,7 @@ impl ApplicationServices {
         self.0.iter().any(|service| service.reserves(name, &user_id))
     }
 
-    /// Returns whether an account name is reserved for a different application service.
+    /// Returns whether an account name is reserved for another application service.
     pub fn is_reserved_by_other(
         &self,
         service: &ApplicationService,
@@ -81,7 +81,7 @@ impl ApplicationServices {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
                 // The name is configured by the operator, who may have deleted the account.
                 store.release_name(sender).await?;
-                let event = AuditEntry::of_server(now, AuditKind::AccountAdd);
+                let event = AuditEntry::from_server(now, AuditKind::AccountAdd);
                 let events = AuditEntry { detail: Some(id.to_owned()), ..event }.into();
                 match store.create_account(&events, now, name, None, password, Role::User).await {
                     Ok(_) => tracing::info!(id, sender, "application service account created"),

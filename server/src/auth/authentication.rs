@@ -18,7 +18,7 @@ use crate::metrics::SignInCounters;
 
 static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
 
-/// Proof that somebody has just authenticated. Sessions and Matrix tokens are made from it, and
+/// Proof that someone has just authenticated. Sessions and Matrix tokens are made from it, and
 /// only `Authenticator` creates it. They are stored only if the credential version of the account
 /// is still this one, because the password may be changed in the meantime.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// Time until the next attempt is allowed.
+    /// Returns the time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword | Self::Disabled => None,
@@ -98,7 +98,7 @@ pub(crate) enum Login<'a> {
     Name(&'a str),
 }
 
-/// An attempt that may be a guess, and the key that it counts for.
+/// An attempt that may be a guess, and the key that it is counted by.
 #[derive(Debug, Clone, Copy)]
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
@@ -108,9 +108,9 @@ pub enum Guess<'a> {
     Confirmation(&'a Account),
 }
 
-/// The request that authenticates somebody: its limits on guesses, and its audit events.
+/// The request that authenticates someone: its limits on guesses, and its audit events.
 pub trait GuessGuard {
-    /// The network of the client.
+    /// Returns the network of the client.
     fn network(&self) -> Network;
 
     /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.
@@ -134,7 +134,7 @@ pub(crate) struct Authenticator<'a> {
 }
 
 impl Authenticator<'_> {
-    /// Authenticates somebody who signs in. An unknown name costs the same time as a wrong
+    /// Authenticates someone who signs in. An unknown name costs the same time as a wrong
     /// password.
     pub(crate) async fn sign_in(
         &self,

@@ -1,5 +1,5 @@
-//! Password hashing with Argon2id (OWASP parameters) and bounded concurrency. Imported hashes of other
-//! algorithms are verified, and replaced at sign-in.
+//! Password hashing with Argon2id (OWASP parameters) and bounded concurrency. Imported hashes of
+//! other algorithms are verified, and replaced at sign-in.
 
 mod verification;
 
@@ -26,7 +26,7 @@ use crate::log::request_context::RequestContext;
 /// clients would time out before their turn.
 const QUEUE_PER_PERMIT: usize = 32;
 
-/// Further places of the queue per concurrent hash, for networks from which somebody has signed in.
+/// Further places of the queue per concurrent hash, for networks from which someone has signed in.
 /// Attackers with many addresses fill the others, but cannot keep these people out.
 const RESERVED_PER_PERMIT: usize = 8;
 
@@ -74,7 +74,7 @@ impl Passwords {
         }
     }
 
-    /// The number of hashes that are computed or wait.
+    /// Returns the number of hashes that are computed or wait.
     pub fn queue_length(&self) -> usize {
         let parallel = self.parallel;
         let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);

@@ -28,7 +28,7 @@ pub enum FirstPartyApp<'a> {
 }
 
 impl<'a> FirstPartyApp<'a> {
-    /// Its origin, client id and title. The client ids of registered apps are random.
+    /// Returns its origin, client id and title. The client ids of registered apps are random.
     fn details(self) -> (Origin, String, &'a str) {
         match self {
             Self::Matrix => (Origin::Matrix, "matrix".to_owned(), "Matrix clients"),
@@ -174,7 +174,7 @@ impl TokenIssuer<'_> {
     }
 }
 
-/// The id of a first-party app, which is created if missing.
+/// Returns the id of a first-party app, which is created if missing.
 ///
 /// # Errors
 /// If the app is disabled or the store fails.

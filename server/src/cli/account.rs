@@ -104,7 +104,7 @@ impl Command {
             Self::Role { account, role } => {
                 let account = find(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));
-                let event = AuditEntry::of_command(now, AuditKind::RoleChange);
+                let event = AuditEntry::from_command(now, AuditKind::RoleChange);
                 let events = AuditEntry { detail, ..event }.into();
                 check_update(store.set_account_role(&events, account.id, role).await?, &account)?;
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)

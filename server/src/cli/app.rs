@@ -150,7 +150,7 @@ async fn disable(store: &Store, id: &str, now: Timestamp, kind: AuditKind) -> Re
     Ok(writeln!(stdout(), "app {} {state}", title(&app))?)
 }
 
-/// The id and the name of an app.
+/// Returns the id and the name of an app.
 fn title(app: &App) -> String {
     format!("{} ({})", app.id, escape(&app.details.name))
 }
@@ -168,8 +168,8 @@ async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, 
     Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
 }
 
-/// The id of the app that an argument names, or else the name of one or several apps. An app that was
-/// deleted has only the id of its events.
+/// Returns the id of the app that an argument names, or else the name of one or several apps. An
+/// app that was deleted has only the id of its events.
 pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,

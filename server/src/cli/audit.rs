@@ -49,7 +49,7 @@ pub(super) struct Command {
     json: bool,
 }
 
-/// The name of an origin as an argument, without a space.
+/// Returns the name of an origin as an argument, without a space.
 fn origin_argument(origin: AuditOrigin) -> &'static str {
     match origin {
         AuditOrigin::CommandLine => "command-line",
@@ -107,7 +107,7 @@ impl Command {
         events.drain(..excess);
         let names = AccountNames::new(store, &events).await?;
         let mut table = Table::new(&TITLES, self.json);
-        print(&table.page(
+        print(&table.format_page(
             &events,
             |event| columns(event, &names),
             |event| to_json(event, &names),
@@ -151,13 +151,13 @@ impl AccountNames {
         Ok(Self { ambiguous, ..names })
     }
 
-    /// The name that the account of an event has or had.
+    /// Returns the name that the account of an event has or had.
     fn of<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
         let deleted = event.account_id.and_then(|id| self.deleted.get(&id));
         event.account.as_ref().or(deleted).map(String::as_str)
     }
 
-    /// The account of an event, with its id where the name does not identify it.
+    /// Returns the account of an event, with its id where the name does not identify it.
     fn describe(&self, event: &AuditEvent) -> String {
         let Some(id) = event.account_id else { return "-".to_owned() };
         let Some(name) = self.of(event) else { return format!("#{id}") };
@@ -170,7 +170,7 @@ impl AccountNames {
     }
 }
 
-/// The columns of the titles.
+/// Returns the columns of the titles.
 fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
     let app = match (&event.app, event.app_id) {
         (Some(name), _) => name.clone(),

@@ -36,7 +36,8 @@ impl Command {
         drop(bar);
         let manifest = written?;
         let detail = Some(self.file.display().to_string());
-        let events = AuditEntry { detail, ..AuditEntry::of_command(now, AuditKind::Backup) }.into();
+        let events =
+            AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
         if let Err(error) = record(config, &events, now).await {
             // A standby cannot be written, nor a database on a full disk.
             let problem = "the backup is not in the audit trail";
@@ -54,7 +55,7 @@ async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), 
     store.record_events(events).await
 }
 
-/// The contents of a backup on one line.
+/// Returns the contents of a backup on one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
     let tables: Vec<String> =
         manifest.tables.iter().map(|table| counted(table.rows, &table.name)).collect();

@@ -98,7 +98,7 @@ impl Command {
     }
 }
 
-/// The text of an error about a file, which errors of requests call the body.
+/// Returns the text of an error about a file, which errors of requests call the body.
 fn describe(file: &str, error: &dyn Display) -> String {
     let (file, text) = (if file == "-" { "standard input" } else { file }, error.to_string());
     match text.strip_prefix("the body ") {

@@ -175,7 +175,7 @@ fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
     Ok(verified.with_no_client_auth())
 }
 
-/// An error and its causes.
+/// Returns an error and its causes.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> =
         successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();

@@ -82,7 +82,7 @@ async fn add(
     let now = SystemClock.now();
     let is_admin = batch.first().is_some_and(|(_, account)| account.role == Role::Admin);
     let detail = if is_admin { "import, role admin" } else { "import" };
-    let event = AuditEntry::of_command(now, AuditKind::AccountAdd);
+    let event = AuditEntry::from_command(now, AuditKind::AccountAdd);
     let events = AuditEntry { detail: Some(detail.to_owned()), ..event }.into();
     let names: Vec<_> = batch.iter().map(|(line, account)| (*line, account.name.clone())).collect();
     let accounts = batch.into_iter().map(|(_, account)| account).collect();

@@ -13,7 +13,7 @@ pub(super) fn run() -> Result<(), CliError> {
     Ok(stdout().write_all(page(parser())?.as_bytes())?)
 }
 
-/// The page in the format of man.
+/// Returns the page in the format of man.
 fn page(parser: Command) -> io::Result<String> {
     let mut belfry = parser.disable_help_subcommand(true);
     belfry.build();

@@ -17,7 +17,7 @@ use crate::escape::{escape, escape_json};
 /// Number of rows that a list reads and writes together.
 const PAGE: i64 = 1000;
 
-/// A number with its noun, which is given as plural: `1 token`, `2 tokens`.
+/// Returns a number with its noun, which is given as plural: `1 token`, `2 tokens`.
 pub(super) fn counted<T: Copy + Display + Eq + From<u8>>(number: T, plural: &str) -> String {
     let is_one = number == T::from(1);
     let noun = if is_one { plural.strip_suffix('s').unwrap_or(plural) } else { plural };
@@ -51,7 +51,7 @@ impl ListOptions {
         while remaining > 0 {
             let size = remaining.min(PAGE);
             let mut page = read(last.as_ref(), size).await?;
-            print(&table.page(&page, &columns, &json))?;
+            print(&table.format_page(&page, &columns, &json))?;
             let count = i64::try_from(page.len())?;
             if count < size {
                 break;
@@ -85,13 +85,13 @@ pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
     print(&text)
 }
 
-/// A line of columns, separated by tabs.
+/// Returns a line of columns, separated by tabs.
 fn text_line(columns: &[String]) -> String {
     let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
     format!("{}\n", columns.join("\t"))
 }
 
-/// A value as a line of JSON in which every character is printable.
+/// Returns a value as a line of JSON in which every character is printable.
 pub(super) fn json_line(value: &Value) -> String {
     format!("{}\n", escape_json(&value.to_string()))
 }

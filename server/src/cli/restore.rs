@@ -1,11 +1,11 @@
-//! `belfry restore`
+//! `belfry restore`: restores a backup into a new database.
 
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_runtime::clock::{Clock, SystemClock};
-use belfry_store::{Backup, ExistingTokens, restore_backup};
+use belfry_store::{Backup, RestoredTokens, restore_backup};
 use clap::Args;
 
 use super::CliError;
@@ -19,7 +19,7 @@ use crate::config::Config;
 pub(super) struct Command {
     /// A file written by belfry backup
     file: PathBuf,
-    /// Revoke all tokens, and end all sessions and codes
+    /// Revoke all tokens, and delete all sessions and codes
     #[arg(long)]
     revoke_tokens: bool,
 }
@@ -28,7 +28,7 @@ impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let mut bar = ProgressBar::new();
         let backup = Backup::open(&self.file, &config.store)?;
-        // Before anything is created.
+        // Verified before anything is created.
         let unknown_names = backup.verify(&mut |progress| bar.show(progress))?;
         bar.clear();
         for value in unknown_names {
@@ -40,14 +40,16 @@ impl Command {
         let database = config.database();
         let _lock = lock(&database)?;
         let (tokens, effect) = if self.revoke_tokens {
-            (ExistingTokens::Revoke, ", all tokens revoked")
+            (RestoredTokens::Revoke, ", all tokens revoked")
         } else {
-            (ExistingTokens::Keep, "")
+            (RestoredTokens::Keep, "")
         };
         let created_at = backup.manifest().created_at;
         let detail = Some(format!("backup of {created_at}{effect}"));
-        let entry =
-            AuditEntry { detail, ..AuditEntry::of_command(SystemClock.now(), AuditKind::Restore) };
+        let entry = AuditEntry {
+            detail,
+            ..AuditEntry::from_command(SystemClock.now(), AuditKind::Restore)
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(restore_backup(
             &backup,
@@ -62,12 +64,12 @@ impl Command {
         let content = describe(backup.manifest());
         writeln!(out, "backup of {created_at} restored to {database}: {content}")?;
         let access = match tokens {
-            ExistingTokens::Revoke => {
+            RestoredTokens::Revoke => {
                 "all tokens are revoked, all sessions and codes are deleted".to_owned()
             }
-            ExistingTokens::Keep => format!(
-                "tokens, sessions and codes that ended after {created_at} are valid again; \
-                 --revoke-tokens ends all of them"
+            RestoredTokens::Keep => format!(
+                "tokens and sessions revoked, and codes redeemed, after {created_at} are valid again; \
+                 --revoke-tokens invalidates all of them"
             ),
         };
         Ok(writeln!(out, "{access}")?)

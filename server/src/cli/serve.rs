@@ -63,7 +63,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     // First, so that signals during the start are not lost.
     let (signals, reload) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
     let database = config.database();
-    // Before the server says that it has started.
+    // Done before the server reports that it has started.
     ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);

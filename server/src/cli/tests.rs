@@ -130,7 +130,7 @@ fn check_arguments(parser: &Command, arguments: &[String]) -> Result<(), String>
     Ok(())
 }
 
-/// The name with those of the commands that contain it.
+/// Returns the name with those of the commands that contain it.
 fn full_name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
@@ -140,7 +140,7 @@ fn is_placeholder(word: &str) -> bool {
     word.starts_with(['…', '>', '<']) || !word.contains(|c: char| c.is_lowercase())
 }
 
-/// The parser with the flags that its subcommands inherit, and `--help`.
+/// Returns the parser with the flags that its subcommands inherit, and `--help`.
 fn complete_parser() -> Command {
     let mut parser = super::parser();
     parser.build();

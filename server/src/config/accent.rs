@@ -34,7 +34,7 @@ impl Color {
         Some(Self([red, green, blue]))
     }
 
-    /// Mixes in a different colour, of which there are `parts` in 64.
+    /// Mixes in another colour, of which there are `parts` in 64.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other) in mixed.iter_mut().zip(other.0) {
@@ -45,13 +45,13 @@ impl Color {
         Self(mixed)
     }
 
-    /// The first mixture with a different colour that has this contrast with a background.
+    /// Returns the first mixture with another colour that has this contrast with a background.
     fn mix_until(self, other: Self, background: Self, contrast: f64) -> Self {
         let mut mixtures = (0..=64).map(|parts| self.mix(other, parts));
         mixtures.find(|color| color.contrast(background) >= contrast).unwrap_or(other)
     }
 
-    /// The contrast of two colours, between 1 and 21, by the definition of WCAG.
+    /// Returns the contrast of two colours, between 1 and 21, by the definition of WCAG.
     fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
         one.max(other) / one.min(other)
@@ -81,12 +81,12 @@ impl fmt::Display for Color {
 pub struct Accent(Color);
 
 impl Accent {
-    /// The colour on dark pages.
+    /// Returns the colour on dark pages.
     pub fn dark(self) -> Color {
         self.0.mix_until(WHITE, DARK_PAPER, DARK_TARGET)
     }
 
-    /// The custom properties of the style sheet that depend on it.
+    /// Returns the custom properties of the style sheet that depend on it.
     pub fn to_css(self) -> String {
         let properties = |color: Color, toward: Color, text: Color| {
             format!(

@@ -129,7 +129,7 @@ impl Config {
         Ok(())
     }
 
-    /// An error about the scheme of a URL. Of a file nothing is shown, because it may be a
+    /// Returns an error about the scheme of a URL. Of a file nothing is shown, because it may be a
     /// different secret.
     fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
         let problem = if !url.reveal().contains("://") {
@@ -170,12 +170,12 @@ impl Config {
         Ok(())
     }
 
-    /// The file that contains the URL of an engine, if any.
+    /// Returns the file that contains the URL of an engine, if any.
     fn url_file(&self, key: &str) -> Option<&PathBuf> {
         if key == "redis" { self.redis_file.as_ref() } else { self.database_file.as_ref() }
     }
 
-    /// An error about the URL of an engine, with its file and place.
+    /// Returns an error about the URL of an engine, with its file and place.
     fn url_error(&self, key: &str, problem: &str) -> ConfigError {
         match self.url_file(key) {
             Some(path) => {

@@ -29,12 +29,12 @@ pub(super) struct KnownSetting {
 }
 
 impl KnownSetting {
-    /// The dotted key.
+    /// Returns the dotted key.
     pub(super) fn path(&self) -> String {
         join(self.section, self.key)
     }
 
-    /// The next part of its dotted key below this section.
+    /// Returns the next part of its dotted key below this section.
     pub(super) fn key_in(&self, section: &str) -> Option<&'static str> {
         match section {
             section if section == self.section => Some(self.key),
@@ -44,7 +44,7 @@ impl KnownSetting {
     }
 }
 
-/// All settings, in the order of [`EXAMPLE`].
+/// Returns all settings, in the order of [`EXAMPLE`].
 pub(super) fn settings() -> Vec<KnownSetting> {
     let mut section = "";
     let mut settings = Vec::new();
@@ -63,22 +63,23 @@ pub(super) fn settings() -> Vec<KnownSetting> {
     settings
 }
 
-/// The key of a line in [`EXAMPLE`], without its `#`; `None` for prose.
+/// Returns the key of a line in [`EXAMPLE`], without its `#`; `None` for prose.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(" = ")?;
     let is_key = |byte: u8| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte);
     key.bytes().all(is_key).then_some(key)
 }
 
-/// The line of a setting in [`EXAMPLE`], with its comment.
+/// Returns the line of a setting in [`EXAMPLE`], with its comment.
 pub(super) fn example_of(path: &str) -> Option<String> {
     let setting = settings().into_iter().find(|setting| setting.path() == path)?;
     Some(setting.example.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl Config {
-    /// The effective settings in the order of [`EXAMPLE`], with the origin of each as a comment.
-    /// They are parsed as the same settings again, except that passwords and tokens are `***`.
+    /// Returns the effective settings in the order of [`EXAMPLE`], with the origin of each as a
+    /// comment. They are parsed as the same settings again, except that passwords and tokens are
+    /// `***`.
     ///
     /// # Errors
     /// When a value cannot be written as TOML, such as a path that is not UTF-8.
@@ -116,7 +117,7 @@ impl Config {
         Ok(text)
     }
 
-    /// The line of a setting.
+    /// Returns the line of a setting.
     fn line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
         let Some(value) = value else { return format!("# {key} is not set\n") };
         let path = join(section, key);
@@ -124,7 +125,7 @@ impl Config {
         format!("{line:<width$} # {}\n", self.origin(&path), width = COMMENT_COLUMN)
     }
 
-    /// Source of the value of a setting.
+    /// Returns the source of the value of a setting.
     fn origin(&self, path: &str) -> String {
         let Some(origin) = self.origins.get(path) else {
             let default = match path {
@@ -148,8 +149,8 @@ impl Config {
         with_detail.unwrap_or_else(|| origin.clone())
     }
 
-    /// The settings with values in place of those that are derived when they are unset. A URL that
-    /// is in a file is shown as the name of that file.
+    /// Returns the settings with values in place of those that are derived when they are unset. A
+    /// URL that is in a file is shown as the name of that file.
     pub(super) fn with_derived_values(&self) -> Self {
         let mut shown = self.clone();
         let base_url = self.base_url();
@@ -171,7 +172,7 @@ fn join(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }
 
-/// The value at a dotted key.
+/// Returns the value at a dotted key.
 pub(super) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         Some((section, rest)) => find(table.get(section)?.as_table()?, rest),

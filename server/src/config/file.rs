@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
 }
 
 /// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, so that a command
-/// in a shared directory such as `/tmp` does not use the settings of a different user.
+/// in a shared directory such as `/tmp` does not use the settings of another user.
 pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
     let opened = File::open(path);
@@ -31,7 +31,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let link = fs::symlink_metadata(path).ok();
     let is_trusted = |file: &Metadata| [0, geteuid().as_raw()].contains(&file.uid());
     let problem = if metadata.iter().chain(&link).any(|file| !is_trusted(file)) {
-        "belongs to a different user"
+        "belongs to another user"
     } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
         "can be written by every user"
     } else {
@@ -39,7 +39,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     };
     Err(ConfigError(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
-         belfry in a different directory"
+         belfry in another directory"
     )))
 }
 
@@ -138,7 +138,7 @@ fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)>
     Ok(())
 }
 
-/// The keys of a section; none of a setting, and `None` if the operator chooses them.
+/// Returns the keys of a section; none of a setting, and `None` if the operator chooses them.
 fn known_keys(section: &str) -> Option<Vec<&'static str>> {
     let parent = section.rsplit_once('.').map_or("", |(parent, _)| parent);
     if OPEN_SECTIONS.contains(&section) {
@@ -163,7 +163,7 @@ fn describe_unknown(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// The field that a table lacks, by an error of serde.
+/// Returns the field that a table lacks, by an error of serde.
 fn missing_field(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.strip_suffix('`')
 }
@@ -179,12 +179,12 @@ fn place(key: &str) -> Option<String> {
     })
 }
 
-/// The number of the line at a position, from 1.
+/// Returns the number of the line at a position, from 1.
 fn line_at(text: &str, position: usize) -> usize {
     1 + text.bytes().take(position).filter(|byte| *byte == b'\n').count()
 }
 
-/// The dotted keys of all values and tables, with their positions.
+/// Returns the dotted keys of all values and tables, with their positions.
 fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     let mut keys = Vec::new();
     for (key, value) in table {
@@ -197,7 +197,7 @@ fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     keys
 }
 
-/// The value at this position, with its dotted key.
+/// Returns the value at this position, with its dotted key.
 fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a DeValue<'a>)> {
     table.iter().find_map(|(key, value)| {
         let inner = value.get_ref().as_table().and_then(|inner| value_at(inner, position));
@@ -207,14 +207,14 @@ fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a 
     })
 }
 
-/// The dotted key of the limit with whose name a message begins, and its position.
+/// Returns the dotted key of the limit with whose name a message begins, and its position.
 fn limit_of(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
     let (name, _) = message.split_once(": ")?;
     let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];
     dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))
 }
 
-/// The known name that is most similar to an unknown one, if any is similar at all.
+/// Returns the known name that is most similar to an unknown one, if any is similar at all.
 fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()

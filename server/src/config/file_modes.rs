@@ -31,8 +31,8 @@ pub enum Exposure {
 }
 
 impl Config {
-    /// The unsafe files among the data and the files with secrets. That secrets can be read is a
-    /// warning about settings.
+    /// Returns the unsafe files among the data and the files with secrets. That secrets can be read
+    /// is a warning about settings.
     pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
         let mut found = Vec::new();
         let data = existing(self.data_files());
@@ -63,8 +63,8 @@ impl Config {
         found
     }
 
-    /// The files with secrets, and the first of the data, that this process may not read, with what
-    /// to do.
+    /// Returns the files with secrets, and the first of the data, that this process may not read,
+    /// with what to do.
     pub fn unreadable_files(&self) -> Vec<String> {
         let describe = |path: PathBuf| match check_readable(&path) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -78,7 +78,7 @@ impl Config {
         secrets.chain(self.data_files().into_iter().find_map(describe)).collect()
     }
 
-    /// The data directory and the files of the database; none with PostgreSQL.
+    /// Returns the data directory and the files of the database; none with PostgreSQL.
     fn data_files(&self) -> Vec<PathBuf> {
         let Database::Sqlite(path) = self.database() else { return Vec::new() };
         let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));

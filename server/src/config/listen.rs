@@ -23,7 +23,7 @@ impl ListenAddress {
         Self { host: self.host.clone(), port }.to_string()
     }
 
-    /// The address under which this machine reaches it: a loopback address in place of all
+    /// Returns the address under which this machine reaches it: a loopback address in place of all
     /// networks.
     pub(super) fn reachable(&self) -> Self {
         let host = match self.host.parse::<IpAddr>() {
@@ -34,7 +34,7 @@ impl ListenAddress {
         Self { host, port: self.port }
     }
 
-    /// The addresses of the host. A name has those that the system resolves it to, without
+    /// Returns the addresses of the host. A name has those that the system resolves it to, without
     /// duplicates: `localhost` usually has one of IPv4 and one of IPv6.
     ///
     /// # Errors

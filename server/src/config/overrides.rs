@@ -67,7 +67,7 @@ impl Setting {
         format!("BELFRY_{}", self.flag.to_uppercase().replace('-', "_"))
     }
 
-    /// The dotted key in the configuration file.
+    /// Returns the dotted key in the configuration file.
     fn key(&self) -> String {
         match self.flag {
             "limits" => "limits.mode".to_owned(),
@@ -91,12 +91,12 @@ impl Setting {
     }
 }
 
-/// The flags of every command.
+/// Returns the flags of every command.
 pub fn global_flags() -> impl Iterator<Item = Arg> {
     GLOBAL.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
 }
 
-/// The flags of `belfry serve`.
+/// Returns the flags of `belfry serve`.
 pub fn serve_flags() -> impl Iterator<Item = Arg> {
     SERVE.iter().map(Setting::arg)
 }
@@ -142,12 +142,12 @@ impl Overrides {
         Self(overrides)
     }
 
-    /// The configuration file, if one is named.
+    /// Returns the configuration file, if one is named.
     pub(super) fn file(&self) -> Option<&Path> {
         Some(Path::new(&self.given("config", None)?.value))
     }
 
-    /// The value for a flag or its variable.
+    /// Returns the value for a flag or its variable.
     fn given(&self, flag: &str, level: Option<ValueSource>) -> Option<&Override> {
         let is_at_level = |given: &Override| level.is_none_or(|level| given.level == level);
         self.0.iter().find(|given| given.setting.flag == flag && is_at_level(given))
@@ -201,12 +201,12 @@ fn insert(table: &mut Table, key: &str, value: &str) {
     }
 }
 
-/// The names of all variables.
+/// Returns the names of all variables.
 pub(super) fn variables() -> Vec<String> {
     settings().map(Setting::variable).collect()
 }
 
-/// The variable of the setting with this dotted key, if it has one.
+/// Returns the variable of the setting with this dotted key, if it has one.
 pub(super) fn variable_of_key(key: &str) -> Option<String> {
     settings().find(|setting| setting.key() == key).map(Setting::variable)
 }

@@ -39,7 +39,7 @@ pub struct ApplicationService {
     /// The account name it acts as when a request names no other user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
-    /// True if its requests count for the limits on every request; they do not when unset.
+    /// True if its requests count towards the limits on every request; they do not by default.
     pub rate_limited: Option<bool>,
     #[serde(default)]
     namespaces: Namespaces,
@@ -132,7 +132,7 @@ impl RegistrationSource {
         serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
     }
 
-    /// The file that contains the token, unless it is `belfry.toml` itself.
+    /// Returns the file that contains the token, unless it is `belfry.toml` itself.
     pub(super) fn secret_file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),

@@ -32,16 +32,16 @@ pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SettingDigest {
-    /// Of the value in TOML, without secrets.
+    /// Digest of the value in TOML, without secrets.
     value: String,
-    /// Of its secrets, and of the content of files that it names. Not shown to anybody, because a
-    /// weak password could be guessed from it.
+    /// Digest of its secrets, and of the content of files that it names. Not shown to anyone,
+    /// because a weak password could be guessed from it.
     #[serde(skip)]
     secret: Option<Sha256Digest>,
 }
 
 impl SettingDigests {
-    /// The digests of the effective values of a configuration.
+    /// Returns the digests of the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
         let mut shown = config.with_derived_values();
         // The number of cores, which a service manager may limit for the server alone.
@@ -72,7 +72,7 @@ impl SettingDigests {
         self
     }
 
-    /// The keys of the settings that changed since earlier ones.
+    /// Returns the keys of the settings that changed since earlier ones.
     pub fn changes_since<'a>(&'a self, earlier: &'a Self) -> Vec<&'a str> {
         let keys: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
         let is_changed = |key: &&String| self.0.get(*key) != earlier.0.get(*key);
@@ -88,7 +88,7 @@ impl SettingDigests {
     }
 }
 
-/// The content of registrations, with their tokens.
+/// Returns the content of registrations, with their tokens.
 fn describe(sources: &[RegistrationSource]) -> String {
     let services = sources.iter().map(|source| match source.read() {
         Ok(service) => format!("{service:?}{}", service.token.to_text()),

@@ -1,5 +1,5 @@
-//! URLs with passwords in files of their own: `database_file`, `redis_file` and the credentials that
-//! systemd passes to a service.
+//! URLs with passwords in files of their own: `database_file`, `redis_file` and the credentials
+//! that systemd passes to a service.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,8 +13,8 @@ use super::{Config, ConfigError};
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// The URL in a file, without newlines at its end. An error names the file and never shows its
-/// content, nor a URL that was given in place of a path.
+/// Returns the URL in a file, without newlines at its end. An error names the file and never shows
+/// its content, nor a URL that was given in place of a path.
 fn read(path: &Path, parse: fn(&str) -> Result<SecretUrl, String>) -> Result<SecretUrl, String> {
     if path.to_string_lossy().contains("://") {
         return Err("this is a URL, but must be the path of a file that contains it".to_owned());

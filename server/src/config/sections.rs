@@ -33,18 +33,18 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The limits on the stored rules of an account.
+    /// Returns the limits on the stored rules of an account.
     pub fn limits(&self) -> RuleLimits {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
     }
 
-    /// The limits on one rule.
+    /// Returns the limits on one rule.
     pub fn new_rule_limits(&self) -> NewRuleLimits {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
 
-    /// Maximum size of the body of a request with many rules, in bytes. It accepts everything that
-    /// an account may store, with spaces.
+    /// Returns the maximum size of the body of a request with many rules, in bytes. It accepts
+    /// everything that an account may store, with spaces.
     pub fn max_import_bytes(&self) -> usize {
         self.max_bytes.saturating_mul(2).saturating_add(self.max_body_bytes)
     }

@@ -23,7 +23,7 @@ pub enum LimitMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
-    /// Anybody, through the API.
+    /// Anyone, through the API.
     #[default]
     Open,
     /// Only the operator, by `belfry account add` or `belfry app add`.
@@ -75,12 +75,12 @@ pub enum AccessLog {
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// The URL, with a trailing slash.
+    /// Returns the URL, with a trailing slash.
     pub fn as_url(&self) -> &Url {
         &self.0
     }
 
-    /// The host, without the port.
+    /// Returns the host, without the port.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
-/// The target of a link on a page.
+/// Returns the target of a link on a page.
 pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(deserializer)?;
     match Url::parse(&text) {
@@ -192,7 +192,7 @@ pub(super) mod text {
     }
 }
 
-/// A number above zero.
+/// Returns a number above zero.
 pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         0 => Err(de::Error::custom("must be at least 1")),

@@ -17,7 +17,8 @@ const OTHER_USES: [&str; 6] = [
     "BELFRY_CLIENT_SECRET",
 ];
 
-/// A warning for each variable with our prefix that has no effect, with what to write instead.
+/// Returns a warning for each variable with our prefix that has no effect, with what to write
+/// instead.
 pub fn ineffective_variables(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Vec<String> {
@@ -61,7 +62,7 @@ fn warning(name: &str, value: &str) -> Option<String> {
     Some(format!("{name} has no effect: {advice}"))
 }
 
-/// The variable that a key would have.
+/// Returns the variable that a key would have.
 fn expected_variable(key: &str) -> String {
     format!("BELFRY_{}", key.to_uppercase().replace('.', "_"))
 }

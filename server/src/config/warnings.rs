@@ -13,7 +13,7 @@ use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile}
 use crate::tls::certificate::Certificate;
 
 impl Config {
-    /// Warnings for the operator, at start and in `belfry config check`.
+    /// Warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings = self.setting_warnings(base_url, now);
         warnings.extend(self.certificate_warnings(base_url, now));
@@ -35,7 +35,7 @@ impl Config {
             (
                 "trusted_proxies",
                 &self.trusted_proxies.0,
-                "clients can choose the address that they count for: list the addresses of your \
+                "clients can choose the address that they are counted by: list the addresses of your \
                  proxies only",
             ),
             (
@@ -48,7 +48,7 @@ impl Config {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
         }
         for path in self.secret_files() {
-            if is_readable_by_everybody(&path) {
+            if is_readable_by_everyone(&path) {
                 let path = path.display();
                 warnings.push(format!(
                     "{path} contains secrets and can be read by every user of this machine; use \
@@ -78,27 +78,26 @@ impl Config {
         if !is_local_host(base_url.host()) {
             if !base_url.is_secure() {
                 warnings.push(
-                    "base_url is http on a different host: passwords and tokens are sent \
+                    "base_url is http on another host: passwords and tokens are sent \
                      in clear text; use a proxy with HTTPS, or [tls]",
                 );
             }
             if self.registration == RegistrationPolicy::Open {
                 warnings.push(
-                    "registration is open: everybody who reaches this server can create accounts; \
+                    "registration is open: anyone who reaches this server can create accounts; \
                      set registration = \"closed\" if only the operator should",
                 );
             }
         }
         if self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
             warnings.push(
-                "the connection to PostgreSQL on a different host is not encrypted; add \
+                "the connection to PostgreSQL on another host is not encrypted; add \
                  sslmode=verify-full to the URL of the database",
             );
         }
         if self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
-            warnings.push(
-                "the connection to Redis on a different host is not encrypted; use rediss://…",
-            );
+            warnings
+                .push("the connection to Redis on another host is not encrypted; use rediss://…");
         }
         warnings
     }
@@ -125,8 +124,8 @@ impl Config {
         warnings
     }
 
-    /// A warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable or a
-    /// credential.
+    /// Returns a warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable
+    /// or a credential.
     pub fn ignored_data_flag(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
@@ -136,7 +135,7 @@ impl Config {
         ))
     }
 
-    /// The files that contain passwords, tokens or private keys.
+    /// Returns the files that contain passwords, tokens or private keys.
     pub fn secret_files(&self) -> Vec<PathBuf> {
         let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
         let key = self.tls.as_ref().map(|tls| tls.key.as_path());
@@ -152,14 +151,16 @@ impl Config {
     }
 }
 
-/// A warning about a range that is everybody, or that is written as one of its addresses.
+/// Returns a warning about a range that is too large, or that is written as one of its addresses.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
     if range.is_unbounded() {
-        return Some(format!("{key} contains {range}, which is everybody, so {effect}"));
+        return Some(format!(
+            "{key} contains {range}, which is larger than any private network, so {effect}"
+        ));
     }
-    let (normalized, address) = (range.normalized()?, range.address());
+    let (normalised, address) = (range.normalised()?, range.address());
     Some(format!(
-        "{key}: {range} is the whole range {normalized}; write {normalized}, or {address} for a \
+        "{key}: {range} is the whole range {normalised}; write {normalised}, or {address} for a \
          single address"
     ))
 }
@@ -173,7 +174,7 @@ fn is_local_host(host: &str) -> bool {
 }
 
 /// Returns whether other users may read the file and enter all of its directories.
-fn is_readable_by_everybody(path: &Path) -> bool {
+fn is_readable_by_everyone(path: &Path) -> bool {
     let allows = |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
     path.canonicalize().is_ok_and(|path| {
         allows(&path, 0o004) && path.ancestors().skip(1).all(|directory| allows(directory, 0o001))
@@ -203,11 +204,11 @@ mod tests {
                  app_registration = 'closed'",
                 "can create accounts; set",
             ),
-            ("database = 'postgres://db/belfry'", "PostgreSQL on a different host"),
-            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on a different host"),
-            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on a different host"),
-            ("redis = 'redis://cache'", "Redis on a different host"),
-            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on a different host"),
+            ("database = 'postgres://db/belfry'", "PostgreSQL on another host"),
+            ("database = 'postgres://db/belfry?sslmode=prefer'", "PostgreSQL on another host"),
+            ("database = 'postgres:///belfry?host=10.0.0.1'", "PostgreSQL on another host"),
+            ("redis = 'redis://cache'", "Redis on another host"),
+            ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),

@@ -69,7 +69,7 @@ impl Default for EvaluationPool {
 }
 
 impl EvaluationPool {
-    /// The number of requests that are evaluated or wait.
+    /// Returns the number of requests that are evaluated or wait.
     pub fn queue_length(&self) -> usize {
         self.max_queue_length - self.slots.available_permits()
     }

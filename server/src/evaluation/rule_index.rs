@@ -50,7 +50,7 @@ const ENTRY_BYTES: usize = 32 + size_of::<(i64, ReadEpoch, CachedRules)>();
 const LARGE_ENTRY_BYTES: usize = 256 * 1024;
 
 impl RuleIndexCache {
-    /// An empty cache. `max_bytes` limits its size in memory.
+    /// Creates an empty cache. `max_bytes` limits its size in memory.
     pub fn new(max_bytes: usize) -> Self {
         let large_entries = max_bytes / LARGE_ENTRY_BYTES;
         let entries = Cache::with_weighter(large_entries, max_bytes as u64, ByteWeighter);
@@ -81,7 +81,7 @@ impl RuleIndexCache {
         rules
     }
 
-    /// The state of the cache, for metrics.
+    /// Returns the state of the cache, for metrics.
     pub(crate) fn status(&self) -> CacheStatus<'_> {
         let (entries, bytes) = (self.entries.len(), self.entries.weight());
         CacheStatus { name: "rule_index", lookups: &self.lookups, entries, bytes }

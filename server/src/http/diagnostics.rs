@@ -63,7 +63,7 @@ pub struct Arrival {
 }
 
 impl Diagnostics {
-    /// The details of a request that was made with the key of this process.
+    /// Returns the details of a request that was made with the key of this process.
     pub(super) fn respond(state: &AppState, parts: &Parts) -> Option<Self> {
         let key = &state.diagnostics_key;
         let challenge = Challenge::parse(parts.headers.get(DIAGNOSTICS)?.to_str().ok()?, key)?;
@@ -80,7 +80,7 @@ impl Diagnostics {
         Some(Self { details, signature })
     }
 
-    /// The details, if they are the response to this challenge by a process with this key.
+    /// Returns the details, if they are the response to this challenge by a process with this key.
     pub fn verify<T: DeserializeOwned>(
         &self,
         challenge: &Challenge,

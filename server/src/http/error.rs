@@ -81,7 +81,7 @@ pub(crate) enum CommonError {
 }
 
 impl CommonError {
-    /// The response in this format.
+    /// Returns the response in this format.
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, matrix, oauth) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
@@ -113,8 +113,8 @@ impl CommonError {
     }
 }
 
-/// The response to an account that has to wait for its earlier requests. These usually take a
-/// fraction of a second.
+/// Returns the response to an account that has to wait for its earlier requests. These usually take
+/// a fraction of a second.
 fn account_busy(text: &str, format: ErrorFormat) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
     let mut response = match format {

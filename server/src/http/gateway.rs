@@ -1,6 +1,6 @@
 //! `/gateway/check`: authorizes and rate limits a request that another server will serve.
 //!
-//! The endpoint is open to everybody: a client that calls it directly, not through a trusted proxy,
+//! The endpoint is open to everyone: a client that calls it directly, not through a trusted proxy,
 //! consumes only the quota of its own token and address.
 
 use std::borrow::Cow;
@@ -72,13 +72,13 @@ fn original_request<'a>(
     resolve(path, original, forwarded)
 }
 
-/// The path and query after `/gateway/check`, if the path continues there.
+/// Returns the path and query after `/gateway/check`, if the path continues there.
 fn original_target(uri: &Uri) -> Option<&str> {
     let target = uri.path_and_query()?.as_str();
     target.strip_prefix(GATEWAY_CHECK).filter(|rest| rest.starts_with('/'))
 }
 
-/// The value of a header that must not be repeated.
+/// Returns the value of a header that must not be repeated.
 fn single_header<'a>(
     headers: &'a HeaderMap,
     name: &str,
@@ -124,15 +124,15 @@ fn authorize(
     }
 }
 
-/// The options of the check. If the original request is in the path, the query belongs to that
-/// request, and the check has no options.
+/// Returns the options of the check. If the original request is in the path, the query belongs to
+/// that request, and the check has no options.
 fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, CheckOptionsError> {
     let check_query = uri.query().filter(|_| original_target(uri).is_none());
     CheckOptions::parse(check_query.unwrap_or_default(), original.query().unwrap_or_default())
 }
 
-/// The headers that identify the client. `X-Account-Id` is present, but empty, for a token without
-/// an account, so that a proxy that copies it overwrites a value sent by the client.
+/// Returns the headers that identify the client. `X-Account-Id` is present, but empty, for a token
+/// without an account, so that a proxy that copies it overwrites a value sent by the client.
 fn identity_headers(token: &Token) -> [(HeaderName, HeaderValue); 3] {
     let account = match &token.account {
         Some(account) => account.id.into(),

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`, for operators.
 //!
 //! On the main address, the details of readiness are for operators only: clients with one of
-//! `operator_addresses`. The address for metrics shows them to everybody.
+//! `operator_addresses`. The address for metrics shows them to everyone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,10 +53,9 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
     readiness(&state, true).await
 }
 
-/// The response of a readiness check. Its details are the status of the database and of Redis, and
-/// the background tasks that keep failing.
-/// While Redis is unreachable, a node counts locally and is still ready. A node that stops is not
-/// ready, whatever its engines are.
+/// Returns the response of a readiness check. Its details are the status of the database and of
+/// Redis, and the background tasks that keep failing. While Redis is unreachable, a node counts
+/// locally and is still ready. A node that stops is not ready, whatever its engines are.
 async fn readiness(state: &AppState, has_details: bool) -> Response {
     if state.is_stopping() {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
@@ -118,7 +117,7 @@ async fn check_database(state: &AppState) -> String {
     status
 }
 
-/// The last result of a check, if it is recent. Concurrent requests wait for one check.
+/// Returns the last result of a check, if it is recent. Concurrent requests wait for one check.
 async fn reuse(
     last: &Mutex<Option<(Instant, String)>>,
     now: Instant,

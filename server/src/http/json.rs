@@ -38,7 +38,7 @@ impl IntoResponse for JsonBytes {
     }
 }
 
-/// A route that always returns this document, serialised once.
+/// Returns a route that always returns this document, serialised once.
 pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
     let body = Bytes::from(to_bytes(document));
     // Clients must revalidate, so that changed settings are visible right after a restart.

@@ -1,7 +1,7 @@
 //! `/metrics`, for Prometheus.
 //!
 //! On the main address, metrics are for operators only: clients with one of `operator_addresses`.
-//! The address for metrics shows them to everybody.
+//! The address for metrics shows them to everyone.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], collect(&state)).into_response()
 }
 
-/// The text of all metrics.
+/// Returns the text of all metrics.
 fn collect(state: &AppState) -> String {
     let mut out = Exposition::default();
     state.metrics.write(&mut out);

@@ -83,8 +83,8 @@ struct Area {
     paths: BTreeMap<String, Object>,
 }
 
-/// The route of the document. It is rendered for the first request, because most servers are never
-/// asked for it.
+/// Returns the route of the document. It is rendered for the first request, because most servers
+/// are never asked for it.
 pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
     let rendered = Arc::new(OnceLock::new());
     get(move |State(state): State<Arc<AppState>>| {
@@ -100,7 +100,7 @@ pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
     })
 }
 
-/// The document of a server with this base URL and these segments of Matrix paths.
+/// Returns the document of a server with this base URL and these segments of Matrix paths.
 pub(super) fn document(base_url: &str, segments: &[String]) -> Value {
     let mut base: Base = parse(&BASE.replace("{base_url}", base_url));
     base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());
@@ -134,8 +134,8 @@ fn parse<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).expect("a test parses the files of the OpenAPI document")
 }
 
-/// The paths that a path stands for, and what distinguishes the ids of their operations. The first
-/// path of several has the plain ids.
+/// Returns the paths that a path stands for, and what distinguishes the ids of their operations.
+/// The first path of several has the plain ids.
 fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
     let apis = if path.contains("{api}") { &CLIENT_APIS[..] } else { &[""] };
     let variants = segments.iter().flat_map(|segment| apis.iter().map(move |api| (segment, api)));
@@ -266,7 +266,7 @@ fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> V
     reference
 }
 
-/// The `content` of a body or a response, by media type.
+/// Returns the `content` of a body or a response, by media type.
 fn content(body: &Object) -> Object {
     let mut content = Object::new();
     let mut insert = |media: &str, schema: Value| {

@@ -95,12 +95,12 @@ impl PendingAuthorization {
         Ok(account)
     }
 
-    /// The language that the user has chosen, or else that the app requests.
+    /// Returns the language that the user has chosen, or else that the app requests.
     pub(crate) fn lang(&self) -> Option<Language> {
         self.chosen_lang.or_else(|| Language::from_tag(self.request.lang.as_deref()?))
     }
 
-    /// The secret that identifies the request in the browser, once it is stored.
+    /// Returns the secret that identifies the request in the browser, once it is stored.
     pub(crate) fn handle(&self) -> Option<&str> {
         self.handle.as_ref().map(SplitToken::reveal)
     }
@@ -135,7 +135,8 @@ impl PendingAuthorization {
         Ok(())
     }
 
-    /// The next step of the authorization, which depends on the access that the app already has.
+    /// Returns the next step of the authorization, which depends on the access that the app already
+    /// has.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
         let grants = match self.account {
@@ -145,12 +146,12 @@ impl PendingAuthorization {
         Ok(self.request.next_step(self.user(session).map(|user| user.role), &grants))
     }
 
-    /// The account that is signed in for the request.
+    /// Returns the account that is signed in for the request.
     fn user<'a>(&self, session: &'a BrowserSession) -> Option<&'a Account> {
         session.account().filter(|account| Some(account.id) == self.account)
     }
 
-    /// The requested grant, if the role of the user allows it.
+    /// Returns the requested grant, if the role of the user allows it.
     pub(crate) fn requested(
         &self,
         session: &BrowserSession,
@@ -158,8 +159,8 @@ impl PendingAuthorization {
         self.request.requested_from(self.user(session).map_or(Role::User, |user| user.role))
     }
 
-    /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier consent
-    /// implies this one, and must still be valid.
+    /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier
+    /// consent implies this one, and must still be valid.
     pub(crate) async fn approve(
         mut self,
         session: &BrowserSession,
@@ -260,7 +261,7 @@ fn parse(
     Ok(if requires_pkce { request.requiring_pkce() } else { request })
 }
 
-/// The path at which a browser continues with the request of this handle, in this language.
+/// Returns the path at which a browser continues with the request of this handle, in this language.
 pub(crate) fn resume_path(handle: &str, lang: Option<Language>) -> String {
     with_language(&format!("{AUTHORIZE_RESUME}?request={handle}"), lang)
 }

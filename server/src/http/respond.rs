@@ -20,9 +20,9 @@ use crate::paths::{SIGN_IN, with_language, with_parameters};
 
 static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
 
-/// The sources of the directive `form-action`: this server, and the app if a form leads to it.
-/// Chrome applies the directive to every redirect after a form, including redirects by the app's
-/// server. It therefore allows whole schemes, because apps may redirect to a different origin.
+/// Returns the sources of the directive `form-action`: this server, and the app if a form leads to
+/// it. Chrome applies the directive to every redirect after a form, including redirects by the
+/// app's server. It therefore allows whole schemes, because apps may redirect to another origin.
 fn form_action(app: Option<&RedirectUri>) -> String {
     let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {
@@ -50,8 +50,8 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
-/// Like [`show_page`], for a page with the rules of an account. Its memory counts for the account
-/// until it is sent.
+/// Like [`show_page`], for a page with the rules of an account. Its memory counts towards that of
+/// the account until it is sent.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -118,7 +118,8 @@ pub(crate) fn redirect_with_notice(
     redirect(session, &with_parameters(&path, [("notice", notice.code())]))
 }
 
-/// The path of the sign-in page, with the page to return to. It leads to the overview by default.
+/// Returns the path of the sign-in page, with the page to return to. It leads to the overview by
+/// default.
 pub(crate) fn sign_in_path(
     lang: Option<Language>,
     return_to: Option<AccountSection>,
@@ -130,7 +131,7 @@ pub(crate) fn sign_in_path(
     with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
 }
 
-/// The response of a handler, or its error as a page or JSON.
+/// Returns the response of a handler, or its error as a page or JSON.
 pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageError>) -> Response {
     let result = match result {
         Err(PageError::SignInRequired(section, notice)) => {
@@ -154,7 +155,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
-/// The page of an error that can occur before the session is loaded.
+/// Returns the page of an error that can occur before the session is loaded.
 pub(crate) fn error_page(
     state: &AppState,
     language: Language,

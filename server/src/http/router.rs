@@ -71,12 +71,12 @@ pub(crate) const MATRIX: Area = Area {
     ..DEFAULT_AREA
 };
 
-/// The routes of the public address.
+/// Returns the routes of the public address.
 pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
     Routes::join(areas(state), DEFAULT_AREA, state)
 }
 
-/// The routes of the address for metrics.
+/// Returns the routes of the address for metrics.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
     let area = AreaRouter::new(EXEMPT)
         .route("/metrics", get(metrics::metrics))

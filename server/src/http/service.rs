@@ -33,17 +33,17 @@ pub struct HttpService {
 }
 
 impl HttpService {
-    /// The service of the public address.
+    /// Returns the service of the public address.
     pub fn new(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(routes(&state)), state }
     }
 
-    /// The service of the metrics address, without other routes.
+    /// Returns the service of the metrics address, without other routes.
     pub fn metrics_only(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(metrics_routes(&state)), state }
     }
 
-    /// The state shared by the handlers.
+    /// Returns the state shared by the handlers.
     pub fn state(&self) -> &Arc<AppState> {
         &self.state
     }
@@ -78,8 +78,8 @@ impl HttpService {
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Responds to a health request of this process itself. It is neither counted in the metrics
-    /// nor in the access log, which are about clients.
+    /// Responds to a health request of this process itself. It appears neither in the
+    /// metrics nor in the access log, which are about clients.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());
@@ -135,7 +135,7 @@ impl HttpService {
         response
     }
 
-    /// The id that a trusted proxy gave the request, or a new one.
+    /// Returns the id that a trusted proxy gave the request, or a new one.
     fn request_id(&self, peer: IpAddr, headers: &HeaderMap) -> RequestId {
         single_header(headers, &X_REQUEST_ID)
             .filter(|_| self.state.limits.active().proxies.contains(peer))
@@ -144,7 +144,7 @@ impl HttpService {
     }
 }
 
-/// The value of a header that is present once.
+/// Returns the value of a header that is present once.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).into_iter();
     let value = values.next()?;

@@ -13,7 +13,7 @@ use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
 use crate::paths;
 
-/// The route of the file that says where to report vulnerabilities (RFC 9116).
+/// Returns the route of the file that says where to report vulnerabilities (RFC 9116).
 pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let text = write_security_txt(&state.config.security, &state.base_url).map(Bytes::from);
     let headers =
@@ -25,8 +25,8 @@ pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
 type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
 
 /// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public
-/// profiles, so people get to their own account. The response is the same for every name, so that it
-/// does not reveal which accounts exist.
+/// profiles, so people get to their own account. The response is the same for every name, so that
+/// it does not reveal which accounts exist.
 pub(super) async fn profile() -> ToAccount {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
 }
@@ -37,7 +37,7 @@ pub(super) async fn change_password() -> ToAccount {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT_SECURITY)])
 }
 
-/// The file, if a contact is configured.
+/// Returns the file, if a contact is configured.
 fn write_security_txt(security: &Security, base_url: &BaseUrl) -> Option<String> {
     let Security { contact, expires, policy, encryption } = security;
     let expires = expires.filter(|_| !contact.is_empty())?;

@@ -11,7 +11,7 @@ use super::{Argument, Language};
 
 /// A value with a message in every language.
 pub trait Localize {
-    /// Its message in this language.
+    /// Returns its message in this language.
     fn localize(&self, language: Language) -> String;
 }
 

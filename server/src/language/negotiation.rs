@@ -6,17 +6,17 @@ use belfry_core::oauth::language_tag;
 use super::Language;
 
 impl Language {
-    /// The language of a tag such as `de`, `pt-BR` or `zh_TW`, case-insensitively. `None` for
-    /// other languages and invalid tags.
+    /// Returns the language of a tag such as `de`, `pt-BR` or `zh_TW`, case-insensitively. `None`
+    /// for other languages and invalid tags.
     pub fn from_tag(tag: &str) -> Option<Self> {
         let tag = language_tag::normalize(tag)?;
         let code = tag.split('-').next()?;
         Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
-    /// The language of a response: that of the `lang` parameter, else the one that was chosen on a
-    /// page (a cookie), else that of the session, else the preferred one of the `Accept-Language`
-    /// header, else English.
+    /// Returns the language of a response: that of the `lang` parameter, else the one that was
+    /// chosen on a page (a cookie), else that of the session, else the preferred one of the
+    /// `Accept-Language` header, else English.
     pub fn negotiate(
         lang: Option<Self>,
         chosen: Option<Self>,
@@ -26,9 +26,9 @@ impl Language {
         lang.or(chosen).or(session).or_else(|| accept.and_then(Self::preferred)).unwrap_or_default()
     }
 
-    /// The language with the highest weight in an `Accept-Language` header, the first of equals. A
-    /// wildcard means English.
-    /// Parsed by hand, because `fluent-langneg` ignores the weights.
+    /// Returns the language with the highest weight in an `Accept-Language` header, the first of
+    /// equals. A wildcard means English. Parsed by hand, because `fluent-langneg` ignores the
+    /// weights.
     fn preferred(accept: &str) -> Option<Self> {
         let ranges = accept.split(',').filter_map(parse_range);
         let language =

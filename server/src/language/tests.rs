@@ -87,7 +87,7 @@ fn account_errors() -> impl Iterator<Item = AccountError> {
     fields().into_iter().flat_map(|field| field_errors().map(|error| AccountError { field, error }))
 }
 
-/// The errors of two forms with several mistakes each.
+/// Returns the errors of two forms with several mistakes each.
 fn invalid() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
@@ -99,7 +99,7 @@ fn invalid() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<Accoun
     (registration.validate(&[]).unwrap_err(), sign_up.validate(|_| false).unwrap_err())
 }
 
-/// The messages of a language: their keys and variables.
+/// Returns the messages of a language: their keys and variables.
 fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
     let file = parser::parse(language.locale().1).unwrap_or_else(|(_, errors)| {
         panic!("{}: {errors:?}", language.code());

@@ -53,17 +53,17 @@ pub(crate) fn isolate(text: &str) -> String {
 }
 
 impl Language {
-    /// The message of this key.
+    /// Returns the message of this key.
     pub fn text(self, key: &str) -> Cow<'static, str> {
         self.format(key, None)
     }
 
-    /// The message of this key with one argument.
+    /// Returns the message of this key with one argument.
     pub fn text_with<'a>(self, key: &str, name: &'a str, value: impl Into<Argument<'a>>) -> String {
         self.text_with_all(key, [(name, value.into())])
     }
 
-    /// The message of this key with arguments.
+    /// Returns the message of this key with arguments.
     pub(crate) fn text_with_all<'a>(
         self,
         key: &str,

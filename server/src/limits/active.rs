@@ -36,7 +36,7 @@ pub struct ActiveLimits {
 }
 
 impl ActiveLimits {
-    /// The limits of a configuration.
+    /// Returns the limits of a configuration.
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let multiple = config.limits.ipv6_48_multiple;
         let table = config.limits.rows.clone().with_site_multiple(multiple);
@@ -61,7 +61,7 @@ impl ActiveLimits {
         }
     }
 
-    /// The buckets of a request; none when limits are off.
+    /// Returns the buckets of a request; none when limits are off.
     pub(crate) fn buckets(
         &self,
         method: &str,

@@ -88,7 +88,7 @@ fn quote_large_integers(json: &str) -> String {
     quoted
 }
 
-/// The length of the string at the beginning of JSON, with its quotes.
+/// Returns the length of the string at the beginning of JSON, with its quotes.
 fn string_length(json: &str) -> usize {
     let mut is_escaped = false;
     let is_end = |byte: u8| {
@@ -99,7 +99,7 @@ fn string_length(json: &str) -> usize {
     json.bytes().skip(1).position(is_end).map_or(json.len(), |end| end + 2)
 }
 
-/// The length of the number at the beginning of JSON.
+/// Returns the length of the number at the beginning of JSON.
 fn number_length(json: &str) -> usize {
     json.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-')).unwrap_or(json.len())
 }

@@ -80,7 +80,7 @@ impl RequestContext {
         }
     }
 
-    /// The id of the current request; a new one if the current task handles no request.
+    /// Returns the id of the current request; a new one if the current task handles no request.
     pub(crate) fn current_id() -> RequestId {
         Self::read(|request| request.id).unwrap_or_else(new_id)
     }
@@ -121,8 +121,8 @@ impl fmt::Display for RequestContext {
     }
 }
 
-/// A new request id, without a system call. Ids do not repeat, but they are not secret: who knows
-/// one may be able to compute others.
+/// Returns a new request id, without a system call. Ids do not repeat, but they are not secret: who
+/// knows one may be able to compute others.
 pub(crate) fn new_id() -> RequestId {
     /// The multiplier of PCG64. With an odd increment, the period is 2^128.
     const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;

@@ -3,7 +3,7 @@
 
 use belfry_runtime::metrics::Family;
 
-/// The families of all crates.
+/// Returns the families of all crates.
 pub fn all() -> impl Iterator<Item = &'static Family> {
     [ALL, belfry_store::metrics::families::ALL, belfry_limits::metrics::families::ALL]
         .into_iter()

@@ -23,7 +23,8 @@ pub struct HttpMetrics {
 }
 
 impl HttpMetrics {
-    /// The metrics of a route, which are created if missing. Called at start, not for each request.
+    /// Returns the metrics of a route, which are created if missing. Called at startup, not for
+    /// each request.
     pub fn route(&self, pattern: &'static str) -> Arc<RouteMetrics> {
         let mut routes = self.routes();
         if let Some(route) = routes.iter().find(|route| route.pattern == pattern) {
@@ -61,8 +62,8 @@ impl HttpMetrics {
 /// The values of the label `method`.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 
-/// The name of a method for logs and metrics. Clients can invent methods, so unusual ones share the
-/// last name.
+/// Returns the name of a method for logs and metrics. Clients can invent methods, so unusual ones
+/// share the last name.
 pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
 }

@@ -49,7 +49,7 @@ const MAX_TOKENS: usize = 10;
 const MAX_COUNT: usize = 100;
 
 impl ListedApp {
-    /// The tokens that are shown.
+    /// Returns the tokens that are shown.
     fn shown(&self) -> &[AccountToken] {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
@@ -59,7 +59,7 @@ impl ListedApp {
         self.tokens.len() > 1
     }
 
-    /// The name of the device of the only token.
+    /// Returns the name of the device of the only token.
     fn only_device(&self) -> Option<&str> {
         match &*self.tokens {
             [token] => token.device.as_deref(),
@@ -81,7 +81,7 @@ impl AccountPage<'_> {
         PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
     }
 
-    /// The name of an app, or of the only device with a Matrix client.
+    /// Returns the name of an app, or of the only device with a Matrix client.
     fn app_title(&self, listed: &ListedApp) -> String {
         match (listed.app.origin, listed.only_device()) {
             (Origin::Matrix, Some(device)) => isolate(device),
@@ -90,7 +90,7 @@ impl AccountPage<'_> {
         }
     }
 
-    /// The form that changes the e-mail address.
+    /// Returns the form that changes the e-mail address.
     fn change_email(&self) -> String {
         with_language(ACCOUNT_SECURITY, self.nav.lang) + "#email"
     }
@@ -99,7 +99,7 @@ impl AccountPage<'_> {
         if self.email.is_some() { "email-change" } else { "email-add" }
     }
 
-    /// The host of the website of an app, or a note about a first-party app.
+    /// Returns the host of the website of an app, or a note about a first-party app.
     fn app_origin(&self, listed: &ListedApp) -> Option<String> {
         let app = &listed.app;
         match app.origin {
@@ -114,7 +114,7 @@ impl AccountPage<'_> {
         }
     }
 
-    /// The name of the device of a token.
+    /// Returns the name of the device of a token.
     fn device(token: &AccountToken) -> Option<String> {
         token.device.as_deref().map(isolate)
     }
@@ -126,18 +126,18 @@ impl AccountPage<'_> {
         }
     }
 
-    /// A sentence about the tokens of an app that are not shown.
+    /// Returns a sentence about the tokens of an app that are not shown.
     fn more_tokens(&self, app: &ListedApp) -> Option<String> {
         let is_more = app.tokens.len() > MAX_TOKENS;
         is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_TOKENS))
     }
 
-    /// When an app got access.
+    /// Returns when an app got access.
     fn since(&self, app: &AuthorizedApp) -> TimedText {
         since(&self.layout, app.since)
     }
 
-    /// When an app was last used, with any of its tokens.
+    /// Returns when an app was last used, with any of its tokens.
     fn last_use(&self, app: &ListedApp) -> String {
         let last = app.tokens.iter().filter_map(|token| token.last_used_at).max();
         describe_last_use(&self.layout, last, self.now)

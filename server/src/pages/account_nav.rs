@@ -28,12 +28,12 @@ pub enum AccountSection {
 }
 
 impl AccountSection {
-    /// Its name in a query.
+    /// Returns its name in a query.
     pub fn code(self) -> &'static str {
         self.into()
     }
 
-    /// The path of the page.
+    /// Returns the path of the page.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Overview => paths::ACCOUNT,
@@ -44,7 +44,7 @@ impl AccountSection {
         }
     }
 
-    /// Its name in the navigation.
+    /// Returns its name in the navigation.
     fn title(self, layout: &Layout<'_>) -> Cow<'static, str> {
         layout.text(&format!("nav-{}", self.code()))
     }
@@ -67,7 +67,7 @@ pub enum Notice {
     TokenRevoked,
     /// The e-mail address is replaced or removed.
     EmailChanged,
-    /// The password is replaced, and other sessions and all tokens have ended.
+    /// The password is replaced, other sessions have ended, and all tokens are revoked.
     PasswordChanged,
     /// A session in another browser has ended.
     SessionEnded,
@@ -78,7 +78,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Its name in a query, and in the key `notice-…` of its text.
+    /// Returns its name in a query, and in the key `notice-…` of its text.
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -120,7 +120,7 @@ impl PendingDeletion {
         TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
     }
 
-    /// The form that keeps the account.
+    /// Returns the form that keeps the account.
     pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
         Form { action, csrf: &self.csrf, request: None }
     }
@@ -134,7 +134,7 @@ pub(super) struct NavLink {
 }
 
 impl AccountNav {
-    /// The path that cancels the deletion of the account.
+    /// Returns the path that cancels the deletion of the account.
     pub(super) fn keep_account(&self) -> String {
         paths::with_language(paths::KEEP_ACCOUNT, self.lang)
     }

@@ -42,7 +42,7 @@ pub static LOCAL_TIMES: LazyLock<StaticFile> = compiled_in!("local-times", "js")
 /// Tells the server when the next morning begins.
 pub static NEXT_MORNING: LazyLock<StaticFile> = compiled_in!("next-morning", "js");
 
-/// Every file that is compiled in.
+/// Returns every file that is compiled in.
 pub fn all() -> impl Iterator<Item = &'static StaticFile> {
     [&STYLE, &BELL, &COPY, &SUBMIT, &PRESS_GUARD, &LOCAL_TIMES, &NEXT_MORNING]
         .into_iter()
@@ -63,7 +63,7 @@ impl StaticFile {
         Self { path: format!("{STATIC}/{name}-{hash:08x}.{extension}"), content_type, content }
     }
 
-    /// The style sheet with this accent colour, or with that of Belfry.
+    /// Returns the style sheet with this accent colour, or with that of Belfry.
     pub fn style_sheet(accent: Option<Accent>) -> Self {
         let Some(accent) = accent else { return STYLE.clone() };
         // Not an inline style, which the Content-Security-Policy forbids.
@@ -71,7 +71,7 @@ impl StaticFile {
         Self::new("belfry", "css", content)
     }
 
-    /// Its path, such as `/static/belfry-0123abcd.css`.
+    /// Returns its path, such as `/static/belfry-0123abcd.css`.
     pub fn path(&self) -> &str {
         &self.path
     }

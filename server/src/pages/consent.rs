@@ -22,7 +22,7 @@ pub struct ConsentPage<'a> {
 }
 
 impl ConsentPage<'_> {
-    /// A sentence about the step after the decision.
+    /// Returns a sentence about the step after the decision.
     fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {
             return self.layout.text_for("consent-then-code", &self.app.name);

@@ -40,7 +40,7 @@ pub enum ErrorCause {
     RegistrationClosed,
 }
 
-/// The key of the sentence for people about an error of an app.
+/// Returns the key of the sentence for people about an error of an app.
 pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
     match error {
         OAuthError::InvalidClient | OAuthError::UnknownClient => "app-error-unknown",
@@ -53,13 +53,13 @@ pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
     }
 }
 
-/// The code and the description of an error of an app, as in the API.
+/// Returns the code and the description of an error of an app, as in the API.
 pub(super) fn app_error_details(error: &OAuthError) -> String {
     format!("{}: {error}", error.code())
 }
 
 impl ErrorPage<'_> {
-    /// The prefix of its message keys.
+    /// Returns the prefix of its message keys.
     fn prefix(&self) -> &'static str {
         match &self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
@@ -84,13 +84,13 @@ impl ErrorPage<'_> {
         self.layout.text(&format!("{}-advice", self.prefix()))
     }
 
-    /// The OAuth error code and its description in the API, for the developers of the app.
+    /// Returns the OAuth error code and its description in the API, for the developers of the app.
     fn details(&self) -> Option<String> {
         let malformed = (self.cause == ErrorCause::Malformed).then(|| "invalid_request".to_owned());
         self.app_error().map(app_error_details).or(malformed)
     }
 
-    /// The error of the app. A denial by the user is not one.
+    /// Returns the error of the app. A denial by the user is not one.
     fn app_error(&self) -> Option<&OAuthError> {
         match &self.cause {
             ErrorCause::OAuth(error) if *error != OAuthError::AccessDenied => Some(error),

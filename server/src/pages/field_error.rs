@@ -4,7 +4,7 @@ use belfry_core::oauth::sign_up::AccountError;
 
 use super::Layout;
 
-/// A sentence about an invalid field. The API has different messages, which equal those of
+/// Returns a sentence about an invalid field. The API has different messages, which equal those of
 /// Mastodon.
 pub(super) fn describe_error(layout: &Layout<'_>, error: AccountError) -> String {
     let key = format!("field-{}-{}", error.field, <&str>::from(error.error));

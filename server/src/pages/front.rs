@@ -24,13 +24,13 @@ pub struct FrontPage<'a> {
 }
 
 impl<'a> FrontPage<'a> {
-    /// A sentence with the name of the signed-in account.
+    /// Returns a sentence with the name of the signed-in account.
     fn signed_in(&self) -> Option<String> {
         let account = self.account?;
         Some(self.layout.language.text_with("front-signed-in", "account", account))
     }
 
-    /// The paragraphs of the description, which blank lines separate.
+    /// Returns the paragraphs of the description, which blank lines separate.
     fn paragraphs(&self) -> impl Iterator<Item = &'a str> {
         self.description.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty())
     }

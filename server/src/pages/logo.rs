@@ -26,7 +26,7 @@ impl StaticFile {
         Self::logo(content).ok_or_else(|| failed(&"it is neither an SVG nor a PNG image"))
     }
 
-    /// A logo. `None` if the content is neither an SVG nor a PNG image.
+    /// Creates a logo. `None` if the content is neither an SVG nor a PNG image.
     pub fn logo(content: Vec<u8>) -> Option<Self> {
         let is_svg = |text: &str| {
             let text = text.trim_start_matches('\u{feff}').trim_start();

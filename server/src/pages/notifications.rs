@@ -96,7 +96,7 @@ struct SwitchRow {
 }
 
 impl SwitchRow {
-    /// The value of its button, which sets it to the other state.
+    /// Returns the value of its button, which sets it to the other state.
     fn button(&self) -> String {
         format!("{}-{}", self.name, if self.is_on { "off" } else { "on" })
     }
@@ -142,12 +142,12 @@ impl NotificationsPage<'_> {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
-    /// The number of words, people and rooms.
+    /// Returns the number of words, people and rooms.
     fn count(&self) -> usize {
         self.words() + self.preferences.people.len() + self.preferences.rooms.len()
     }
 
-    /// The number of keywords and muted words.
+    /// Returns the number of keywords and muted words.
     fn words(&self) -> usize {
         self.preferences.keywords.len() + self.preferences.muted_words.len()
     }
@@ -260,7 +260,7 @@ impl NotificationsPage<'_> {
         with_language(ACCOUNT_RULES, self.view.lang)
     }
 
-    /// The notice, if this part was changed.
+    /// Returns the notice, if this part was changed.
     fn notice_in(&self, part: NotificationsPart) -> Option<Notice> {
         self.notice.filter(|_| self.view.part == Some(part))
     }
@@ -272,13 +272,13 @@ impl NotificationsPage<'_> {
         count > 0 || is_rejected || self.view.part == Some(part)
     }
 
-    /// The rejected form of this part that adds an entry, or that changes one.
+    /// Returns the rejected form of this part that adds an entry, or that changes one.
     fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();
         rejected.filter(|rejected| rejected.part == part && rejected.is_new == is_new)
     }
 
-    /// Why the pause or a switch was not changed.
+    /// Returns why the pause or a switch was not changed.
     fn rejected_switch(&self) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();
         rejected.filter(|rejected| {
@@ -286,31 +286,31 @@ impl NotificationsPage<'_> {
         })
     }
 
-    /// The error of the field for a new entry of this part.
+    /// Returns the error of the field for a new entry of this part.
     fn field_error(&self, part: NotificationsPart) -> Option<&str> {
         self.rejected_in(part, true).map(|rejected| &*rejected.text)
     }
 
-    /// The fields for a new entry of this part.
+    /// Returns the fields for a new entry of this part.
     fn entered(&self, part: NotificationsPart) -> &EnteredFields {
         self.rejected_in(part, true).map_or(&BLANK_FIELDS, |rejected| &rejected.fields)
     }
 }
 
-/// The first profiles, after the chosen one if it is not among them.
+/// Returns the first profiles, after the chosen one if it is not among them.
 pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> Vec<&'a str> {
     let first = &all[..all.len().min(MAX_PROFILES)];
     let missing = chosen.filter(|tag| !first.contains(tag));
     missing.into_iter().chain(first.iter().copied()).collect()
 }
 
-/// The sentence about profiles that are not listed, if there are any.
+/// Returns the sentence about profiles that are not listed, if there are any.
 pub(super) fn more_profiles(all: &[&str], layout: &Layout<'_>) -> Option<String> {
     let more = all.len().saturating_sub(MAX_PROFILES);
     count_sentence(layout, "notifications-more-profiles", more)
 }
 
-/// The message with a number; none for 0.
+/// Returns the message with a number; none for 0.
 fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
     let text = count.to_string();
     let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&text));

@@ -22,28 +22,28 @@ pub(super) struct Pager {
 }
 
 impl PageNumber {
-    /// The page of a query, which counts from 1; otherwise the first one.
+    /// Returns the page of a query, which counts from 1; otherwise the first one.
     pub fn from_query(query: &Pairs) -> Self {
         Self(last_value(query, "page").parse::<usize>().unwrap_or(1).saturating_sub(1))
     }
 
-    /// The page with the entry at this index.
-    pub fn of_entry(index: usize) -> Self {
+    /// Returns the page with the entry at this index.
+    pub fn containing(index: usize) -> Self {
         Self(index / ENTRIES)
     }
 
-    /// The parameter of a query that leads to this page.
+    /// Returns the parameter of a query that leads to this page.
     pub(super) fn parameter(self) -> Option<(&'static str, String)> {
         (self.0 > 0).then(|| ("page", (self.0 + 1).to_string()))
     }
 
-    /// The entries of this page, or of the last one if the list has become shorter.
+    /// Returns the entries of this page, or of the last one if the list has become shorter.
     pub fn entries(self, count: usize) -> Range<usize> {
         let start = self.0.min(count.saturating_sub(1) / ENTRIES) * ENTRIES;
         start..count.min(start + ENTRIES)
     }
 
-    /// The links of the page with these entries of all; `None` if there is no other page.
+    /// Returns the links of the page with these entries of all; `None` if there is no other page.
     pub(super) fn pager(
         entries: &Range<usize>,
         count: usize,
@@ -60,8 +60,8 @@ impl PageNumber {
     }
 }
 
-/// The entries of one of several lists that are shown as one. `first` is the index of its first
-/// entry in all lists.
+/// Returns the entries of one of several lists that are shown as one. `first` is the index of its
+/// first entry in all lists.
 pub(super) fn shown<'a, T>(list: &'a [T], first: usize, entries: &Range<usize>) -> &'a [T] {
     let index = |entry: usize| entry.clamp(first, first + list.len()) - first;
     &list[index(entries.start)..index(entries.end)]

@@ -50,7 +50,7 @@ pub struct NewRuleFields {
 }
 
 impl NewRuleFields {
-    /// A rejected form, which is shown again with the reason.
+    /// Creates a rejected form, which is shown again with the reason.
     pub fn rejected(pairs: &Pairs, error: String) -> Self {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let [effect, subject, value] = ["effect", "subject", "value"].map(value);
@@ -74,15 +74,15 @@ struct Group {
 }
 
 impl RulesPage<'_> {
-    /// The rule before all others.
+    /// Returns the rule before all others.
     fn master(&self) -> RuleRow {
         self.row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
-    /// The rules after the first one that the page shows, by their index.
+    /// Returns the rules after the first one that the page shows, by their index.
     fn entries(&self) -> Range<usize> {
         let changed = self.view.changed.as_ref().and_then(|rule| self.listing.index_of(rule));
-        let page = changed.map_or(self.view.page, PageNumber::of_entry);
+        let page = changed.map_or(self.view.page, PageNumber::containing);
         page.entries(self.listing.count())
     }
 
@@ -134,7 +134,7 @@ impl RulesPage<'_> {
     }
 }
 
-/// The title of the rules of a scope.
+/// Returns the title of the rules of a scope.
 pub(super) fn scope_title(scope: &RuleScope, layout: &Layout<'_>) -> String {
     match scope {
         RuleScope::Global => layout.text("rules-everywhere").into_owned(),

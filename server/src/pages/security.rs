@@ -66,7 +66,7 @@ pub enum SecurityError {
 }
 
 impl SecurityError {
-    /// Time until the next attempt is allowed.
+    /// Returns the time until the next attempt is allowed.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::CurrentPassword(error) | Self::EmailPassword(error) | Self::Deletion(error) => {
@@ -78,7 +78,7 @@ impl SecurityError {
         }
     }
 
-    /// The id of the field that it is shown at.
+    /// Returns the id of the field that it is shown at.
     fn field(self) -> &'static str {
         match self {
             Self::CurrentPassword(_) => "current-password",
@@ -113,7 +113,7 @@ impl SecurityError {
 }
 
 impl SecurityPage<'_> {
-    /// The error of the field with this id.
+    /// Returns the error of the field with this id.
     fn error(&self, field: &str) -> Option<String> {
         let failed = self.failed.iter().find(|failed| failed.field() == field)?;
         Some(failed.text(&self.layout))
@@ -137,7 +137,7 @@ impl SecurityPage<'_> {
         self.sessions.get(..MAX_SESSIONS).unwrap_or(self.sessions)
     }
 
-    /// A sentence about the sessions that are not shown.
+    /// Returns a sentence about the sessions that are not shown.
     fn more_sessions(&self) -> Option<String> {
         let is_more = self.sessions.len() > MAX_SESSIONS;
         is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_SESSIONS))

@@ -29,7 +29,7 @@ pub struct SignUpPage<'a> {
 }
 
 impl SignUpPage<'_> {
-    /// The error of a field, or of the repeated password.
+    /// Returns the error of a field, or of the repeated password.
     fn error(&self, name: &str) -> Option<String> {
         if name == "password_again" {
             let text = self.layout.text("password-different");

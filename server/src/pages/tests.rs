@@ -6,7 +6,7 @@ use strum::VariantArray;
 use super::samples;
 use super::*;
 
-/// Every page in every language, with its name.
+/// Returns every page in every language, with its name.
 fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
     Language::ALL.iter().copied().flat_map(move |language| {
         let pages = samples::all(language, app).unwrap();
@@ -28,7 +28,7 @@ pub(super) fn sample_layout() -> Layout<'static> {
     }
 }
 
-/// All values of an attribute.
+/// Returns all values of an attribute.
 fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     page.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
@@ -133,7 +133,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 .contains(&path);
             assert!(allowed, "{name}: {path}");
         }
-        // Only the response to the app and links of the operator go to a different origin.
+        // Only the response to the app and links of the operator go to another origin.
         let others = page
             .replace(&format!("action=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{CALLBACK}\""), "")

@@ -38,12 +38,12 @@ impl TimedText {
     /// The argument that stands for the time in a message.
     pub(super) const TIME: Argument<'static> = Argument::Trusted(PLACEHOLDER);
 
-    /// A sentence without a time.
+    /// Creates a sentence without a time.
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { before: text.into(), time: None, after: String::new() }
     }
 
-    /// The message of this key with the time in `$time`.
+    /// Returns the message of this key with the time in `$time`.
     pub(super) fn new(layout: &Layout<'_>, key: &str, time: Timestamp, format: TimeFormat) -> Self {
         Self::from_text(&layout.language.text_with(key, "time", Self::TIME), time, format)
     }
@@ -69,7 +69,7 @@ impl TimeFormat {
         }
     }
 
-    /// The pattern of `strftime`. Only a script knows the time zone of the user.
+    /// Returns the pattern of `strftime`. Only a script knows the time zone of the user.
     fn pattern(self, time: Timestamp) -> &'static str {
         let date = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
         match self {

@@ -91,7 +91,7 @@ const EXPLAINED: [&str; 3] = ["content.body", "room_id", "sender"];
 const MAX_VALUE: usize = 100;
 
 impl TryPage<'_> {
-    /// The error of a field.
+    /// Returns the error of a field.
     fn error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
         let error = match field {
@@ -111,7 +111,7 @@ impl TryPage<'_> {
         fields.find(|field| self.error(field).is_some()) == Some(field)
     }
 
-    /// The profiles to choose from.
+    /// Returns the profiles to choose from.
     fn listed_profiles(&self) -> Vec<&str> {
         let chosen = self.profiles.iter().copied().find(|tag| *tag == self.entered.profile);
         listed_profiles(self.profiles, chosen)
@@ -154,7 +154,7 @@ impl TryPage<'_> {
         }
     }
 
-    /// When the rule that decides ends, unless the sentence contains it.
+    /// Returns when the rule that decides ends, unless the sentence contains it.
     fn end(&self, result: &TrialResult) -> Option<TimedText> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
         Some(TimedText::new(&self.layout, "try-ends", until.to_second(), TimeFormat::Full))
@@ -196,13 +196,13 @@ impl TryPage<'_> {
         language.text(key).into_owned()
     }
 
-    /// The last rules that were checked, of which the last one decided.
+    /// Returns the last rules that were checked, of which the last one decided.
     fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
         let shown = result.trace.iter().skip(earlier_rules(result));
         shown.map(|step| self.trace_row(step)).collect()
     }
 
-    /// A sentence about the rules that are not shown.
+    /// Returns a sentence about the rules that are not shown.
     fn earlier_rules(&self, result: &TrialResult) -> Option<String> {
         let count = earlier_rules(result);
         (count > 0).then(|| self.layout.language.text_with("try-trace-earlier", "count", count))
@@ -243,7 +243,7 @@ impl TryPage<'_> {
         self.layout.text(key).into_owned()
     }
 
-    /// Why a condition of a rule is not met, in everyday terms.
+    /// Returns why a condition of a rule is not met, in everyday terms.
     fn describe_failure(
         &self,
         rule: &RuleRef,
@@ -287,7 +287,8 @@ impl TryPage<'_> {
         }
     }
 
-    /// The key, the expected and the found value of a condition that an app added to a rule.
+    /// Returns the key, the expected and the found value of a condition that an app added to a
+    /// rule.
     fn describe_condition(&self, step: &Step<RuleRef>) -> Option<String> {
         let (key, expected) = match &step.condition.as_ref()?.kind {
             _ if RuleId::is_reserved(&step.rule.id) => return None,
@@ -308,19 +309,19 @@ impl TryPage<'_> {
         })
     }
 
-    /// The message of this key with values of the user.
+    /// Returns the message of this key with values of the user.
     fn with(&self, key: &str, arguments: &[(&'static str, &str)]) -> String {
         let arguments = arguments.iter().map(|(name, value)| (*name, Argument::from(*value)));
         self.layout.language.text_with_all(key, arguments)
     }
 }
 
-/// The number of checked rules that are not shown.
+/// Returns the number of checked rules that are not shown.
 fn earlier_rules(result: &TrialResult) -> usize {
     result.trace.len().saturating_sub(MAX_RULES)
 }
 
-/// A value as JSON, truncated.
+/// Returns a value as JSON, truncated.
 fn shown(value: &(impl Serialize + ?Sized)) -> String {
     shown_text(&serde_json::to_string(value).unwrap_or_default()).into_owned()
 }

@@ -240,8 +240,8 @@ mod tests {
     const HEAD: Duration = Duration::from_secs(15);
     const IDLE: Duration = Duration::from_mins(1);
 
-    /// The timeout that closes the connection, and when, while `peer` acts; `None` if there is
-    /// none within ten minutes.
+    /// Returns the timeout that closes the connection, and when, while `peer` acts; `None` if there
+    /// is none within ten minutes.
     async fn timeout_of(peer: impl AsyncFnOnce(&Activity)) -> Option<(Timeout, Duration)> {
         let (activity, start) = (Activity::new(), Instant::now());
         let peer = async {

@@ -24,7 +24,7 @@ pub fn raise_file_limit(max_connections: usize) {
     }
 }
 
-/// The number of files that a server with this many connections opens.
+/// Returns the number of files that a server with this many connections opens.
 pub fn needed_files(max_connections: usize) -> u64 {
     u64::try_from(max_connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES)
 }

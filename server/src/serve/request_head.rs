@@ -2,8 +2,8 @@
 
 use hyper::{HeaderMap, Version, header};
 
-/// Reason why a request is rejected and its connection closed: a proxy in front of this server may
-/// understand it differently.
+/// Returns the reason why a request is rejected and its connection closed: a proxy in front of this
+/// server may understand it differently.
 pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {

@@ -88,7 +88,7 @@ pub enum ValidityProblem {
     ExpiresSoon(Timestamp),
 }
 
-/// The times from and until which a certificate is valid.
+/// Returns the times from and until which a certificate is valid.
 ///
 /// The verifier of TLS clients reports them when it verifies the certificate for a time outside of
 /// them, which it checks before the issuer.

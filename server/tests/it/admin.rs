@@ -11,12 +11,12 @@ use belfry_core::oauth::account::Role;
 use crate::support::service::unlimited;
 use crate::support::{Service, TestClient, TestDatabase, any_events};
 
-/// A service without rate limits on this database.
+/// Creates a service without rate limits on this database.
 async fn start(database: TestDatabase) -> Service {
     Service::on(database, unlimited()).await
 }
 
-/// The id of an account.
+/// Returns the id of an account.
 async fn id_of(service: &Service, name: &str) -> i64 {
     service.store().account_by_name(name).await.unwrap().unwrap().id
 }
@@ -26,7 +26,7 @@ async fn set_role(service: &Service, name: &str, role: Role) {
     service.store().set_account_role(&any_events(), id, role).await.unwrap();
 }
 
-/// A client with a token of the admin `root` with these scopes. Adds a missing account.
+/// Returns a client with a token of the admin `root` with these scopes. Adds a missing account.
 async fn root(service: &Service, scopes: &str) -> TestClient {
     let root = service.user_with_scopes("root", scopes).await;
     set_role(service, "root", Role::Admin).await;

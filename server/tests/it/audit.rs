@@ -11,20 +11,20 @@ use belfry_store::AuditEvent;
 use serde_json::{Value, json};
 
 use crate::support::browser::form;
-use crate::support::oauth_client::token_of;
+use crate::support::oauth_client::parse_token;
 use crate::support::process::{add_account, run_successfully};
 use crate::support::service::{config, unlimited};
 use crate::support::{
     Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
 };
 
-/// All events, after counted ones are stored.
+/// Returns all events, after counted ones are stored.
 async fn events(service: &Service) -> Vec<AuditEvent> {
     service.state.audit.flush(service.store()).await.unwrap();
     service.store().audit_events(recorded_events(), 10_000).await.unwrap()
 }
 
-/// The events as lines: kind, outcome, account, app, address, detail and count.
+/// Returns the events as lines: kind, outcome, account, app, address, detail and count.
 async fn lines(service: &Service) -> Vec<String> {
     let mut lines: Vec<String> =
         events(service).await.into_iter().map(|event| line(&event)).collect();
@@ -65,9 +65,9 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let again = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    let second = token_of(&client.redeem(&again, &[]).await);
+    let second = parse_token(&client.redeem(&again, &[]).await);
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
     // The replay revokes the token of the code.
     assert_eq!(client.redeem(&again, &[]).await.status, 400);
@@ -75,7 +75,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     assert_eq!(second.status, 401);
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    token_of(&client.redeem(&code, &[]).await);
+    parse_token(&client.redeem(&code, &[]).await);
     let page = browser.get("/oauth/account").await;
     let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
@@ -184,7 +184,7 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
     let page = browser.sign_in(&page, "alice").await;
     let code =
         browser.decide(&page, "allow").await.redirected(&client.redirect_uri)["code"].clone();
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
     client.http.send("POST /oauth/token", form(&guess)).await;
     client.post("/oauth/revoke", &[("token", &token)]).await;
@@ -309,7 +309,7 @@ async fn the_origin_of_an_event_is_a_page_or_another_client() {
     let mut browser = service.browser();
     let tokens = async |browser: &mut Browser| {
         let code = client.code(browser, "alice", &[("scope", "read")]).await;
-        token_of(&client.redeem(&code, &[]).await)
+        parse_token(&client.redeem(&code, &[]).await)
     };
     let token = tokens(&mut browser).await;
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);

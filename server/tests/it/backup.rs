@@ -14,14 +14,14 @@ use std::path::Path;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_store::test_support::options;
 use belfry_store::{
-    Backup, BackupError, Database, ExistingTokens, Manifest, Options, Overwrite, create_backup,
+    Backup, BackupError, Database, Manifest, Options, Overwrite, RestoredTokens, create_backup,
     restore_backup,
 };
 use jiff::Timestamp;
 
 use crate::support::TestDatabase;
 
-/// The time of every backup and restore.
+/// Returns the time of every backup and restore.
 fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
@@ -36,7 +36,7 @@ async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
 async fn try_restore(
     file: &Path,
     database: &Database,
-    tokens: ExistingTokens,
+    tokens: RestoredTokens,
 ) -> Result<(), BackupError> {
     try_restore_with(&options(), file, database, tokens).await
 }
@@ -45,9 +45,9 @@ async fn try_restore_with(
     options: &Options,
     file: &Path,
     database: &Database,
-    tokens: ExistingTokens,
+    tokens: RestoredTokens,
 ) -> Result<(), BackupError> {
-    let event = AuditEntry::of_command(now(), AuditKind::Restore);
+    let event = AuditEntry::from_command(now(), AuditKind::Restore);
     let backup = Backup::open(file, options)?;
     backup.verify(&mut |_| {})?;
     restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await
@@ -55,5 +55,5 @@ async fn try_restore_with(
 
 /// Restores a backup into a new database.
 async fn restore(file: &Path, database: &TestDatabase) {
-    try_restore(file, &database.database, ExistingTokens::Keep).await.unwrap();
+    try_restore(file, &database.database, RestoredTokens::Keep).await.unwrap();
 }

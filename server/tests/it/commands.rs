@@ -36,7 +36,7 @@ struct Workspace {
     database: Option<TestDatabase>,
 }
 
-/// A workspace for commands on this database. SQLite is in its directory, as by default.
+/// Creates a workspace for commands on this database. SQLite is in its directory, as by default.
 async fn start(database: TestDatabase) -> Workspace {
     let database = database.url().is_some().then_some(database);
     Workspace { database, ..Workspace::sqlite() }
@@ -112,7 +112,7 @@ impl Workspace {
     }
 }
 
-/// The value after a label such as `password: ` in the output of a command.
+/// Returns the value after a label such as `password: ` in the output of a command.
 #[track_caller]
 fn printed(output: &str, label: &str) -> String {
     let found = output.lines().find_map(|line| line.strip_prefix(label));

@@ -165,7 +165,7 @@ async fn invalid_http_is_rejected() {
 }
 
 #[tokio::test]
-async fn http_2_is_supported() {
+async fn http2_is_supported() {
     let server = Server::with(Config::default()).await;
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let response = client.get(format!("http://{}/healthz", server.address)).send().await.unwrap();

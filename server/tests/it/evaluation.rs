@@ -23,7 +23,7 @@ pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 pub(crate) const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
-/// A service with the application service and without rate limits.
+/// Returns a service with the application service and without rate limits.
 async fn with_product() -> (Service, TestClient) {
     with_settings(PRODUCT).await
 }
@@ -47,7 +47,7 @@ fn message(body: &str) -> Value {
     })
 }
 
-/// A content rule that does not notify.
+/// Returns a content rule that does not notify.
 fn silent_rule(pattern: &str) -> Value {
     json!({ "actions": [], "pattern": pattern })
 }
@@ -65,12 +65,12 @@ impl TestClient {
         self.send(endpoint, body.to_string()).await
     }
 
-    /// The response to an explain request.
+    /// Returns the response to an explain request.
     async fn explain(&self, body: &Value) -> Value {
         self.send_json(EXPLAIN, body).await.expect(StatusCode::OK)
     }
 
-    /// The groups of an evaluation: the ID of the rule, and the users.
+    /// Returns the groups of an evaluation: the ID of the rule, and the users.
     async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
         let response = self.send_json(EVALUATE, body).await.expect(StatusCode::OK);
         let text = |value: &Value| value.as_str().unwrap().to_owned();

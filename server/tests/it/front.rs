@@ -8,11 +8,11 @@ use crate::support::Service;
 use crate::support::process::{run, run_successfully};
 
 #[tokio::test]
-async fn a_browser_gets_the_front_page_and_a_program_not() {
+async fn a_browser_gets_the_front_page_and_a_program_does_not() {
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get("/").await;
-    page.page(200, "<a class=\"button\" href=\"/oauth/sign_in\">Sign in</a>");
+    page.assert_page(200, "<a class=\"button\" href=\"/oauth/sign_in\">Sign in</a>");
     for text in [
         "<title>Welcome · Belfry</title>",
         "href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>",
@@ -25,8 +25,8 @@ async fn a_browser_gets_the_front_page_and_a_program_not() {
     assert!(browser.cookies.is_empty(), "a page without a form needs no cookie");
     assert_eq!(page.header("cache-control"), "no-store");
     assert!(page.header("content-security-policy").contains("default-src 'none'"));
-    browser.get("/?lang=ar").await.page(200, "href=\"/oauth/sign_in?lang=ar\"");
-    browser.get("/?lang=%ff").await.page(400, "cannot be answered");
+    browser.get("/?lang=ar").await.assert_page(200, "href=\"/oauth/sign_in?lang=ar\"");
+    browser.get("/?lang=%ff").await.assert_page(400, "cannot be answered");
 
     let error = json!({ "error": "There is nothing at this path" });
     for accept in ["*/*", "application/json"] {
@@ -44,7 +44,7 @@ async fn the_front_page_leads_a_signed_in_user_to_the_account() {
     let page = browser.get("/oauth/sign_in?lang=de").await;
     browser.sign_in(&page, "alice").await;
     let page = browser.get("/").await;
-    page.page(200, "<a class=\"button\" href=\"/oauth/account\">Zu deinem Konto</a>");
+    page.assert_page(200, "<a class=\"button\" href=\"/oauth/account\">Zu deinem Konto</a>");
     assert!(page.text.contains("\u{2068}alice\u{2069}") && !page.text.contains("/oauth/sign_in"));
 }
 
@@ -52,7 +52,7 @@ async fn the_front_page_leads_a_signed_in_user_to_the_account() {
 async fn the_front_page_offers_no_account_if_registration_is_closed() {
     let closed = toml::from_str::<Config>("registration = 'closed'").unwrap();
     let page = Service::with(closed).await.browser().get("/").await;
-    page.page(200, "href=\"/oauth/sign_in\"");
+    page.assert_page(200, "href=\"/oauth/sign_in\"");
     assert!(!page.text.contains("Create an account"), "{page:?}");
 }
 
@@ -70,7 +70,7 @@ async fn the_text_the_links_and_the_accent_of_the_operator_are_shown() {
         "href=\"https://ring.example/join\"",
         "href=\"https://ring.example/docs\"",
     ] {
-        page.page(200, text);
+        page.assert_page(200, text);
     }
     // Every page has the style sheet with the accent, under a name of its own.
     let path_of = |text: &str| {

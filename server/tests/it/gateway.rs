@@ -11,24 +11,24 @@ use crate::support::client::address;
 use crate::support::service::config;
 use crate::support::{Process, Service, TestClient, TestResponse, any_events};
 
-/// A check as nginx sends it.
+/// Returns a check as nginx sends it.
 async fn original(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-original-method", method).with("x-original-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// A check as Caddy and Traefik send it.
+/// Returns a check as Caddy and Traefik send it.
 async fn forwarded(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// A check as Envoy sends it.
+/// Returns a check as Envoy sends it.
 async fn prefixed(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     client.send(&format!("{method} /gateway/check{uri}"), "").await
 }
 
-/// A new app token of the server with this URL. It has no account.
+/// Returns a new app token of the server with this URL. It has no account.
 async fn app_token(base_url: &str) -> String {
     let post = async |path: &str, fields: &[(&str, &str)]| {
         let request = reqwest::Client::new().post(format!("{base_url}{path}")).form(fields);

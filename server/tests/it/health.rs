@@ -79,7 +79,7 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         (loopback6, None, true),
         (IpAddr::from([198, 51, 100, 7]), None, true),
         (untrusted, None, false),
-        // A proxy on this machine that is not configured as trusted: anybody may be behind it.
+        // A proxy on this machine that is not configured as trusted: anyone may be behind it.
         (loopback, Some("192.0.2.1"), false),
         (loopback, Some("127.0.0.1"), false),
         (untrusted, Some("127.0.0.1"), false),

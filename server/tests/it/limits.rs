@@ -13,7 +13,7 @@ mod tls;
 
 use crate::support::TestClient;
 
-/// The number of requests, out of `requests`, that no limit rejects.
+/// Returns the number of requests, out of `requests`, that no limit rejects.
 pub(crate) async fn admitted(client: &TestClient, request: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {

@@ -61,7 +61,7 @@ impl Alice {
         self.browser.follow(&response).await
     }
 
-    /// The rules of the user as a client sees them, by kind: id, enabled, actions.
+    /// Returns the rules of the user as a client sees them, by kind: id, enabled, actions.
     async fn rules(&self, path: &str) -> Value {
         self.app.get_rules(path).await
     }
@@ -72,11 +72,11 @@ impl Alice {
     }
 }
 
-/// A browser in which Alice is signed in.
+/// Returns a browser in which Alice is signed in.
 async fn sign_in(service: &Service) -> Browser {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     browser
 }
 
@@ -85,7 +85,7 @@ fn csrf(page: &TestResponse) -> String {
     field.split('"').next().unwrap().to_owned()
 }
 
-/// The hidden field `seen` of the entry with this percent-encoded rule.
+/// Returns the hidden field `seen` of the entry with this percent-encoded rule.
 #[track_caller]
 fn seen(page: &TestResponse, rule: &str) -> String {
     let entry = page.text.split(&format!("name=\"rule\" value=\"{rule}\">")).nth(1);

@@ -41,7 +41,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     assert_eq!(issue.await.unwrap(), (401, "invalid_client".into()));
 }
 
-/// The writes of requests until now, also those that wait.
+/// Returns the writes of requests until now, also those that wait.
 async fn writes(service: &Service) -> f64 {
     let metrics = service.metrics().await;
     metric(&metrics, "belfry_sqlite_commit_writes_sum")

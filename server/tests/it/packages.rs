@@ -23,7 +23,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The time of all files.
 const TIME: u64 = 1_700_000_000;
 
-/// The packages, built once.
+/// Returns the packages, built once.
 fn packages() -> &'static Packages {
     static PACKAGES: OnceLock<Packages> = OnceLock::new();
     PACKAGES.get_or_init(|| {
@@ -63,8 +63,8 @@ fn can_install() -> bool {
     can_install
 }
 
-/// The commands of the first console block after a heading of a document, without prompts. A
-/// backslash continues a command on the next line.
+/// Returns the commands of the first console block after a heading of a document, without prompts.
+/// A backslash continues a command on the next line.
 fn commands(document: &str, heading: &str) -> Vec<String> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
     let (_, block) = section.split_once("```console\n").unwrap();

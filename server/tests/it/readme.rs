@@ -6,7 +6,7 @@ use crate::support::Process;
 
 const README: &str = include_str!("../../../README.md");
 
-/// The code blocks of the section, without their fences.
+/// Returns the code blocks of the section, without their fences.
 fn blocks() -> Vec<&'static str> {
     let (_, section) = README.split_once("\n## The first five minutes\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
@@ -14,7 +14,7 @@ fn blocks() -> Vec<&'static str> {
     blocks.map(|block| block.split_once('\n').unwrap().1).collect()
 }
 
-/// The commands of a `console` block, with their continued lines.
+/// Returns the commands of a `console` block, with their continued lines.
 fn commands(block: &str) -> Vec<String> {
     let mut commands: Vec<String> = vec![];
     let mut is_continued = false;

@@ -15,7 +15,7 @@ use crate::support::{Browser, Process, Service};
 
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-/// The lines of a log in JSON.
+/// Returns the lines of a log in JSON.
 pub(crate) fn json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -169,7 +169,7 @@ async fn a_line_of_text_shows_the_request_after_its_fields() {
     assert!(log.ends_with(&shown), "{log}");
 }
 
-/// The integers in a value that JavaScript and jq would round, because they are above 2^53.
+/// Returns the integers in a value that JavaScript and jq would round, because they are above 2^53.
 fn rounded_integers(value: &Value) -> Vec<i64> {
     match value {
         Value::Number(number) => number.as_i64().into_iter().filter(|n| *n > 1 << 53).collect(),

@@ -25,7 +25,7 @@ struct Alice {
     browser: Browser,
 }
 
-/// A tag of 240 characters that are longer in HTML.
+/// Returns a tag of 240 characters that are longer in HTML.
 fn hostile_tag(number: usize) -> String {
     format!("{}{number:03}", "&".repeat(237))
 }
@@ -69,7 +69,7 @@ impl Alice {
         }
     }
 
-    /// The ids of the room rules in order, joined.
+    /// Returns the ids of the room rules in order, joined.
     async fn rooms(&self) -> String {
         let rules = self.client.get_rules("global/room/").await;
         let ids = rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap());
@@ -117,7 +117,7 @@ impl PageForm {
     }
 }
 
-/// The text of an attribute or element, without escapes.
+/// Returns the text of an attribute or element, without escapes.
 fn unescape(html: &str) -> String {
     let escapes = [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
     escapes.iter().fold(html.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
@@ -128,7 +128,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(unescape(rest.split_once('"')?.0))
 }
 
-/// All forms of a page, with their values.
+/// Returns all forms of a page, with their values.
 fn forms(page: &TestResponse) -> Vec<PageForm> {
     let parse = |form: &str| {
         let (opening, rest) = form.split_once('>').unwrap();
@@ -160,19 +160,19 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
     page.text.split("<form").skip(1).map(parse).collect()
 }
 
-/// The form of a rule on the list, by the path of the rule.
+/// Returns the form of a rule on the list, by the path of the rule.
 #[track_caller]
 fn row(page: &TestResponse, rule: &str) -> PageForm {
     let found = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
     found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
-/// The page of a rule, by the path of the rule.
+/// Returns the page of a rule, by the path of the rule.
 fn rule_page(rule: &str) -> String {
     format!("{RULE}?rule={}", belfry_core::percent::encode(rule))
 }
 
-/// The path and the query of a redirect, without the fragment.
+/// Returns the path and the query of a redirect, without the fragment.
 #[track_caller]
 fn location(response: &TestResponse) -> &str {
     assert_eq!(response.status, 303, "{response:?}");
@@ -200,13 +200,13 @@ fn hostile_names() -> Vec<String> {
     .collect()
 }
 
-/// The path of a rule, as in a form.
+/// Returns the path of a rule, as in a form.
 fn rule_path(scope: &str, kind: &str, id: &str) -> String {
     let [scope, id] = [scope, id].map(belfry_core::percent::encode);
     format!("{}/{kind}/{id}", scope.replace("%2F", "/"))
 }
 
-/// The actions of a rule that notifies.
+/// Returns the actions of a rule that notifies.
 fn notify() -> Value {
     json!({ "actions": ["notify"] })
 }

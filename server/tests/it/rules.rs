@@ -25,17 +25,17 @@ use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];
 
-/// A service without rate limits.
+/// Returns a service without rate limits.
 pub(crate) async fn service() -> Service {
     Service::with(config(|config| config.limits.mode = LimitMode::Off)).await
 }
 
-/// A service without rate limits on this database.
+/// Returns a service without rate limits on this database.
 async fn unlimited_service(database: TestDatabase) -> Service {
     Service::on(database, unlimited()).await
 }
 
-/// The path of a push rules resource under the default prefix.
+/// Returns the path of a push rules resource under the default prefix.
 pub(crate) fn pushrules(path: &str) -> String {
     format!("/_service/client/api/v1/pushrules/{path}")
 }
@@ -64,19 +64,19 @@ impl TestClient {
         self.send(&format!("DELETE {}", pushrules(path)), "").await
     }
 
-    /// The ids of the user's own rules of a kind, in order.
+    /// Returns the ids of the user's own rules of a kind, in order.
     pub(crate) async fn user_rule_ids(&self, path: &str) -> Vec<String> {
         ids(&self.get_rules(path).await, false)
     }
 }
 
-/// The ids of the built-in rules, or of the other rules, of an array.
+/// Returns the ids of the built-in rules, or of the other rules, of an array.
 pub(crate) fn ids(rules: &Value, builtin: bool) -> Vec<String> {
     let rules = rules.as_array().unwrap().iter().filter(|rule| rule["default"] == builtin);
     rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A body with only the required fields of a kind.
+/// Returns a body with only the required fields of a kind.
 pub(crate) fn minimal_rule(kind: &str) -> Value {
     match kind {
         "content" => json!({ "actions": ["notify"], "pattern": "cake" }),

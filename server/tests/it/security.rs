@@ -1,4 +1,5 @@
-//! The security of an account on its pages: password, e-mail address, sessions, tokens, data, deletion and sign-up.
+//! The security of an account on its pages: password, e-mail address, sessions, tokens, data,
+//! deletion and sign-up.
 
 mod data;
 mod deletion;
@@ -18,17 +19,17 @@ use crate::support::{Browser, Service, TestDatabase, TestResponse, recorded_even
 const SECURITY: &str = "/oauth/account/security";
 const PASSWORD: &str = "/oauth/account/security/password";
 
-/// A service with default settings on this database.
+/// Creates a service with default settings on this database.
 async fn start(database: TestDatabase) -> Service {
     Service::on(database, Config::default()).await
 }
 
-/// A browser in which the account is signed in, with this `User-Agent`.
+/// Returns a browser in which the account is signed in, with this `User-Agent`.
 async fn signed_in(service: &Service, name: &str, user_agent: &str) -> Browser {
     Browser::new(service.anonymous().with("user-agent", user_agent)).signed_in(name).await
 }
 
-/// A server with the accounts of Alice and Bob, and a browser in which Alice is signed in.
+/// Returns a server with the accounts of Alice and Bob, and a browser in which Alice is signed in.
 async fn alice(service: &Service) -> Browser {
     for name in ["alice", "bob"] {
         service.add_account(name).await;
@@ -40,8 +41,8 @@ const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 const SAFARI: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 \
                       (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
 
-/// The events of an account: kind, outcome, count and detail. Sorted, because events of the same
-/// millisecond have no order.
+/// Returns the events of an account: kind, outcome, count and detail. Sorted, because events of the
+/// same millisecond have no order.
 async fn events(service: &Service, name: &str) -> Vec<String> {
     service.state.audit.flush(service.store()).await.unwrap();
     let account = service.store().account_by_name(name).await.unwrap().map(|account| account.id);
@@ -57,7 +58,7 @@ async fn events(service: &Service, name: &str) -> Vec<String> {
     events
 }
 
-/// The id of a session or token on the pages, from its secret.
+/// Returns the id of a session or token on the pages, from its secret.
 fn id_of(secret: &str) -> String {
     SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
 }
@@ -107,11 +108,11 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
     let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
     for (action, fields) in FORMS {
         let without = browser.post(action, fields).await;
-        without.page(403, "This form could not be checked");
+        without.assert_page(403, "This form could not be checked");
         let mut fields = fields.to_vec();
         fields.push(("csrf", &csrf));
         browser.fetch_site = Some("cross-site");
-        browser.post(action, &fields).await.page(403, "This form could not be checked");
+        browser.post(action, &fields).await.assert_page(403, "This form could not be checked");
         browser.fetch_site = Some("same-origin");
         let get = browser.get(action).await;
         assert_eq!(get.status, 405, "{action}");
@@ -136,11 +137,11 @@ async fn a_form_that_is_sent_after_the_session_ended_changes_nothing_and_says_so
         assert_eq!(response.status, 303, "{action}");
         let page = browser.follow(&response).await;
         if action != "/oauth/account/security/download" {
-            page.page(200, "Nothing was saved, because you were no longer signed in.");
+            page.assert_page(200, "Nothing was saved, because you were no longer signed in.");
         }
         let back = browser.sign_in(&page, "alice").await;
         let title = if action.contains("security") { "Security" } else { "Your account" };
-        back.page(200, &format!("<h1>{title}</h1>"));
+        back.assert_page(200, &format!("<h1>{title}</h1>"));
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
@@ -155,10 +156,10 @@ async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
     let mut browser = service.browser();
     let response = browser.get(SECURITY).await;
     let page = browser.follow(&response).await;
-    browser.sign_in(&page, "alice").await.page(200, "<h1>Security</h1>");
+    browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Security</h1>");
 }
 
-/// The fields as a body, for clients without a page.
+/// Returns the fields as a body, for clients without a page.
 fn body(fields: &[(&str, &str)]) -> String {
     form(fields)
 }

@@ -30,7 +30,7 @@ struct Size {
     memory: u64,
 }
 
-/// The memory of this process.
+/// Returns the memory of this process.
 fn resident_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -60,12 +60,12 @@ async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
     assert!(service.metrics().await.contains("belfry_panics_total 0"));
 }
 
-/// The text as the value of a form field.
+/// Returns the text as the value of a form field.
 fn encoded(text: &str) -> String {
     form(&[("", text)]).split_off(1)
 }
 
-/// The responses of every endpoint that looks the text up or stores it.
+/// Returns the responses of every endpoint that looks the text up or stores it.
 async fn responses(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let mut all = to_matrix(service, text).await;
     all.extend(to_the_api(service, text).await);

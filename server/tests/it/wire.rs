@@ -86,7 +86,7 @@ impl Exchange {
     }
 }
 
-/// The JSON body, the title of a page, or null for an empty body.
+/// Returns the JSON body, the title of a page, or null for an empty body.
 fn body(response: &TestResponse) -> Value {
     if response.text.is_empty() {
         return Value::Null;
@@ -116,7 +116,7 @@ impl Cases {
     }
 }
 
-/// A client whose address has used up its rate limit.
+/// Returns a client whose address has used up its rate limit.
 async fn limited_client(service: &Service) -> TestClient {
     let client = service.anonymous().at(address(77));
     assert_eq!(admitted(&client, "GET /x", 300).await, 300);

@@ -26,15 +26,15 @@ impl TableChecksum {
         }
     }
 
-    /// The sum as 64 hexadecimal digits.
+    /// Returns the sum as 64 hexadecimal digits.
     pub(super) fn to_text(&self) -> String {
         let [a, b, c, d] = self.sum;
         format!("{d:016x}{c:016x}{b:016x}{a:016x}")
     }
 }
 
-/// The digest of the values with their types and lengths, so that different rows have different
-/// input.
+/// Returns the digest of the values with their types and lengths, so that different rows have
+/// different input.
 fn digest(row: &[Value]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for value in row {

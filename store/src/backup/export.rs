@@ -54,7 +54,7 @@ pub(super) async fn write<T: TableTransaction>(
     report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
     let version = source.integer(SCHEMA_VERSION).await?;
-    // A different process may have migrated it since it was opened. A newer schema may be
+    // Another process may have migrated it since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
     let (found, database) = (SchemaVersion::exact(version), target.database.location());
     target.migrations.pending(SchemaPolicy::Require, &database, found)?;
@@ -95,7 +95,7 @@ pub(super) async fn write<T: TableTransaction>(
     Ok(manifest)
 }
 
-/// The number of rows that will be copied. Counting may read whole tables.
+/// Returns the number of rows that will be copied. Counting may read whole tables.
 async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
     let mut total = 0;
     for table in schema.tables() {

@@ -64,13 +64,13 @@ impl Backup {
         Ok(Self { connection, file: file.to_owned(), manifest, schema })
     }
 
-    /// The manifest of the backup.
+    /// Returns the manifest of the backup.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns the first value of each column that only a different version knows, and that has no
+    /// Returns the first value of each column that only another version knows, and that has no
     /// effect in this one.
     pub fn verify(&self, report: Report<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
@@ -113,8 +113,8 @@ impl Backup {
             .is_some_and(|row| (row.rows, &row.checksum) == (found.rows, &found.to_text()))
     }
 
-    /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the position
-    /// behind them. There are no rows at the end.
+    /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the
+    /// position behind them. There are no rows at the end.
     pub(super) fn page(
         &self,
         table: &Table,
@@ -151,14 +151,14 @@ fn manifest_row<'a>(manifest: &'a Manifest, table: &Table) -> Option<&'a TableSu
     manifest.tables.iter().find(|row| row.name == table.name)
 }
 
-/// The memory that a value needs, roughly.
+/// Returns the memory that a value needs, roughly.
 fn size(value: &Value) -> usize {
     let text = if let Value::Text(text) = value { text.len() } else { 0 };
     size_of::<Value>() + text
 }
 
-/// Rejects other files, newer versions and pre-releases. The columns that are read here are in every
-/// format.
+/// Rejects other files, newer versions and pre-releases. The columns that are read here are in
+/// every format.
 fn check_format(
     connection: &Connection,
     file: &Path,
@@ -232,7 +232,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
     BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
 }
 
-/// An error of SQLite while reading a backup.
+/// Returns an error of SQLite while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),

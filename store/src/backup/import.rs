@@ -16,7 +16,7 @@ use crate::{SchemaPolicy, StoreError};
 
 /// Treatment of the tokens, sessions and codes of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExistingTokens {
+pub enum RestoredTokens {
     /// They are valid as they were at the time of the backup, including those that were revoked
     /// later.
     Keep,
@@ -29,7 +29,7 @@ pub(super) struct Restore<'a> {
     pub(super) backup: &'a Backup,
     /// The database, for messages.
     pub(super) database: String,
-    pub(super) tokens: ExistingTokens,
+    pub(super) tokens: RestoredTokens,
     pub(super) event: &'a AuditEntry,
 }
 
@@ -144,11 +144,11 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// The statements at the end of the transaction, on the newest schema.
+    /// Returns the statements at the end of the transaction, on the newest schema.
     fn final_statements(&self) -> Vec<Statement> {
         let mut statements = match self.tokens {
-            ExistingTokens::Keep => Vec::new(),
-            ExistingTokens::Revoke => vec![
+            RestoredTokens::Keep => Vec::new(),
+            RestoredTokens::Revoke => vec![
                 sql!(
                     "update tokens set revoked_at = $at where revoked_at is null",
                     [at = self.event.at]

@@ -39,7 +39,7 @@ pub struct TableSummary {
 }
 
 impl Manifest {
-    /// The number of rows in all tables.
+    /// Returns the number of rows in all tables.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
@@ -77,7 +77,7 @@ impl Manifest {
         })
     }
 
-    /// The SHA-256 digest of the manifest, which contains the checksums of all rows.
+    /// Returns the SHA-256 digest of the manifest, which contains the checksums of all rows.
     pub(super) fn checksum(&self) -> String {
         let mut tables: Vec<String> = self
             .tables

@@ -27,7 +27,7 @@ pub enum Overwrite {
 /// The beginning of temporary names.
 const PREFIX: &str = ".belfry-backup-";
 /// Why a backup is not in its file.
-const REPLACED: &str = "a different process has replaced its temporary file";
+const REPLACED: &str = "another process has replaced its temporary file";
 
 /// Number of attempts to create a file. A second backup that starts at the same time may remove it
 /// before it is locked.
@@ -154,7 +154,7 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
     BackupError::Write { file: file.to_owned(), reason: reason.to_string() }
 }
 
-/// The statement that creates a table without constraints, which the restored database has.
+/// Returns the statement that creates a table without constraints, which the restored database has.
 pub(super) fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns

@@ -112,7 +112,7 @@ impl TableTransaction for Transaction {
     }
 }
 
-/// The names of all tables.
+/// Returns the names of all tables.
 fn names(schema: &Schema) -> String {
     let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
     names.join(", ")

@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Valid,
-    /// A name that only a different version knows. It has no effect, or that with the least rights.
+    /// A name that only another version knows. It has no effect, or that with the least rights.
     UnknownName,
     /// The row cannot be read.
     Invalid,
@@ -61,7 +61,7 @@ impl<'a> RowCheck<'a> {
         Ok(())
     }
 
-    /// The first row of each column that has an unknown name.
+    /// Returns the first row of each column that has an unknown name.
     pub(super) fn unknown_names(self) -> impl Iterator<Item = String> {
         self.unknown.into_values()
     }
@@ -80,7 +80,7 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
     format!("{} in the row of table {} with {}", show(column), table.name, show(0))
 }
 
-/// The check of a column: as the store reads it, or else of its type.
+/// Returns the check of a column: as the store reads it, or else of its type.
 fn check_of(table: &str, column: &Column) -> Check {
     match (table, &*column.name) {
         (_, "at") => reads::<Timestamp>,

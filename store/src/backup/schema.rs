@@ -48,25 +48,25 @@ impl Schema {
             .map_err(|error| StoreError::Failed(format!("schema version {version}: {error}")))
     }
 
-    /// The tables of a backup.
+    /// Returns the tables of a backup.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.all_tables.iter().filter(|table| !VOLATILE.contains(&&*table.name))
     }
 }
 
 impl Table {
-    /// The names of its columns, separated by commas.
+    /// Returns the names of its columns, separated by commas.
     pub(super) fn column_list(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
         names.join(", ")
     }
 
-    /// The statement that reads all rows, in any order.
+    /// Returns the statement that reads all rows, in any order.
     pub(super) fn select(&self) -> String {
         format!("select {} from {}", self.column_list(), self.name)
     }
 
-    /// The statement of SQLite that inserts a row.
+    /// Returns the statement of SQLite that inserts a row.
     pub(super) fn insert(&self) -> String {
         let parameters = vec!["?"; self.columns.len()].join(", ");
         format!("insert into {} ({}) values ({parameters})", self.name, self.column_list())

@@ -32,7 +32,7 @@ pub(super) trait TableTransaction {
     /// Excludes all other transactions from the tables.
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError>;
 
-    /// The statements of a migration.
+    /// Returns the statements of a migration.
     fn dialect(migration: &Migration) -> &'static str;
 
     /// Commits the rows of these tables. They are durable and visible when it returns.

@@ -12,10 +12,10 @@ use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait Cached<K> {
-    /// The subjects that the value depends on besides its key; one subject is repeated.
+    /// Returns the subjects that the value depends on besides its key; one subject is repeated.
     fn subjects(&self, key: &K) -> [Subject; 2];
 
-    /// The bytes that key and value occupy outside of themselves.
+    /// Returns the bytes that key and value occupy outside of themselves.
     fn heap_bytes(&self, key: &K) -> usize;
 }
 

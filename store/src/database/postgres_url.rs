@@ -144,7 +144,7 @@ fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
     }
 }
 
-/// The error with its causes; its own text is often only "db error".
+/// Returns the error with its causes; its own text is often only "db error".
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     let chain = successors(Some(error as &dyn Error), |error| (*error).source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -42,7 +42,7 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     let mut diagnosis = Diagnosis {
         known_schema: options.migrations.newest(),
         notifications: Some(notifications),
-        // A different server with the protocol of PostgreSQL may not report its settings.
+        // Another server with the protocol of PostgreSQL may not report its settings.
         durability: durability(&client, hosts.are_several()).await.ok(),
         clock_difference: Some(clock_difference),
         ..Diagnosis::default()
@@ -82,7 +82,8 @@ async fn durability(
     Ok(Durability { disabled, is_standby_asynchronous: are_several && !waits_for_standby })
 }
 
-/// Time by which the server's clock is ahead of ours, which is read in the middle of the query.
+/// Returns the time by which the server's clock is ahead of ours, which is read in the middle of
+/// the query.
 async fn clock_difference(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
     let (now, start) = (SystemClock.now(), Instant::now());
     let milliseconds = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";

@@ -76,7 +76,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// The statement `sql` with the values of `$1`, `$2` and so on.
+    /// Returns the statement `sql` with the values of `$1`, `$2` and so on.
     pub(crate) fn new(sql: &'static str, values: Vec<Value>) -> Self {
         Self { sql, values, counts_changes: false }
     }

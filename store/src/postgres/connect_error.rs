@@ -21,7 +21,7 @@ pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
 }
 
-/// The error with its causes, and advice.
+/// Returns the error with its causes, and advice.
 pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     let described = describe(error);
     match advice(error) {
@@ -30,7 +30,7 @@ pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// The reason why connecting failed, without the operation that failed because of it.
+/// Returns the reason why connecting failed, without the operation that failed because of it.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,
@@ -38,7 +38,7 @@ pub(super) fn reason(error: StoreError) -> String {
     }
 }
 
-/// The error of the network, if one is the cause.
+/// Returns the error of the network, if one is the cause.
 pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     let mut causes = successors(error.source(), |error| (*error).source());
     causes.find_map(|cause| cause.downcast_ref())

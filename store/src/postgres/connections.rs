@@ -37,7 +37,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// A pool of the configured size, with one connection more for probes.
+    /// Creates a pool of the configured size, with one connection more for probes.
     pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
         let Options { timeout, connections, .. } = *options;
         let size = connections.get();
@@ -62,7 +62,7 @@ impl Connections {
         self.metrics.write(out);
     }
 
-    /// Why no connection could be opened at the last attempt.
+    /// Returns why no connection could be opened at the last attempt.
     pub(super) fn error(&self) -> Option<String> {
         self.hosts.error()
     }
@@ -81,8 +81,8 @@ impl Connections {
         self.run_without_permit(work).await
     }
 
-    /// Sends a notification as a probe. It uses the connections in turn, so it goes where writes go.
-    /// A server that has become read-only is left: others may have newer data.
+    /// Sends a notification as a probe. It uses the connections in turn, so it goes where writes
+    /// go. A server that has become read-only is left: others may have newer data.
     pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
         let probe = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
@@ -155,7 +155,7 @@ impl Connections {
         drop(Object::take(client));
         if !self.hosts.is_current(primary) {
             return Err(StoreError::Unavailable(
-                "a different server has become the primary".to_owned(),
+                "another server has become the primary".to_owned(),
             ));
         }
         let seconds = self.timeout.as_secs_f32();

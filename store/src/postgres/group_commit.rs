@@ -1,8 +1,8 @@
 //! Group commit: the batches that arrive while others are being written are committed together.
 //!
 //! Callers share the cost of a transaction, of its sync to disk, and of its notification, for which
-//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does not
-//! affect the others: the group is rolled back, and each of its batches is written alone.
+//! PostgreSQL locks out the commits of all other notifying transactions. A batch that fails does
+//! not affect the others: the group is rolled back, and each of its batches is written alone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ const MAX_CONCURRENT_GROUPS: usize = 4;
 /// Maximum number of batches that wait.
 const MAX_QUEUE: usize = 16 * 1024;
 
-/// The time for which a group waits for a row that a different transaction has locked, and at most
+/// The time for which a group waits for a row that another transaction has locked, and at most
 /// a tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups
 /// that wait for each other are soon written batch by batch.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -164,7 +164,7 @@ impl Job {
     }
 }
 
-/// The size of a batch's strings.
+/// Returns the size of a batch's strings.
 fn bytes(batch: &Batch) -> usize {
     let values = batch.statements.iter().flat_map(|statement| &statement.values);
     values.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
@@ -180,7 +180,7 @@ mod tests {
     use crate::cache::Cache;
     use crate::engine::{Grouping, sql};
 
-    /// A queue for a database that is not there.
+    /// Returns a queue for a database that is not there.
     fn unreachable() -> GroupCommit {
         let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
         let hosts = Hosts::new(&url, true).unwrap();
@@ -193,7 +193,7 @@ mod tests {
         Batch { grouping: Grouping::NewRows, ..sql!("select $text", [text]).into() }
     }
 
-    /// The sizes of the groups that these batches form, without writing them.
+    /// Returns the sizes of the groups that these batches form, without writing them.
     fn groups(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
         let group_commit = unreachable();
         group_commit.queue().tasks = MAX_CONCURRENT_GROUPS;

@@ -1,5 +1,5 @@
 //! The servers of the URL. One of them is the primary, which accepts writes; after a failover it is
-//! a different one.
+//! another.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +20,8 @@ use super::tls;
 use crate::database::{Host, PostgresUrl};
 use crate::{SecretUrl, StoreError};
 
-/// Time after which the next host is tried as well, if the one before has not responded: it may drop
-/// packets or be suspended.
+/// Time after which the next host is tried as well, if the one before has not responded: it may
+/// drop packets or be suspended.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
 /// The half of a connection that receives messages.
@@ -80,7 +80,7 @@ impl Hosts {
         self.0.tls.clone()
     }
 
-    /// The `options` of the URL.
+    /// Returns the `options` of the URL.
     pub(super) fn options(&self) -> &str {
         self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }
@@ -95,7 +95,8 @@ impl Hosts {
         self.0.hosts.len() > 1
     }
 
-    /// Why the hosts could not be used at the last attempt, if it failed or has not succeeded yet.
+    /// Returns why the hosts could not be used at the last attempt, if it failed or has not
+    /// succeeded yet.
     pub(super) fn error(&self) -> Option<String> {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -118,8 +119,8 @@ impl Hosts {
         let _never_closed = changes.wait_for(|current| current.host != primary.host).await;
     }
 
-    /// Ends the use of all connections that were opened until now. Returns false if that has already
-    /// happened since a connection to `primary` was opened.
+    /// Ends the use of all connections that were opened until now. Returns false if that has
+    /// already happened since a connection to `primary` was opened.
     pub(super) fn leave(&self, primary: Primary) -> bool {
         self.0.primary.send_if_modified(|current| {
             let is_current = *current == primary;
@@ -130,7 +131,7 @@ impl Hosts {
         })
     }
 
-    /// Connects to the host that was the primary last, or to a different one.
+    /// Connects to the host that was the primary last, or to another.
     pub(crate) async fn connect(
         &self,
         within: Duration,
@@ -188,12 +189,13 @@ impl Hosts {
             }
             is_other
         });
-        // A different host may have taken its place already.
+        // Another host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
     }
 }
 
-/// The errors of all hosts as one. It is temporary if one of them is: that host may be the primary.
+/// Returns the errors of all hosts as one. It is temporary if one of them is: that host may be the
+/// primary.
 fn combine(failures: &[(&String, StoreError)]) -> StoreError {
     let is_temporary =
         failures.iter().any(|(_, error)| matches!(error, StoreError::Unavailable(_)));

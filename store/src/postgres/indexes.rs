@@ -25,8 +25,8 @@ pub(super) async fn build_missing(
         return Ok(());
     }
     client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
-    // Held until the connection is closed (an arbitrary number). A session that waited for it inside
-    // a statement would have a snapshot, for whose end the building waits.
+    // Held until the connection is closed (an arbitrary number). A session that waited for it
+    // inside a statement would have a snapshot, for whose end the building waits.
     let lock = "select pg_try_advisory_lock(108170537071226)";
     while !client.query_one(lock, &[]).await?.try_get::<_, bool>(0)? {
         tokio::time::sleep(LOCK_INTERVAL).await;
@@ -40,7 +40,7 @@ pub(super) async fn build_missing(
     Ok(())
 }
 
-/// The names and statements of indexes that do not exist or are incomplete.
+/// Returns the names and statements of indexes that do not exist or are incomplete.
 async fn missing(
     client: &Client,
     migrations: Migrations,

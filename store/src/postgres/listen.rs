@@ -40,7 +40,7 @@ pub(super) struct NodeId(AtomicU64);
 /// A message of a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write of a different node.
+    /// A write of another node.
     Write(Invalidation),
     /// A write of this node.
     OwnWrite,
@@ -60,7 +60,7 @@ impl NodeId {
         self.0.store(random_id(), Ordering::SeqCst);
     }
 
-    /// The statement that notifies other nodes; `None` if there is nothing to invalidate.
+    /// Returns the statement that notifies other nodes; `None` if there is nothing to invalidate.
     pub(super) fn notify<'a>(
         &self,
         invalidations: impl Iterator<Item = &'a Invalidation>,
@@ -117,7 +117,7 @@ fn probes() -> (ReturnedProbes, AwaitedProbes) {
 }
 
 impl AwaitedProbes {
-    /// The nonce of the next probe, which replaces the last one.
+    /// Returns the nonce of the next probe, which replaces the last one.
     fn start(&mut self) -> u64 {
         let nonce = random_id();
         self.nonce.store(nonce, Ordering::SeqCst);

@@ -89,14 +89,12 @@ async fn check_and_migrate(
     loop {
         match try_migrate(&mut client, options, now, database).await {
             Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
-                tracing::info!(
-                    "waiting for a table to migrate, which a different session is using"
-                );
+                tracing::info!("waiting for a table to migrate, which another session is using");
                 tokio::time::sleep(PAUSE).await;
             }
             Err(MigrationError::Locked) => {
                 return Err(StoreError::Failed(
-                    "a table to migrate is in use by a different session for a long time, perhaps by a \
+                    "a table to migrate is in use by another session for a long time, perhaps by a \
                      backup; try again when it has ended"
                         .to_owned(),
                 ));
@@ -111,7 +109,7 @@ async fn check_and_migrate(
 }
 
 enum MigrationError {
-    /// A table was in use by a different session.
+    /// A table was in use by another session.
     Locked,
     Store(StoreError),
 }
@@ -135,7 +133,7 @@ async fn try_migrate(
 ) -> Result<SchemaVersion, MigrationError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK_SCHEMA).await?;
-    // After the advisory lock, for which nodes that start together wait.
+    // Done after taking the advisory lock, for which nodes that start together wait.
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;
@@ -156,7 +154,7 @@ async fn try_migrate(
     Ok(found)
 }
 
-/// The schema version of a database, which may have none.
+/// Returns the schema version of a database, which may have none.
 pub(crate) async fn schema_version(
     client: &impl GenericClient,
 ) -> Result<SchemaVersion, tokio_postgres::Error> {

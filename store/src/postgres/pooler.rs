@@ -1,7 +1,7 @@
 //! Recognises a connection pooler that assigns a server connection to each transaction or
 //! statement, such as PgBouncer in transaction mode.
 //!
-//! Behind such a pooler, a different client may use the server connection that has our prepared
+//! Behind such a pooler, another client may use the server connection that has our prepared
 //! statements, and LISTEN has no effect. It is recognised by the server's process ids: two of
 //! our connections have the same one, or one connection has several.
 
@@ -28,7 +28,7 @@ pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError
     Ok(())
 }
 
-/// The server's process id. Not by a prepared statement, which the pooler would mix up.
+/// Returns the server's process id. Not by a prepared statement, which the pooler would mix up.
 async fn server_process(client: &Client) -> Result<String, StoreError> {
     let messages = client.simple_query("select pg_backend_pid()").await?;
     let process = messages.iter().find_map(|message| match message {

@@ -15,7 +15,7 @@ const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
 pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
-/// The server's state in words, if it does not accept writes.
+/// Returns the server's state in words, if it does not accept writes.
 pub(super) fn describe(error: &Error) -> Option<&'static str> {
     match error.code() {
         Some(code) => match code.code() {

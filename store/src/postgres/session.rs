@@ -90,9 +90,9 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
     }
 }
 
-/// The statements that limit the time of others on the server to a little less than the client's
-/// timeout, in case no cancel request reaches it. Options of the URL take precedence. A pooler
-/// would reject such settings as parameters of the connection.
+/// Returns the statements that limit the time of others on the server to a little less than the
+/// client's timeout, in case no cancel request reaches it. Options of the URL take precedence. A
+/// pooler would reject such settings as parameters of the connection.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
 fn settings(options: &str, client_timeout: Duration) -> String {

@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::{TlsParameters, Verification};
 
-/// The connector for these parameters; without them it is not used.
+/// Returns the connector for these parameters; without them it is not used.
 pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustlsConnect, String> {
     let Some(TlsParameters { verification, roots, client }) = parameters else {
         let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
@@ -65,7 +65,7 @@ fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
-/// The reason why the server certificate was rejected, and advice.
+/// Returns the reason why the server certificate was rejected, and advice.
 pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
     let reason = rejection::find(error)?;
     let advice = match reason {

@@ -79,7 +79,7 @@ async fn write_in_two_steps(
     let begun = begun.await;
     let rows = begun.and(receive_all(queries).await);
     if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
-        // Even after an error: the connection returns to the pool.
+        // Done even after an error, because the connection returns to the pool.
         let rolled_back = client.batch_execute("rollback").await;
         return rows.and_then(|rows| rolled_back.map(|()| rows));
     }

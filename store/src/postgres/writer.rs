@@ -32,7 +32,7 @@ impl Writer {
         Self { connections, cache, node_id }
     }
 
-    /// The timeout of a transaction.
+    /// Returns the timeout of a transaction.
     pub(super) fn timeout(&self) -> Duration {
         self.connections.timeout
     }
@@ -50,7 +50,7 @@ impl Writer {
     /// Ends the bypass of the cache, and returns the outcome.
     pub(super) fn end(&self, batch: &Batch, outcome: Outcome) -> Outcome {
         // After an error the outcome of the commit is unknown; it may even happen later. With a new
-        // node id its notification is processed like that of a different node.
+        // node id its notification is processed like that of another node.
         if outcome.is_err() {
             self.node_id.rotate();
         }

@@ -1,8 +1,8 @@
 //! Deletion of apps that no user authorized.
 //!
-//! Anybody can register apps and request tokens for them, so both are deleted some time after the
-//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized, and
-//! those of the operator and of the server itself, remain.
+//! Anyone can register apps and request tokens for them, so both are deleted some time after the
+//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized,
+//! and those of the operator and of the server itself, remain.
 
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
@@ -25,7 +25,8 @@ struct Candidate {
 from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
-    /// The time of the last use before which apps are deleted: because of it, or of their number.
+    /// Returns the time of the last use before which apps are deleted: because of it, or of their
+    /// number.
     pub(super) async fn unused_apps_cutoff(
         &self,
         settings: &RetentionSettings,

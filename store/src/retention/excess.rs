@@ -20,8 +20,8 @@ use crate::{Change, Store, StoreError};
 
 /// The tokens of an account and an app beyond the 100 last used of each grant.
 ///
-/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked token
-/// may be deleted.
+/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked
+/// token may be deleted.
 macro_rules! excess_tokens {
     () => {
         concat!(
@@ -57,7 +57,7 @@ struct ExcessToken {
 
 from_row!(ExcessToken, token_columns { lookup, is_valid });
 
-/// A grant that ends.
+/// A grant to delete.
 #[derive(Debug)]
 struct ExcessGrant {
     app_id: i64,
@@ -155,7 +155,7 @@ impl Store {
                     None => Change::unaudited([]),
                     Some(first) => {
                         let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
-                        // A different node may have deleted them meanwhile.
+                        // Another node may have deleted them meanwhile.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first",
@@ -192,7 +192,7 @@ impl Store {
         let excess: Vec<ExcessGrant> = self.read_all(select).await?;
         let events = events(now, AuditKind::TokenRevoke, "more than 500 grants");
         for ExcessGrant { app_id, id } in &excess {
-            self.write(end_grant(&events, account, *app_id, id, now)).await?;
+            self.write(delete_grant(&events, account, *app_id, id, now)).await?;
         }
         Ok(excess.len())
     }
@@ -236,8 +236,8 @@ impl Store {
     }
 }
 
-/// Ends a grant: deletes it with its codes that are not redeemed, and revokes its tokens.
-fn end_grant<'a>(
+/// Deletes a grant with its codes that are not redeemed, and revokes its tokens.
+fn delete_grant<'a>(
     events: &'a Events,
     account: i64,
     app: i64,
@@ -279,9 +279,9 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     )
 }
 
-/// The event of a deletion, with its reason.
+/// Returns the event of a deletion, with its reason.
 fn events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
-    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::of_server(now, kind) }.into()
+    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
 }
 
 /// Adds the deletion of tokens to a change.

@@ -31,7 +31,7 @@ struct DueDocument {
 
 impl Store {
     /// Removes the rules that ended before a time from documents with one that ended a day earlier.
-    /// Returns the number of changed documents. A document that a different writer changes at the
+    /// Returns the number of changed documents. A document that another writer changes at the
     /// same time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,

@@ -43,8 +43,8 @@ fn pad<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK] {
 }
 
 impl Store {
-    /// The ids of the accounts with these names, in the same order; `None` for a name without an
-    /// enabled account.
+    /// Returns the ids of the accounts with these names, in the same order; `None` for a name
+    /// without an enabled account.
     pub async fn account_ids(&self, names: &[&str]) -> Result<Vec<Option<i64>>, StoreError> {
         let mut ids: Vec<Option<i64>> =
             names.iter().map(|name| self.cache.accounts.get(*name)).collect();
@@ -74,7 +74,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// The rulesets of these accounts without the rules that have ended, in the same order.
+    /// Returns the rulesets of these accounts without the rules that have ended, in the same order.
     pub async fn rulesets_for_accounts(
         &self,
         accounts: &[i64],

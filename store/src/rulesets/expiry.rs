@@ -7,7 +7,7 @@ use super::{StoredRulesets, Versioned};
 use crate::Store;
 
 impl StoredRulesets {
-    /// The next time at which a rule ends. From then on these documents are out of date.
+    /// Returns the next time at which a rule ends. From then on these documents are out of date.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         self.0.as_ref()?.next_expiry
     }
@@ -16,8 +16,8 @@ impl StoredRulesets {
         self.next_expiry().is_some_and(|expiry| expiry.is_reached(now))
     }
 
-    /// The documents without the rules that have ended. A document that became empty stays, because
-    /// it has a version in the database.
+    /// Returns the documents without the rules that have ended. A document that became empty stays,
+    /// because it has a version in the database.
     pub(super) fn without_expired(self, now: Timestamp) -> Self {
         if !self.has_expired(now) {
             return self;
@@ -33,8 +33,8 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// The cached rulesets of an account. When a rule has ended, the entry is replaced by one
-    /// without it, so that the end takes effect on every node without a read of the database.
+    /// Returns the cached rulesets of an account. When a rule has ended, the entry is replaced by
+    /// one without it, so that the end takes effect on every node without a read of the database.
     pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
         let cached = self.cache.rules.get(&account)?;
         if !cached.has_expired(now) {

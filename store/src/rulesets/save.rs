@@ -1,4 +1,4 @@
-//! Saving changed documents, unless a different writer has changed them.
+//! Saving changed documents, unless another writer has changed them.
 
 use belfry_core::rules::{Document, RuleExpiry, RuleScope};
 use belfry_runtime::random;
@@ -14,7 +14,7 @@ use crate::{Change, Store, StoreError};
 pub enum SaveOutcome {
     /// The document is durable.
     Saved,
-    /// A different writer changed the document since it was read; nothing was written.
+    /// Another writer changed the document since it was read; nothing was written.
     Conflict,
     /// The account does not exist or is disabled; nothing was written.
     NoAccount,
@@ -34,29 +34,29 @@ impl SerializedDocument {
         Self { document, text }
     }
 
-    /// The scope of the document.
+    /// Returns the scope of the document.
     pub(crate) fn scope(&self) -> &RuleScope {
         self.document.scope()
     }
 
-    /// The stored text.
+    /// Returns the stored text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The next time at which a rule ends, in seconds and rounded up, as it is stored.
+    /// Returns the next time at which a rule ends, in seconds and rounded up, as it is stored.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
         self.document.next_expiry().map(RuleExpiry::to_second)
     }
 
-    /// Size of the stored text; 0 if the document is empty and will be deleted.
+    /// Returns the size of the stored text; 0 if the document is empty and will be deleted.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 }
 
 impl StoredRulesets {
-    /// These rulesets with documents replaced, each with its new version.
+    /// Returns these rulesets with documents replaced, each with its new version.
     fn with(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
         let mut documents = self.all().to_vec();
         for (SerializedDocument { document, text }, version) in changed {
@@ -70,7 +70,7 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Saves a changed document, or deletes it if it is empty, unless a different writer has
+    /// Saves a changed document, or deletes it if it is empty, unless another writer has
     /// changed it since `read`.
     pub async fn save_ruleset(
         &self,
@@ -80,7 +80,7 @@ impl Store {
         self.save_rulesets(read, vec![document]).await
     }
 
-    /// Saves changed documents and deletes empty ones, all or none, unless a different writer has
+    /// Saves changed documents and deletes empty ones, all or none, unless another writer has
     /// changed one of them since `read`.
     pub async fn save_rulesets(
         &self,
@@ -117,12 +117,12 @@ impl Store {
             versions.push(row.take()?);
         }
         let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
-        // Not inserted if a different writer invalidated the rulesets since they were read.
+        // Not inserted if another writer invalidated the rulesets since they were read.
         self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
 
-    /// Why a document was not saved.
+    /// Returns why a document was not saved.
     async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
         let select =
             sql!("select id from accounts where id = $account and disabled_at is null", [account]);
@@ -163,8 +163,8 @@ pub(crate) fn save_statement(
     })
 }
 
-/// The version of a new document. It is random, so that a recreated document is never mistaken for
-/// the deleted one that a slow writer read.
+/// Returns the version of a new document. It is random, so that a recreated document is never
+/// mistaken for the deleted one that a slow writer read.
 pub(crate) fn first_version() -> i64 {
     i64::from(u32::from_be_bytes(random::bytes())) << 24
 }

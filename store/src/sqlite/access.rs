@@ -21,13 +21,13 @@ pub(super) fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
     StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
 }
 
-/// The error of a database that cannot be opened because of a file or directory.
+/// Returns the error of a database that cannot be opened because of a file or directory.
 pub(super) fn inaccessible(database: &Path, file: &Path, error: &io::Error) -> StoreError {
     let (database, reason) = (database.display().to_string(), describe_file_error(file, error));
     StoreError::Inaccessible { database, reason }
 }
 
-/// The error of a database that SQLite cannot open.
+/// Returns the error of a database that SQLite cannot open.
 pub(super) fn open_failed(path: &Path, error: &rusqlite::Error) -> StoreError {
     match find_inaccessible(path, error) {
         Some((file, cause)) => inaccessible(path, &file, &cause),
@@ -35,7 +35,7 @@ pub(super) fn open_failed(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// The text of an error of a database, with advice for the operator.
+/// Returns the text of an error of a database, with advice for the operator.
 pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
     if let Some((file, cause)) = find_inaccessible(database, error) {
         return describe_file_error(&file, &cause);
@@ -51,8 +51,8 @@ pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// The file or directory of a database that this process may not read or write, if SQLite failed
-/// for that reason. SQLite itself does not say why.
+/// Returns the file or directory of a database that this process may not read or write, if SQLite
+/// failed for that reason. SQLite itself does not say why.
 fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBuf, io::Error)> {
     let code = error.sqlite_error_code()?;
     if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {
@@ -68,7 +68,7 @@ fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBu
     problem.map(|(path, cause)| (path.clone(), cause))
 }
 
-/// The path of a file next to a database, such as its `-wal`.
+/// Returns the path of a file next to a database, such as its `-wal`.
 pub(super) fn with_ending(database: &Path, ending: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(ending);

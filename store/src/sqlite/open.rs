@@ -106,7 +106,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<Existing, StoreError> {
     Ok(Existing { connection, version, unlocked })
 }
 
-/// The schema version of a database, which may have none.
+/// Returns the schema version of a database, which may have none.
 pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<SchemaVersion> {
     let has_table = "select exists (select 1 from sqlite_schema where name = 'migrations')";
     if !connection.query_row(has_table, [], |row| row.get(0))? {

@@ -19,7 +19,7 @@ pub(super) struct Job {
 /// The queue of the threads, and the threads.
 type Readers = (mpsc::Sender<Job>, Vec<JoinHandle<()>>);
 
-/// The number of reader threads.
+/// Returns the number of reader threads.
 pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }

@@ -22,7 +22,7 @@ pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Maximum time that a statement waits for a different process.
+/// Maximum time that a statement waits for another process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const HEADER_BYTES: u64 = 32;
@@ -47,12 +47,12 @@ impl Wal {
         Self { path: with_ending(database, "-wal"), marked: None }
     }
 
-    /// The size of the file; 0 if there is none.
+    /// Returns the size of the file; 0 if there is none.
     pub(super) fn bytes(&self) -> u64 {
         self.path.metadata().map_or(0, |file| file.len())
     }
 
-    /// The random salt of the current generation; `None` while the log is empty.
+    /// Returns the random salt of the current generation; `None` while the log is empty.
     fn generation(&self) -> Option<u32> {
         read_u32(&File::open(&self.path).ok()?, 20).ok()
     }
@@ -127,7 +127,7 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
-        // Read again: a different process may have written in between.
+        // Read again: another process may have written in between.
         if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(
@@ -140,8 +140,8 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
     }
 }
 
-/// The generation in the header of the database file itself, without the log: 0 if the file is
-/// missing, `None` if it is not a whole database.
+/// Returns the generation in the header of the database file itself, without the log: 0 if the file
+/// is missing, `None` if it is not a whole database.
 fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);

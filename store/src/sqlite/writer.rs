@@ -90,7 +90,7 @@ fn maintain(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
     wal.mark(connection)
 }
 
-/// A number that changes when a different connection has written, but not when this one has.
+/// Returns a number that changes when another connection has written, but not when this one has.
 fn data_version(connection: &Connection) -> Option<i64> {
     let mut pragma = connection.prepare_cached("pragma data_version").ok()?;
     pragma.query_row([], |row| row.get(0)).ok()
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::engine::{OnMissingRows, Statement, sql};
 
-    /// A connection with an empty table of unique numbers.
+    /// Returns a connection with an empty table of unique numbers.
     fn open_numbers() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("create table numbers (number integer primary key)").unwrap();

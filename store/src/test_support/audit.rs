@@ -5,13 +5,13 @@ use jiff::Timestamp;
 
 use crate::AuditFilter;
 
-/// The event of a change that the test is not about. It is later than all others, so that sweeps do
-/// not delete it.
+/// Returns the event of a change that the test is not about. It is later than all others, so that
+/// sweeps do not delete it.
 pub fn any_events() -> Events {
-    AuditEntry::of_server(far_future(), AuditKind::AccountNote).into()
+    AuditEntry::from_server(far_future(), AuditKind::AccountNote).into()
 }
 
-/// All events except [`any_events`].
+/// Returns all events except [`any_events`].
 pub fn recorded_events() -> AuditFilter<'static> {
     AuditFilter { before: Some(far_future()), ..AuditFilter::default() }
 }

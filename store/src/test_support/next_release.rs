@@ -1,5 +1,5 @@
-//! An invented next release: the migrations of this one, and one that adds a column to each table, a
-//! table and indexes.
+//! An invented next release: the migrations of this one, and one that adds a column to each table,
+//! a table and indexes.
 
 use std::sync::LazyLock;
 
@@ -24,13 +24,13 @@ static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     [known, &[next]].concat()
 });
 
-/// The tables that a migration creates.
+/// Returns the tables that a migration creates.
 fn tables(sql: &str) -> impl Iterator<Item = &str> {
     let names = sql.lines().filter_map(|line| line.strip_prefix("create table "));
     names.filter_map(|line| line.split(' ').next())
 }
 
-/// The options of the next release.
+/// Returns the options of the next release.
 pub fn next_options() -> Options {
     Options { migrations: Migrations(&MIGRATIONS), ..options() }
 }

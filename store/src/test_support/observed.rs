@@ -75,7 +75,7 @@ impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
 }
 
 impl Store {
-    /// A store, of which there are no clones yet, whose further statements are observed.
+    /// Creates a store, of which there are no clones yet, whose further statements are observed.
     pub(super) fn observed(self, observer: impl Observer) -> Self {
         let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
         let engine = CheckedEngine::new(Box::new(Observed { engine, observer }));

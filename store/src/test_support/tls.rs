@@ -1,4 +1,4 @@
-//! A PostgreSQL with TLS and a private certificate authority.
+//! A PostgreSQL server with TLS and a private certificate authority.
 
 use std::fs;
 
@@ -16,19 +16,19 @@ type Pair = (String, String);
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    /// A new authority with this name.
+    /// Creates an authority with this name.
     pub fn new(name: &str) -> Self {
         let mut params = params(name, Vec::new());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// The certificate of the authority.
+    /// Returns the certificate of the authority.
     pub fn pem(&self) -> String {
         self.0.as_ref().pem()
     }
 
-    /// A certificate for a host name.
+    /// Issues a certificate for a host name.
     pub fn issue(&self, name: &str) -> Pair {
         let key = KeyPair::generate().unwrap();
         let params = params(name, vec![name.to_owned()]);
@@ -43,23 +43,25 @@ fn params(subject: &str, names: Vec<String>) -> CertificateParams {
     params
 }
 
-/// A PostgreSQL with a certificate for localhost, and a directory with files for its clients.
+/// A PostgreSQL server with a certificate for localhost, and a directory with files for its
+/// clients.
 pub struct TlsPostgres {
     /// The running server.
     pub postgres: Postgres,
-    /// It issued the server certificate.
+    /// The certificate authority that issued the server certificate.
     pub authority: Authority,
-    /// The files of its clients.
+    /// Files for clients.
     pub files: TempDir,
 }
 
-/// All users must use TLS; `certified` must also show a certificate.
+/// `belfry` and `certified` must use TLS, and `certified` must also present a certificate;
+/// `postgres` may connect without TLS for the setup.
 const ACCESS: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
                       hostssl all belfry 127.0.0.1/32 trust\n\
                       host all postgres 127.0.0.1/32 trust\n";
 
 impl TlsPostgres {
-    /// Starts it. `None` where tests of PostgreSQL are not run.
+    /// Starts the server; returns `None` if PostgreSQL tests are disabled.
     pub async fn start() -> Option<Self> {
         postgres_url()?;
         let authority = Authority::new("Belfry");
@@ -84,7 +86,8 @@ impl TlsPostgres {
         Some(Self { postgres, authority, files })
     }
 
-    /// A URL with these parameters, in which `FILES` is the directory of the client's files.
+    /// Returns a URL with these parameters, in which `FILES` is replaced by the directory with the
+    /// files for clients.
     pub fn url(&self, user: &str, host: &str, parameters: &str) -> String {
         let url = self.postgres.url().replace("postgres@127.0.0.1", &format!("{user}@{host}"));
         let parameters = parameters.replace("FILES", self.files.path().to_str().unwrap());

@@ -47,7 +47,7 @@ pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// The stored form of a secret that is derived from a name.
+/// Returns the stored form of a secret that is derived from a name.
 pub(super) fn hashed(name: &str) -> HashedSecret {
     let digest = Sha256Digest::compute(name).to_text();
     let mut random = [0; SplitToken::RANDOM_BYTES];
@@ -87,7 +87,7 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
     StoredApp::new(app, hashed("client secret"), at(1_700_000_000))
 }
 
-/// A grant by account 7 to app 1, which expires at second 600.
+/// Returns a grant by account 7 to app 1, which expires at second 600.
 pub(super) fn grant() -> Grant {
     Grant {
         app_id: 1,
@@ -98,7 +98,7 @@ pub(super) fn grant() -> Grant {
     }
 }
 
-/// A token of app 1, issued for an account or for the app itself.
+/// Returns a token of app 1, issued for an account or for the app itself.
 pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
     NewToken {
         secret: hashed(secret),
@@ -117,7 +117,7 @@ pub(super) async fn with_alice(store: &Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
 }
 
-/// A session that was last used at second 1 and expires at this second.
+/// Returns a session that was last used at second 1 and expires at this second.
 pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
     let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
     Session {

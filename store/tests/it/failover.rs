@@ -211,7 +211,7 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     .await;
 }
 
-/// It may have been demoted, so a different server has newer data.
+/// It may have been demoted, so another server has newer data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_becomes_read_only_is_left() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {

@@ -23,7 +23,7 @@ const CONCURRENT_GROUPS: i64 = 4;
 const WAITING: &str = "select count(*) from pg_stat_activity \
                        where datname = current_database() and wait_event_type = 'Lock'";
 
-/// A store whose writes wait for locks longer than any test takes.
+/// Returns a store whose writes wait for locks longer than any test takes.
 async fn open(database: &TestDatabase) -> Store {
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
     Store::open(&database.database, &long_timeout, at(0)).await.unwrap()
@@ -31,7 +31,7 @@ async fn open(database: &TestDatabase) -> Store {
 
 type Write<'a, T> = BoxFuture<'a, T>;
 
-/// A write of a test, with its outcome or its error as text.
+/// Returns a write of a test, with its outcome or its error as text.
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {
@@ -64,7 +64,7 @@ async fn waiting(client: &Client) -> i64 {
     client.query_one(WAITING, &[]).await.unwrap().get(0)
 }
 
-/// The number of transactions that wrote the rows of a table.
+/// Returns the number of transactions that wrote the rows of a table.
 async fn transactions(client: &Client, table: &str) -> i64 {
     let count = format!("select count(distinct xmin::text) from {table}");
     client.query_one(&count, &[]).await.unwrap().get(0)
@@ -120,7 +120,7 @@ async fn a_write_that_fails_does_not_fail_others_of_its_group() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_conflicting_writes_in_a_group_the_first_succeeds() {
+async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
@@ -175,7 +175,7 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     assert_eq!(transactions(&client, "tokens").await, 1);
 }
 
-/// For example one that a person has locked in `psql`.
+/// An example is a row that a person has locked in `psql`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };

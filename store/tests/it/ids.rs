@@ -33,7 +33,7 @@ async fn more_accounts_than_ids_of_a_millisecond_are_imported(database: TestData
         let imports = batch.iter().map(|name| import_with(name, Vec::new())).collect();
         let events = any_events();
         let import = store.import_accounts(&events, at(NOW), imports);
-        // Without an end if an id of the same millisecond is tried again.
+        // This would never end if an id of the same millisecond were tried again.
         let outcomes = tokio::time::timeout(Duration::from_mins(5), import).await.unwrap().unwrap();
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     }

@@ -55,7 +55,7 @@ conformance! {
         an_account_is_read_back_as_it_was_added,
         an_account_is_found_by_its_email_in_any_case,
         a_name_or_email_can_only_be_used_once,
-        of_concurrent_registrations_of_a_name_one_succeeds,
+        one_of_several_concurrent_registrations_of_a_name_succeeds,
         accounts_are_listed_by_name_in_pages,
         accounts_are_listed_by_state_role_name_and_email,
         disabling_an_account_is_stored_and_ends_its_sessions,
@@ -70,19 +70,19 @@ conformance! {
         imported_accounts_are_read_back_with_their_rules,
         an_import_changes_nothing_of_existing_accounts,
         every_imported_account_has_its_event,
-        of_concurrent_imports_of_an_account_one_adds_it,
+        one_of_several_concurrent_imports_adds_an_account,
         an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
     admins::{
         a_role_is_stored_and_reported_by_tokens_immediately,
         the_last_enabled_admin_is_not_removed,
-        of_concurrent_removals_of_all_admins_one_fails,
+        one_of_several_concurrent_removals_of_all_admins_fails,
         two_admins_who_remove_each_other_do_not_both_succeed,
     }
     account_security::{
-        a_changed_password_ends_sessions_codes_and_tokens_except_one_session,
-        of_concurrent_changes_of_a_password_one_succeeds,
-        a_changed_e_mail_address_is_unverified,
+        a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
+        one_of_several_concurrent_password_changes_succeeds,
+        a_changed_email_address_is_unverified,
         sessions_are_listed_with_their_browser_the_last_used_first,
         a_session_is_ended_only_by_its_account,
         the_tokens_of_an_app_are_listed_the_last_used_first,
@@ -126,8 +126,8 @@ conformance! {
     grants::{
         a_grant_begins_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
-        a_grant_ends_with_its_last_valid_token,
-        revoking_access_ends_the_grants_of_the_app_only,
+        a_grant_without_a_valid_token_is_inactive,
+        revoking_access_deletes_the_grants_of_the_app_only,
         grants_are_deleted_with_their_app,
         a_login_replaces_the_tokens_of_its_device,
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
@@ -148,7 +148,7 @@ conformance! {
         a_request_is_rebound_only_by_its_browser,
         a_request_can_be_rebound_again_from_the_previous_cookie,
         a_request_is_consumed_once_and_only_by_its_browser,
-        of_concurrent_attempts_to_consume_a_request_one_succeeds,
+        one_of_several_concurrent_attempts_to_consume_a_request_succeeds,
     }
     codes::{
         a_code_is_read_back_as_it_was_added,
@@ -156,7 +156,7 @@ conformance! {
         a_redeemed_code_names_its_token,
         an_expired_code_is_not_redeemed,
         an_unknown_code_is_not_redeemed,
-        of_concurrent_redemptions_of_a_code_one_succeeds,
+        one_of_several_concurrent_redemptions_of_a_code_succeeds,
         a_code_is_issued_only_in_a_session_of_its_account,
         a_code_is_issued_without_consent_only_while_the_app_has_access,
         no_code_issued_without_consent_survives_a_concurrent_revocation,
@@ -201,7 +201,7 @@ conformance! {
         the_registration_of_an_unused_app_is_deleted_with_it,
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
-        of_concurrent_sweeps_one_runs,
+        one_of_several_concurrent_sweeps_runs,
         the_retention_is_a_setting,
     }
     timed_rules::{
@@ -221,12 +221,12 @@ conformance! {
     excess::{
         the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
         tokens_issued_during_a_deletion_are_counted_by_the_next,
-        of_the_valid_tokens_of_a_grant_the_100_last_used_remain,
+        the_100_last_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,
         an_app_keeps_100_tokens_that_are_no_longer_valid,
-        a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum,
-        of_the_grants_of_an_account_the_500_last_used_remain,
-        of_the_sessions_of_an_account_the_50_last_used_remain,
+        a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum,
+        the_500_last_used_grants_of_an_account_remain,
+        the_50_last_used_sessions_of_an_account_remain,
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,

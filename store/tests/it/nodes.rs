@@ -64,7 +64,7 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn access_revoked_on_one_node_ends_on_the_other() {
+async fn access_revoked_on_one_node_is_rejected_on_the_other() {
     let Some((_database, one, other)) = two_nodes().await else { return };
     with_alice(&one).await;
     one.add_account(&any_events(), &account(8, "bob")).await.unwrap();

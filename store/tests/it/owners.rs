@@ -65,7 +65,7 @@ async fn count(database: &TestDatabase, table: &str) -> i64 {
     }
 }
 
-/// Runs a write while a different session has inserted a row with the same key, for whose end the
+/// Runs a write while another session has inserted a row with the same key, for whose end the
 /// insert waits after it has found its owner. Meanwhile the owner is deleted.
 async fn insert_during_deletion(
     database: &TestDatabase,
@@ -87,7 +87,7 @@ async fn insert_during_deletion(
     insert.await.unwrap();
 }
 
-/// The row of a token with this name.
+/// Returns the row of a token with this name.
 fn token_row(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \

@@ -10,7 +10,7 @@ use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
-/// The last statement of a different session that begins like this.
+/// The last statement of another session that begins like this.
 const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
                     and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
 
@@ -74,8 +74,8 @@ async fn tokens_are_inserted_without_planning_each_time() {
     }
 }
 
-/// The cost of reading alice's access and of listing it: steps of SQLite's virtual machine, or rows
-/// that PostgreSQL reads.
+/// Returns the cost of reading alice's access and of listing it: steps of SQLite's virtual machine,
+/// or rows that PostgreSQL reads.
 async fn cost_of_access(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = database.open().await.recording_statements(recording.reopen().unwrap());

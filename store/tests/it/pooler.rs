@@ -64,7 +64,7 @@ async fn a_pooler_without_sessions_is_rejected() {
         let StoreError::Open { reason, .. } = &error else { panic!("{error}") };
         assert!(reason.contains("pool_mode = session"), "{reason}");
 
-        // A different client of the pooler gets a server connection as it was.
+        // Another client of the pooler gets a server connection as it was.
         let client = connect_to(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
             let rows = client.simple_query(&format!("show {setting}")).await.unwrap();

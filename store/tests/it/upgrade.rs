@@ -44,12 +44,12 @@ struct RecordedCase {
     batches: Vec<RecordedBatch>,
 }
 
-/// The folder of recorded statements.
+/// Returns the folder of recorded statements.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statements")
 }
 
-/// The schema version of the previous release; that of this one before the first release.
+/// Returns the schema version of the previous release; that of this one before the first release.
 fn previous() -> i64 {
     let files = fs::read_dir(folder()).into_iter().flatten();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -58,12 +58,12 @@ fn previous() -> i64 {
     versions.first().copied().unwrap_or_else(newest)
 }
 
-/// The newest schema version of this release.
+/// Returns the newest schema version of this release.
 fn newest() -> i64 {
     Migrations::default().0.last().unwrap().number
 }
 
-/// The recorded statements of the previous release; none before the first release.
+/// Returns the recorded statements of the previous release; none before the first release.
 fn previous_cases() -> Vec<RecordedCase> {
     let text =
         fs::read_to_string(folder().join(format!("{:04}.jsonl", previous()))).unwrap_or_default();
@@ -81,7 +81,7 @@ async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> 
     RecordedCase { case: name.to_owned(), batches }
 }
 
-/// The statements of some cases of this release.
+/// Returns the statements of some cases of this release.
 async fn own_cases() -> Vec<RecordedCase> {
     macro_rules! record {
         ($($area:ident::$case:ident),* $(,)?) => {
@@ -275,7 +275,7 @@ async fn a_migration_that_must_wait_for_a_backup_does_not_block_other_nodes() {
     store.ping().await.unwrap();
 }
 
-/// The indexes of all migrations that are complete.
+/// Returns the indexes of all migrations that are complete.
 async fn indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
     let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                     where i.indisvalid and pg_table_is_visible(c.oid)";

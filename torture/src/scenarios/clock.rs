@@ -64,7 +64,7 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// The time at which the server issues a token, in seconds since 1970.
+/// Returns the time at which the server issues a token, in seconds since 1970.
 fn server_time(node: &Node) -> Result<i64> {
     let app = App::register(node.address)?;
     let response = Client::new(node.address).send_successfully(&app.issue_token("read"))?;

@@ -172,7 +172,7 @@ fn verify(
     Ok(())
 }
 
-/// The number of decisions that the nodes have made without Redis.
+/// Returns the number of decisions that the nodes have made without Redis.
 fn local_decisions(nodes: &[Node]) -> Result<u64> {
     let mut sum = 0;
     for node in nodes {
@@ -185,7 +185,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
     Ok(sum)
 }
 
-/// The keys of account counters.
+/// Returns the keys of account counters.
 fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {

@@ -71,7 +71,7 @@ enum Disk {
 }
 
 impl Disk {
-    /// The data directory of the server, unless it is the default.
+    /// Returns the data directory of the server, unless it is the default.
     fn data(&self) -> Option<&Path> {
         match self {
             Self::Small(disk) => Some(&disk.mount_point),
@@ -79,7 +79,7 @@ impl Disk {
         }
     }
 
-    /// The command line prefix with which the server is started.
+    /// Returns the command line prefix with which the server is started.
     fn prefix(&self) -> Vec<OsString> {
         match self {
             Self::Small(disk) => {
@@ -142,7 +142,7 @@ impl SmallDisk {
         Some(Self { holder, mount_point, _dir: dir })
     }
 
-    /// The path of a file on the disk from outside the namespace.
+    /// Returns the path of a file on the disk from outside the namespace.
     fn ballast(&self) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
         let mount_point = self.mount_point.strip_prefix("/").unwrap_or(&self.mount_point);

@@ -91,8 +91,8 @@ impl Backup {
     }
 }
 
-/// The rows of each table, from the output of `belfry backup` or `belfry restore`, without the audit
-/// events, of which each command adds one.
+/// Returns the rows of each table, from the output of `belfry backup` or `belfry restore`, without
+/// the audit events, of which each command adds one.
 fn contents(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;

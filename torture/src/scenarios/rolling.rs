@@ -26,7 +26,7 @@ const RETURN: Duration = Duration::from_mins(1);
 const DELAY: &str = "2s";
 
 /// No request may fail: nginx must not send one to a node that does not answer it, except one that
-/// it may repeat on a different node.
+/// it may repeat on another node.
 pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
@@ -92,7 +92,7 @@ fn restart(node: &mut Node, load: &Load) -> Result<()> {
     }
 }
 
-/// The upstream of docs/operating.md, "Rolling restarts".
+/// Returns the upstream of docs/operating.md, "Rolling restarts".
 fn configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
     let server = |node: &Node| format!("server {} max_fails=1 fail_timeout=1s;\n", node.address);
     let servers: String = nodes.iter().map(server).collect();

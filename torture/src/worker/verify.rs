@@ -9,7 +9,7 @@ use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Wor
 use crate::Result;
 use crate::client::Request;
 
-/// Maximum time until a node has processed an invalidation from a different one, on a busy machine.
+/// Maximum time until a node has processed an invalidation from another, on a busy machine.
 const NOTIFIED: Duration = Duration::from_secs(30);
 
 impl Rule {
@@ -20,7 +20,7 @@ impl Rule {
 }
 
 impl RuleState {
-    /// The state of the rule with this id in a list.
+    /// Returns the state of the rule with this id in a list.
     fn find(listed: &[Value], id: &str) -> Self {
         let rule = listed.iter().find(|rule| rule["rule_id"] == id);
         match rule.and_then(|rule| rule["pattern"].as_str()) {
@@ -145,8 +145,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Reads something, with several nodes again until it is as expected or a notification must have
-    /// arrived.
+    /// Reads something, with several nodes again until it is as expected or a notification must
+    /// have arrived.
     fn read_until<T>(
         &self,
         read: impl Fn() -> Result<T>,

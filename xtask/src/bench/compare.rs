@@ -75,7 +75,7 @@ impl Comparison {
                 our_loads.push(self.load(&ours, round, bench.seconds)?);
             }
         }
-        // A different build has no target, only a difference.
+        // Another build has no target, only a difference.
         let target = target.filter(|_| bench.other.is_none());
         Ok(line(name, target, &our_loads, &reference_loads))
     }

@@ -59,7 +59,7 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
         let response = cost.response as f64;
         lines.push(vec![
             case.name.to_owned(),
-            case.who.to_owned(),
+            case.client.to_owned(),
             format!("{:.1} ms", cost.cpu_ms),
             format!("{:.1} ms", cost.worker_ms),
             kilobytes(cost.written),
@@ -106,8 +106,8 @@ fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// The worker threads: those that respond to health requests. Threads for blocking work have the same
-/// name.
+/// Returns the worker threads: those that respond to health requests. Threads for blocking work
+/// have the same name.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
@@ -153,7 +153,7 @@ impl Usage {
         Ok(Self { threads, written })
     }
 
-    /// The milliseconds of some threads since an earlier time.
+    /// Returns the milliseconds of some threads since an earlier time.
     fn cpu_ms_since(&self, before: &Self, is_counted: impl Fn(u32) -> bool) -> f64 {
         let counted = self.threads.iter().filter(|(thread, _)| is_counted(**thread));
         counted.map(|(thread, time)| time - before.threads.get(thread).unwrap_or(&0.0)).sum()

@@ -36,8 +36,8 @@ impl Engines {
         Ok(Self { postgres, redis: Redis::start()? })
     }
 
-    /// The operations so far. Those that engines do not count are read from the metrics of the
-    /// nodes.
+    /// Returns the operations so far. Those that engines do not count are read from the metrics of
+    /// the nodes.
     pub(super) fn operations(
         &self,
         nodes: impl Iterator<Item = SocketAddr>,
@@ -58,7 +58,7 @@ fn scrape(node: SocketAddr) -> Result<String, Box<dyn Error>> {
     Ok(minreq::get(format!("http://{node}/metrics")).with_timeout(10).send()?.as_str()?.to_owned())
 }
 
-/// The operations that the metrics of a node count.
+/// Returns the operations that the metrics of a node count.
 fn node_operations(metrics: &str) -> Operations {
     let sum = |name: &str, label: &str| -> f64 {
         let series = metrics
@@ -76,7 +76,7 @@ fn node_operations(metrics: &str) -> Operations {
     }
 }
 
-/// The number of commands in the response to `INFO commandstats`, without `INFO` itself.
+/// Returns the number of commands in the response to `INFO commandstats`, without `INFO` itself.
 fn command_calls(info: &str) -> f64 {
     let calls = |line: &str| -> Option<f64> {
         let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;

@@ -56,7 +56,7 @@ impl Row {
             Kind::Part(_) | Kind::Nodes(_) | Kind::Pgbench(_) | Kind::Storage(_)
                 if bench.other.is_some() =>
             {
-                return Err("not measured: it has no reference in a different build".into());
+                return Err("not measured: it has no reference in another build".into());
             }
             Kind::Part(part) => return run_part(bench, part),
             Kind::Nodes(nodes) => return nodes.measure(bench, self.name),

@@ -1,7 +1,7 @@
 //! Requests to one, two and four nodes with one PostgreSQL and one Redis: throughput, CPU time of
-//! each program, and operations of the engines per request.
+//! each process, and operations of the engines per request.
 //!
-//! All programs share the machine, with the load generator. So the throughput shows the total cost
+//! All processes share the machine with the load generator, so the throughput shows the total cost
 //! of a request, not how it grows with the number of machines: for that, use the CPU times.
 
 use std::error::Error;
@@ -17,13 +17,13 @@ use super::request::Request;
 use super::setup::{Setup, belfry_command};
 use super::{Bench, wrk};
 
-/// Numbers of nodes.
-const NODES: [u16; 3] = [1, 2, 4];
+/// Cluster sizes to measure.
+const NODE_COUNTS: [u16; 3] = [1, 2, 4];
 
-/// Seconds of load before the first round, in which all accounts are requested.
+/// Seconds of load before the first round, which requests all accounts.
 const WARM_UP: u32 = 3;
 
-/// A request to several nodes.
+/// Benchmark of one request on clusters of each size.
 pub(super) struct Nodes {
     /// The configuration, accounts and request.
     pub setup: Setup,
@@ -32,14 +32,14 @@ pub(super) struct Nodes {
 }
 
 /// Nodes with the same configuration and data.
-pub(super) struct Installation {
+pub(super) struct Cluster {
     pub engines: Engines,
     pub nodes: Vec<Server>,
     dir: TempDir,
 }
 
 /// The result of one load.
-pub(super) struct Load {
+pub(super) struct LoadResult {
     pub per_second: f64,
     pub requests: f64,
     /// CPU times of the whole load.
@@ -60,22 +60,22 @@ impl Nodes {
     /// Measures the request with each number of nodes.
     pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Vec<Line>, Box<dyn Error>> {
         let mut lines = vec![];
-        let (mut installation, request) = Installation::start(bench, &self.setup)?;
-        for nodes in NODES {
-            installation.start_nodes(bench, &self.setup, nodes)?;
-            installation.load(&request, self.connections, 0, WARM_UP)?;
-            let mut loads = vec![];
+        let (mut cluster, request) = Cluster::start(bench, &self.setup)?;
+        for nodes in NODE_COUNTS {
+            cluster.start_nodes(bench, &self.setup, nodes)?;
+            cluster.load(&request, self.connections, 0, WARM_UP)?;
+            let mut results = vec![];
             for round in 1..=bench.rounds {
-                loads.push(installation.load(&request, self.connections, round, bench.seconds)?);
+                results.push(cluster.load(&request, self.connections, round, bench.seconds)?);
             }
             let plural = if nodes == 1 { "" } else { "s" };
-            lines.extend(summarize(&format!("{name}, {nodes} node{plural}"), &loads));
+            lines.extend(summarize(&format!("{name}, {nodes} node{plural}"), &results));
         }
         Ok(lines)
     }
 }
 
-impl Installation {
+impl Cluster {
     /// Starts the engines and one node, and prepares the request.
     pub(super) fn start(bench: &Bench, setup: &Setup) -> Result<(Self, Request), Box<dyn Error>> {
         let engines = Engines::start()?;
@@ -85,11 +85,11 @@ impl Installation {
         let settings = format!("database = \"{database}\"\n{redis}{}", setup.settings);
         fs::write(dir.path().join("belfry.toml"), settings)?;
         let token = setup.fill(&bench.current, dir.path(), Some(&database))?;
-        let mut installation = Self { engines, nodes: vec![], dir };
-        installation.start_nodes(bench, setup, 1)?;
-        let (node, dir) = (&installation.nodes[0], installation.dir());
+        let mut cluster = Self { engines, nodes: vec![], dir };
+        cluster.start_nodes(bench, setup, 1)?;
+        let (node, dir) = (&cluster.nodes[0], cluster.dir());
         let request = setup.prepare(&bench.current, node, dir, &token)?;
-        Ok((installation, request))
+        Ok((cluster, request))
     }
 
     /// Starts new nodes in place of the present ones.
@@ -104,31 +104,32 @@ impl Installation {
         Ok(())
     }
 
-    /// The directory for files of the nodes.
+    /// Returns the directory for files of the nodes.
     pub(super) fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Loads all nodes at the same time. In round 0 all accounts are requested in order.
+    /// Loads all nodes at the same time. Round 0 requests all accounts in order.
     pub(super) fn load(
         &self,
         request: &Request,
         connections: u16,
         round: u32,
         seconds: u32,
-    ) -> Result<Load, Box<dyn Error>> {
+    ) -> Result<LoadResult, Box<dyn Error>> {
         let nodes = u16::try_from(self.nodes.len())?;
         let scripts: Vec<_> =
             (0..nodes).map(|node| self.dir.path().join(format!("load{node}.lua"))).collect();
         for (node, script) in (0..).zip(&scripts) {
-            // Different random accounts for each node, and none in the warm-up.
+            // Different random accounts for each node; the warm-up requests accounts in order.
             let seed = if round == 0 { 0 } else { round * 100 + node };
             fs::write(script, request.script(seed))?;
         }
-        // The CPU times are read next to the load, because counting operations takes some.
+        // The CPU times are read directly before and after the load, because counting operations
+        // uses CPU time itself.
         let (operations, cpu) = (self.operations()?, self.cpu());
         let reports = thread::scope(|scope| {
-            let loads: Vec<_> = self
+            let generators: Vec<_> = self
                 .nodes
                 .iter()
                 .zip(&scripts)
@@ -138,7 +139,10 @@ impl Installation {
                     })
                 })
                 .collect();
-            loads.into_iter().map(|load| load.join().expect("no panic")).collect::<Vec<_>>()
+            generators
+                .into_iter()
+                .map(|generator| generator.join().expect("no panic"))
+                .collect::<Vec<_>>()
         });
         let end = self.cpu();
         let cpu = Cpu {
@@ -151,7 +155,7 @@ impl Installation {
         let unexpected = |report: &wrk::Report| {
             if request.expects_success() { report.unsuccessful } else { 0 }
         };
-        Ok(Load {
+        Ok(LoadResult {
             per_second: reports.iter().map(|report| report.per_second).sum(),
             requests: reports.iter().map(|report| report.requests).sum(),
             cpu,
@@ -173,27 +177,31 @@ impl Installation {
     }
 }
 
-/// A line for the throughput with the CPU times, and one for the operations.
-fn summarize(name: &str, loads: &[Load]) -> [Line; 2] {
-    let each =
-        |figure: fn(&Load) -> f64| median(loads.iter().map(|load| figure(load) / load.requests));
-    let [belfry, postgres, redis] =
-        [each(|load| load.cpu.belfry), each(|load| load.cpu.postgres), each(|load| load.cpu.redis)];
-    let rate = median(loads.iter().map(|load| load.per_second));
+/// Returns a line for the throughput with the CPU times, and one for the operations.
+fn summarize(name: &str, results: &[LoadResult]) -> [Line; 2] {
+    let each = |figure: fn(&LoadResult) -> f64| {
+        median(results.iter().map(|result| figure(result) / result.requests))
+    };
+    let [belfry, postgres, redis] = [
+        each(|result| result.cpu.belfry),
+        each(|result| result.cpu.postgres),
+        each(|result| result.cpu.redis),
+    ];
+    let rate = median(results.iter().map(|result| result.per_second));
     let mut throughput = Line::figure(name, rate, "requests/s", None);
     throughput.measured =
         format!("µs CPU: Belfry {belfry:.1}, PostgreSQL {postgres:.1}, Redis {redis:.1}");
-    throughput.errors = loads.iter().map(|load| load.errors).sum();
+    throughput.errors = results.iter().map(|result| result.errors).sum();
 
-    let statements = each(|load| load.operations.statements);
-    let commands = each(|load| load.operations.commands);
+    let statements = each(|result| result.operations.statements);
+    let commands = each(|result| result.operations.commands);
     let mut operations = Line::figure(name, statements + commands, "operations/request", None);
     operations.measured = format!(
         "PostgreSQL: {statements:.2} statements, {:.2} round trips, {:.2} notifications; \
          Redis: {:.2} scripts, {commands:.2} commands",
-        each(|load| load.operations.round_trips),
-        each(|load| load.operations.notifications),
-        each(|load| load.operations.scripts),
+        each(|result| result.operations.round_trips),
+        each(|result| result.operations.notifications),
+        each(|result| result.operations.scripts),
     );
     [throughput, operations]
 }
@@ -212,8 +220,8 @@ mod tests {
             commands: 500.0,
         };
         let cpu = Cpu { belfry: 2500.0, postgres: 3000.0, redis: 1000.0 };
-        let load = Load { per_second: 50.0, requests: 100.0, cpu, operations, errors: 0 };
-        let [throughput, operations] = summarize("PUT rule, 2 nodes", &[load]);
+        let result = LoadResult { per_second: 50.0, requests: 100.0, cpu, operations, errors: 0 };
+        let [throughput, operations] = summarize("PUT rule, 2 nodes", &[result]);
         assert_eq!(
             throughput.summary(),
             "PUT rule, 2 nodes; µs CPU: Belfry 25.0, PostgreSQL 30.0, Redis 10.0; 50.0 requests/s"

@@ -21,7 +21,7 @@ const ROUNDS: u32 = 10;
 
 /// Starts the server that `setup` describes, which has an application service with this token, and
 /// sends expensive requests to it. Measures `/healthz`, the request of the setup, and the
-/// explanations of a different user meanwhile.
+/// explanations of another user meanwhile.
 pub(super) fn measure(
     bench: &Bench,
     setup: &Setup,
@@ -47,7 +47,7 @@ pub(super) fn measure(
     let measured = [
         ("/healthz", Request::new("GET", "/healthz"), 99),
         ("a token request", instance.request.clone(), 99),
-        ("a different user's explain", explain(&other, expensive_event()), 100),
+        ("another user's explain", explain(&other, expensive_event()), 100),
     ];
     let length = Duration::from_secs(u64::from(bench.seconds * ROUNDS));
     let stop = AtomicBool::new(false);
@@ -130,7 +130,7 @@ pub(super) fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Resul
     Ok(())
 }
 
-/// A message of almost the maximum size.
+/// Returns a message of almost the maximum size.
 pub(super) fn expensive_event() -> String {
     let text = "a".repeat(60_000);
     format!(

@@ -8,7 +8,7 @@ use test_engines::{Postgres, programs};
 
 use super::Bench;
 use super::line::{Line, median};
-use super::nodes::Installation;
+use super::nodes::Cluster;
 use super::setup::Setup;
 
 /// A request, and the statements that it causes.
@@ -51,8 +51,8 @@ struct Run {
 impl Pgbench {
     /// Loads Belfry and PostgreSQL in alternation.
     pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Line, Box<dyn Error>> {
-        let (installation, request) = Installation::start(bench, &self.setup)?;
-        let script = installation.dir().join("pgbench.sql");
+        let (cluster, request) = Cluster::start(bench, &self.setup)?;
+        let script = cluster.dir().join("pgbench.sql");
         fs::write(&script, self.script)?;
         let pgbench = |seconds: u32| -> Result<Run, Box<dyn Error>> {
             let program = programs::find(&["pgbench"]).ok_or("pgbench is not installed")?;
@@ -60,10 +60,10 @@ impl Pgbench {
             command.args(["--no-vacuum", "--protocol=prepared", "--jobs=2"]);
             command.arg(format!("--client={}", self.connections));
             command.arg(format!("--time={seconds}")).arg("--file").arg(&script);
-            run_pgbench(command, &installation.engines.postgres)
+            run_pgbench(command, &cluster.engines.postgres)
         };
         let belfry = |round, seconds| -> Result<Run, Box<dyn Error>> {
-            let load = installation.load(&request, self.connections, round, seconds)?;
+            let load = cluster.load(&request, self.connections, round, seconds)?;
             Ok(Run {
                 per_second: load.per_second,
                 belfry_cpu: load.cpu.belfry / load.requests,
@@ -94,7 +94,7 @@ fn run_pgbench(mut command: Command, postgres: &Postgres) -> Result<Run, Box<dyn
     Ok(Run { per_second, belfry_cpu: f64::NAN, postgres_cpu: cpu / transactions, errors: 0 })
 }
 
-/// The number of transactions and their rate.
+/// Returns the number of transactions and their rate.
 fn parse(report: &str) -> Option<(f64, f64)> {
     let number = |prefix: &str| -> Option<f64> {
         let rest = report.lines().find_map(|line| line.strip_prefix(prefix))?;
@@ -103,7 +103,7 @@ fn parse(report: &str) -> Option<(f64, f64)> {
     Some((number("number of transactions actually processed: ")?, number("tps = ")?))
 }
 
-/// The ratio of the rates; the CPU ratio is that of PostgreSQL alone.
+/// Returns the ratio of the rates; the CPU ratio is that of PostgreSQL alone.
 fn line(name: &str, ours: &[Run], reference: &[Run]) -> Line {
     let of = |runs: &[Run], figure: fn(&Run) -> f64| median(runs.iter().map(figure));
     let ratio = |figure: fn(&Run) -> f64| {

@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::StartTime,
         target: Some(Target::AtMost(100.0)),
     },
-    // Without a target.
+    // These rows have no target.
     Row {
         name: "GET /healthz",
         kind: Kind::Throughput(Comparison {
@@ -260,7 +260,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// A row with one, two and four nodes.
+/// Returns a row with one, two and four nodes.
 const fn shared(name: &'static str, setup: Setup) -> Row {
     Row { name, kind: Kind::Nodes(Nodes { setup, connections: 64 }), target: None }
 }

@@ -159,7 +159,7 @@ impl Instance {
         self.server.as_ref().ok_or_else(|| io::Error::other("the server did not restart"))
     }
 
-    /// The directory for files of this server.
+    /// Returns the directory for files of this server.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }

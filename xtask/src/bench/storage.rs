@@ -5,7 +5,7 @@ use std::error::Error;
 
 use super::Bench;
 use super::line::Line;
-use super::nodes::Installation;
+use super::nodes::Cluster;
 use super::setup::Setup;
 
 /// Seconds of load in which every account of the setup is requested at least once.
@@ -13,8 +13,8 @@ const LENGTH: u32 = 60;
 
 /// Fills the database, requests every account, and returns the bytes of each part.
 pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn Error>> {
-    let (installation, request) = Installation::start(bench, setup)?;
-    let postgres = &installation.engines.postgres;
+    let (cluster, request) = Cluster::start(bench, setup)?;
+    let postgres = &cluster.engines.postgres;
     let mut lines = vec![];
     for (table, name) in [
         ("accounts", "PostgreSQL, an account"),
@@ -24,11 +24,11 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn
         let size = format!("select pg_total_relation_size('{table}') / count(*) from {table}");
         lines.push(bytes(name, postgres.execute(&size)?.parse()?));
     }
-    let redis = &installation.engines.redis;
+    let redis = &cluster.engines.redis;
     let memory = || -> Result<f64, Box<dyn Error>> { info(&redis.info("memory")?, "used_memory:") };
-    let (redis_before, node) = (memory()?, &installation.nodes[0]);
+    let (redis_before, node) = (memory()?, &cluster.nodes[0]);
     let node_before = node.resident_memory();
-    installation.load(&request, 64, 0, LENGTH)?;
+    cluster.load(&request, 64, 0, LENGTH)?;
     let keys = info(&redis.info("keyspace")?, "db0:keys=")?;
     let accounts = f64::from(setup.accounts);
     lines.push(bytes("Redis, a counter", (memory()? - redis_before) / keys));
@@ -42,7 +42,7 @@ fn bytes(name: &str, value: f64) -> Line {
     Line::figure(name, value, "bytes", None)
 }
 
-/// The number after this prefix in the response to `INFO`.
+/// Returns the number after this prefix in the response to `INFO`.
 fn info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
     let rest = info.lines().find_map(|line| line.strip_prefix(prefix));
     let digits = |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());

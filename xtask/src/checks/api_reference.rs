@@ -66,7 +66,7 @@ fn render(source: &Source) -> String {
     page
 }
 
-/// The text without line breaks, for a cell of a table.
+/// Returns the text without line breaks, for a cell of a table.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(anchors(text).iter().collect::<Vec<_>>(), expected);
     }
 
-    /// The findings about `docs/a/main.md` with this text, next to `other.md` and below `up.md`.
+    /// Returns the findings about `docs/a/main.md` with this text, next to `other.md` and below
+    /// `up.md`.
     fn findings(text: &str) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("docs/a");

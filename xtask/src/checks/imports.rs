@@ -160,7 +160,7 @@ fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
 }
 
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
-/// a different crate.
+/// another crate.
 fn resolve(
     modules: &BTreeMap<Module, Source>,
     from: &Module,
@@ -275,7 +275,7 @@ mod tests {
                 ],
                 &[],
             ),
-            // A re-exported name counts for the module that defines it.
+            // A re-exported name counts as an import of the module that defines it.
             (
                 &[
                     ("", ""),

@@ -163,7 +163,7 @@ fn is_no(prose: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The line and the words of each finding.
+    /// Returns the line and the words of each finding.
     fn found(text: &str) -> Vec<(usize, &'static str)> {
         find_all(text).into_iter().map(|(line, words, _)| (line, words)).collect()
     }

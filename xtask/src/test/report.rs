@@ -23,7 +23,7 @@ struct Step {
 
 impl Report {
     /// Runs a step, prints its result, and returns whether it passed.
-    pub(super) fn step(
+    pub(super) fn run_step(
         &mut self,
         name: &'static str,
         run: impl FnOnce() -> Result<bool, Box<dyn Error>>,
@@ -41,7 +41,7 @@ impl Report {
     }
 
     /// Returns the number of failed tests plus the number of steps that failed for other reasons.
-    pub(super) fn failed(&self) -> usize {
+    pub(super) fn failure_count(&self) -> usize {
         let tests = self.tally.failed as usize;
         let is_counted = |step: &Step| step.name == "tests" && tests > 0;
         tests + self.steps.iter().filter(|step| !step.passed && !is_counted(step)).count()
@@ -74,7 +74,7 @@ impl fmt::Display for Report {
         for name in failures {
             writeln!(f, "  failed: {name}")?;
         }
-        writeln!(f, "{passed} passed, {} failed", self.failed())
+        writeln!(f, "{passed} passed, {} failed", self.failure_count())
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_step_that_returns_an_error_has_failed() {
         let mut report = Report::default();
-        assert!(!report.step("engines", || Err("not installed".into())));
-        assert_eq!(report.failed(), 1);
+        assert!(!report.run_step("engines", || Err("not installed".into())));
+        assert_eq!(report.failure_count(), 1);
     }
 }

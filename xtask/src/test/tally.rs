@@ -1,12 +1,12 @@
 //! Counting tests in the output of `cargo test`.
 
-/// The number of tests in all test programs.
+/// The number of tests in all test binaries.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub passed: u32,
     pub failed: u32,
     pub ignored: u32,
-    /// The number of test programs, including documentation tests.
+    /// The number of test binaries, including documentation tests.
     pub programs: u32,
     /// The names of the failed tests.
     pub failures: Vec<String>,
@@ -57,7 +57,7 @@ ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered 
 ";
 
     #[test]
-    fn programs_are_summed_and_failures_listed() {
+    fn binaries_are_summed_and_failures_listed() {
         let mut tally = Tally::default();
         OUTPUT.lines().for_each(|line| tally.read_line(line));
         let failures = vec!["store::postgres::a_code_is_redeemed_once".to_owned()];

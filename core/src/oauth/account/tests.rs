@@ -42,10 +42,10 @@ fn a_name_is_1_to_30_letters_digits_and_underscores_with_dots_and_hyphens_inside
 fn only_operators_may_use_a_reserved_name() {
     for name in ["admin", "root", "support", "webmaster"] {
         assert_eq!(check_name(name), Ok(()));
-        assert_eq!(check_free_name(name), Err(FieldError::Reserved), "{name}");
+        assert_eq!(check_unreserved_name(name), Err(FieldError::Reserved), "{name}");
     }
-    assert_eq!(check_free_name("administer"), Ok(()));
-    assert_eq!(check_free_name(""), Err(FieldError::Blank));
+    assert_eq!(check_unreserved_name("administer"), Ok(()));
+    assert_eq!(check_unreserved_name(""), Err(FieldError::Blank));
 }
 
 #[test]

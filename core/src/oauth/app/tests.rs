@@ -297,7 +297,7 @@ proptest! {
 }
 
 #[test]
-fn scopes_of_admins_may_be_declared_but_are_not_granted_to_the_app_itself() {
+fn admin_scopes_may_be_declared_but_are_not_granted_to_the_app_itself() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
     for (requested, rejected) in [

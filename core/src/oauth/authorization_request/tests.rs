@@ -25,7 +25,7 @@ fn app() -> App {
     App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 
-/// The pairs of a valid request, followed by `more`.
+/// Returns the pairs of a valid request, followed by `more`.
 fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
     let required = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
     owned(&[&required, more].concat())
@@ -39,7 +39,7 @@ fn request(more: &[(&str, &str)]) -> AuthorizationRequest {
     parse(&with(more)).unwrap()
 }
 
-/// The error that is sent to the app.
+/// Returns the error that is sent to the app.
 fn error(more: &[(&str, &str)]) -> OAuthError {
     request(more).requested.unwrap_err()
 }

@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_accepted_is_bounded(cost in 0_u32..100, iterations: u32, memory: u32, passes: u32) {
+    fn the_cost_of_an_accepted_hash_is_bounded(cost in 0_u32..100, iterations: u32, memory: u32, passes: u32) {
         let bcrypt = PasswordHash::parse(&format!("$2b${cost:02}${SALT_AND_HASH}"));
         prop_assert_eq!(bcrypt.is_ok(), (4..=MAX_BCRYPT_COST).contains(&cost));
         let pbkdf2 = PasswordHash::parse(&format!("$pbkdf2-sha256${iterations}$AAAA$AAAAAAAAAAAAAAAAAAAAAA"));

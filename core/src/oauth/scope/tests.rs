@@ -221,7 +221,7 @@ proptest! {
 }
 
 #[test]
-fn scopes_of_admins_have_an_effect_only_for_admins() {
+fn admin_scopes_have_an_effect_only_for_admins() {
     for (granted, effective) in [
         ("read write", "read write"),
         ("read admin:read write admin:write:accounts", "read write"),

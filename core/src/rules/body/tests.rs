@@ -201,7 +201,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The object, with additional unknown members.
+/// Returns the object, with additional unknown members.
 fn with_extra(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let extra = prop::collection::btree_map("x-.*", any_json(), 0..3);
     (object, extra).prop_map(|(mut object, extra)| {

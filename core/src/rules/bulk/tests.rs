@@ -187,12 +187,12 @@ fn an_invalid_change_is_named_by_its_index() {
         (
             put_with("position", json!("a")),
             BadJson,
-            "changes[1]: unknown field position; write op, scope, kind, rule_id, rule, before and after",
+            "changes[1]: unknown field position; known fields: op, scope, kind, rule_id, rule, before and after",
         ),
         (
             with(json!({"op": "delete", "kind": "room", "rule_id": "a", "rule": {}})),
             BadJson,
-            "changes[1]: unknown field rule; write op, scope, kind and rule_id",
+            "changes[1]: unknown field rule; known fields: op, scope, kind and rule_id",
         ),
         (
             put_with("rule", json!({"actions": [], "untill": 1})),
@@ -262,7 +262,7 @@ fn a_body_of_a_different_form_is_rejected() {
         (r#"{"changes":{}}"#, BadJson, "changes must be an array"),
         (r#"{"changes":null}"#, BadJson, "changes must be an array"),
         (r#"{"change":[]}"#, BadJson, "unknown field `change`; did you mean `changes`?"),
-        (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field mode; write changes"),
+        (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field mode; known fields: changes"),
         (r#"{"changes":[],"changes":[]}"#, BadJson, "duplicate key in object"),
     ] {
         let error = RuleChanges::read(body.as_bytes(), LIMITS, now()).unwrap_err();
@@ -340,7 +340,7 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The documents after those of the changes that can be made.
+/// Returns the documents after those of the changes that can be made.
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {

@@ -27,7 +27,7 @@ fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
     RuleChange::put(target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// A rule body of this size.
+/// Returns a rule body of this size.
 fn sized(bytes: usize) -> Value {
     json!({"actions": [], "x": "x".repeat(bytes - r#"{"actions":[],"x":""}"#.len())})
 }

@@ -50,7 +50,7 @@ fn put(
     document.put(kind, id.parse().unwrap(), silent(kind), position)
 }
 
-/// A document with these room rules, in this order.
+/// Returns a document with these room rules, in this order.
 fn with_rooms<const N: usize>(ids: [&str; N]) -> Document {
     let mut document = global();
     for id in ids.into_iter().rev() {

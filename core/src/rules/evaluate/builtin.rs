@@ -70,24 +70,24 @@ impl BuiltinOverrides {
         overrides
     }
 
-    /// The allocated size in bytes.
+    /// Returns the allocated size in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let actions = self.actions.iter().flat_map(|(_, actions)| actions);
         actions.map(|action| size_of_val(action) + action.heap_bytes()).sum()
     }
 
-    /// The index of the first enabled rule among those whose bits are set.
+    /// Returns the index of the first enabled rule among those whose bits are set.
     pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
         let enabled = matching & self.enabled;
         (enabled != 0).then_some(enabled.trailing_zeros() as usize)
     }
 
-    /// The actions of a rule.
+    /// Returns the actions of a rule.
     pub(crate) fn actions(&self, index: usize) -> &[Action] {
         self.changed_actions(index).unwrap_or(&BUILTIN_RULES[index].compiled.actions)
     }
 
-    /// The actions of a rule, if the user changed them.
+    /// Returns the actions of a rule, if the user changed them.
     pub(crate) fn changed_actions(&self, index: usize) -> Option<&[Action]> {
         let changed = self.actions.iter().find(|(changed, _)| *changed == index);
         changed.map(|(_, actions)| &**actions)

@@ -84,8 +84,8 @@ impl TextPattern {
     }
 }
 
-/// The conditions that are evaluated for a rule. Room, sender and content rules have one condition,
-/// which their kind implies; their `conditions` are ignored.
+/// Returns the conditions that are evaluated for a rule. Room, sender and content rules have one
+/// condition, which their kind implies; their `conditions` are ignored.
 pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition> {
     let event_match = |key: &str, pattern: &str| {
         vec![ConditionKind::EventMatch { key: key.to_owned(), pattern: pattern.to_owned() }.into()]
@@ -186,7 +186,7 @@ impl CompiledCondition {
         }
     }
 
-    /// The work of testing the condition, apart from the work of matching its pattern.
+    /// Returns the work of testing the condition, apart from the work of matching its pattern.
     fn steps(&self, event: &Event) -> usize {
         1 + match self {
             // The value is converted to lower case.
@@ -199,7 +199,7 @@ impl CompiledCondition {
         }
     }
 
-    /// The allocated size in bytes.
+    /// Returns the allocated size in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let text = |pattern: &TextPattern| match pattern {
             TextPattern::Fixed(pattern) => pattern.heap_bytes(),
@@ -232,8 +232,8 @@ impl CompiledCondition {
         }
     }
 
-    /// The value that the condition tests, if there is one. Truncated, because a thousand rules may
-    /// test the same long message.
+    /// Returns the value that the condition tests, if there is one. Truncated, because a thousand
+    /// rules may test the same long message.
     pub(crate) fn tested_value(&self, context: &Context<'_>) -> Option<Value> {
         let Context { event, room, member, .. } = context;
         let path = match self {
@@ -246,7 +246,7 @@ impl CompiledCondition {
             Self::MemberCount(_) => return room.member_count.map(Value::from),
             Self::SenderPermission(_) => {
                 let levels = room.power_levels.as_ref()?;
-                return Some(levels.of_user(event.sender()?).0.into());
+                return Some(levels.user_level(event.sender()?).0.into());
             }
             Self::Never => return None,
         };

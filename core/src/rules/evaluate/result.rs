@@ -46,7 +46,7 @@ impl<'a> PushEvaluation<'a> {
         self.all_actions.contains(&Action::Notify)
     }
 
-    /// The rule's actions, without those that have no effect.
+    /// Returns the rule's actions, without those that have no effect.
     pub fn actions(&self) -> impl Iterator<Item = &'a Action> {
         let has_effect = |action: &&Action| match action {
             Action::Notify | Action::SetTweak { .. } => true,
@@ -55,13 +55,13 @@ impl<'a> PushEvaluation<'a> {
         self.all_actions.iter().filter(has_effect)
     }
 
-    /// The tweaks of the notification. The last of several tweaks with one name counts; a tweak
-    /// without a value has its default.
+    /// Returns the tweaks of the notification. The last of several tweaks with one name counts; a
+    /// tweak without a value has its default.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())
     }
 
-    /// The actions to report in a response for many users: those that fit into
+    /// Returns the actions to report in a response for many users: those that fit into
     /// [`MAX_ACTION_BYTES`], and always the first `notify`. Without a limit, 100,000 members with
     /// rules of the maximum size would make a response too large for memory.
     pub(crate) fn limited_actions(&self) -> Vec<&'a Action> {
@@ -98,7 +98,7 @@ impl Serialize for PushEvaluation<'_> {
     }
 }
 
-/// The tweaks that these actions set.
+/// Returns the tweaks that these actions set.
 pub(crate) fn tweaks<'a>(
     actions: impl Iterator<Item = &'a Action>,
 ) -> BTreeMap<&'a str, TweakValue> {
@@ -111,7 +111,7 @@ pub(crate) fn tweaks<'a>(
     actions.filter_map(tweak).collect()
 }
 
-/// The value of a tweak that is set without one.
+/// Returns the value of a tweak that is set without one.
 fn default_value(tweak: &str) -> TweakValue {
     match tweak {
         "sound" => TweakValue::String("default".to_owned()),

@@ -39,18 +39,18 @@ const DEFAULT_REQUIRED: Level = Level(50);
 impl Room {
     /// Returns whether a user may send notifications with this key.
     pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
-        let has_power = |levels: &PowerLevels| levels.of_user(user_id) >= levels.required(key);
+        let has_power = |levels: &PowerLevels| levels.user_level(user_id) >= levels.required(key);
         self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
     }
 }
 
 impl PowerLevels {
-    /// A user's level.
-    pub fn of_user(&self, user_id: &str) -> Level {
+    /// Returns a user's level.
+    pub fn user_level(&self, user_id: &str) -> Level {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
-    /// The level required for a notification key.
+    /// Returns the level required for a notification key.
     pub fn required(&self, key: &str) -> Level {
         self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
     }
@@ -80,12 +80,12 @@ mod tests {
             "notifications": {"room": 20},
         }))
         .unwrap();
-        assert_eq!(levels.of_user("@admin:x"), Level(100));
-        assert_eq!(levels.of_user("@old:x"), Level(40));
-        assert_eq!(levels.of_user("@else:x"), Level(5));
+        assert_eq!(levels.user_level("@admin:x"), Level(100));
+        assert_eq!(levels.user_level("@old:x"), Level(40));
+        assert_eq!(levels.user_level("@else:x"), Level(5));
         assert_eq!(levels.required("room"), Level(20));
         assert_eq!(levels.required("moon"), Level(50));
-        assert_eq!(PowerLevels::default().of_user("@a:x"), Level(0));
+        assert_eq!(PowerLevels::default().user_level("@a:x"), Level(0));
     }
 
     #[test]

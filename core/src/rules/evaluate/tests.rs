@@ -21,7 +21,7 @@ fn document(scope: &str, stored: &Value) -> Document {
     Document::from_text(scope.parse().unwrap(), &stored.to_string()).unwrap()
 }
 
-/// The global document with these rules: `[(kind, rule)]`, in order within a kind.
+/// Returns the global document with these rules: `[(kind, rule)]`, in order within a kind.
 fn global(rules: &[(&str, Value)]) -> Document {
     scoped("global", rules, &json!({}))
 }
@@ -39,7 +39,7 @@ fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
     document(scope, &json!({"rules": kinds, "changes": changes}))
 }
 
-/// A room from its JSON; null is the same as absent.
+/// Returns a room from its JSON; null is the same as absent.
 fn read_room(room: &Value) -> Room {
     let creators: Option<_> = serde_json::from_value(room["creators"].clone()).unwrap();
     Room {
@@ -95,7 +95,7 @@ impl<'a> Scenario<'a> {
         json!(explanation)
     }
 
-    /// The id of the rule that matches.
+    /// Returns the id of the rule that matches.
     fn winner(&self, event: &Value) -> Option<String> {
         Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
     }

@@ -28,7 +28,7 @@ fn an_explain_request_contains_event_room_and_member() {
     assert_eq!(request.event.sender(), Some("@bob:x"));
     assert_eq!(request.room.member_count, Some(5));
     let levels = request.room.power_levels.as_ref().unwrap();
-    assert_eq!((levels.of_user("@bob:x"), levels.required("room")), (Level(100), Level(20)));
+    assert_eq!((levels.user_level("@bob:x"), levels.required("room")), (Level(100), Level(20)));
     assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
     assert_eq!(request.member(), member);

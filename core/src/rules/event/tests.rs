@@ -119,7 +119,7 @@ pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The part of a value that can be compared, by the definition.
+/// Returns the part of a value that can be compared, by the definition.
 fn comparable(value: &Value) -> Option<Value> {
     match value {
         Value::Object(_) => None,

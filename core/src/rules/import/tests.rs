@@ -129,12 +129,12 @@ fn an_invalid_body_is_rejected_with_the_path() {
         (
             json!({"global": {}, "devices": {}}),
             BadJson,
-            "unknown field devices; write global, builtin_changes and device",
+            "unknown field devices; known fields: global, builtin_changes and device",
         ),
         (
             json!({"global": {"rooms": []}}),
             BadJson,
-            "unknown field global.rooms; write override, content, room, sender and underride",
+            "unknown field global.rooms; known fields: override, content, room, sender and underride",
         ),
         (json!({"global": {"room": {}}}), BadJson, "global.room must be an array"),
         (
@@ -202,7 +202,7 @@ fn an_invalid_body_is_rejected_with_the_path() {
         (
             changes(json!({".m.rule.master": {"conditions": []}})),
             BadJson,
-            "builtin_changes..m.rule.master: unknown field conditions; write enabled, actions and until",
+            "builtin_changes..m.rule.master: unknown field conditions; known fields: enabled, actions and until",
         ),
     ] {
         let error = read(&body).unwrap_err();

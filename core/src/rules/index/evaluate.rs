@@ -59,7 +59,7 @@ impl Members<'_> {
         RoomEvaluation { members: self, matches }
     }
 
-    /// The built-in rules that match for each member, as bit sets.
+    /// Returns the built-in rules that match for each member, as bit sets.
     fn match_builtin_rules(
         &self,
         context: &Context<'_>,
@@ -93,7 +93,8 @@ impl Members<'_> {
         matches
     }
 
-    /// The positions of the members for whom a condition that depends on the user can be met.
+    /// Returns the positions of the members for whom a condition that depends on the user can be
+    /// met.
     fn find_candidates(
         &self,
         condition: &CompiledCondition,

@@ -28,8 +28,8 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// The key of a value at a path, given the hash of the path. Strings that differ only in case
-    /// have the same key.
+    /// Returns the key of a value at a path, given the hash of the path. Strings that differ only
+    /// in case have the same key.
     fn for_value(mut hasher: DefaultHasher, value: &Value) -> Self {
         match value {
             Value::String(text) => lower(text).hash(&mut hasher),
@@ -38,13 +38,13 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// The key of a user id in any case.
+    /// Returns the key of a user id in any case.
     pub(super) fn for_id(id: &str) -> Self {
         Self::for_text(&lower(id))
     }
 
-    /// The key of a rule with these conditions: among the keys of all conditions, the one that the
-    /// fewest events have.
+    /// Returns the key of a rule with these conditions: among the keys of all conditions, the one
+    /// that the fewest events have.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
         keys.min_by_key(|(frequency, _)| *frequency).map(|(_, key)| key)
@@ -72,13 +72,13 @@ impl IndexKey {
         Some((frequency, Self::for_value(hasher, &value)))
     }
 
-    /// The key of a pattern that is searched in the text of a message: its longest word that must
-    /// be a whole word of the text, or else the start of a run of non-word characters.
+    /// Returns the key of a pattern that is searched in the text of a message: its longest word
+    /// that must be a whole word of the text, or else the start of a run of non-word characters.
     pub(super) fn for_pattern(pattern: &str) -> Option<Self> {
         Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// The key of a literal pattern.
+    /// Returns the key of a literal pattern.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
         Self::for_longest_word(&lower(literal), &[])
     }
@@ -103,12 +103,12 @@ impl IndexKey {
         word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
     }
 
-    /// The position of the key in the filter.
+    /// Returns the position of the key in the filter.
     fn remainder(self) -> usize {
         usize::try_from(self.0 % u64::from(FILTER_LENGTH)).expect("the remainder is small")
     }
 
-    /// The keys of the message text: those of all patterns that could match it.
+    /// Returns the keys of the message text: those of all patterns that could match it.
     pub(in crate::rules) fn all_of_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for piece in split_words(event.body().map_or("", Text::lowered)) {
@@ -136,7 +136,7 @@ pub(in crate::rules) struct EventKeys {
 const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
-    /// The keys of an event's properties, and those of its text.
+    /// Returns the keys of an event's properties, and those of its text.
     pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
         let mut sorted = body_keys;
         sorted.push(IndexKey::ALWAYS);

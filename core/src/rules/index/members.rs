@@ -42,7 +42,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -116,7 +116,7 @@ impl PositionIndex {
         index
     }
 
-    /// The positions that are found by any of these keys.
+    /// Returns the positions that are found by any of these keys.
     pub(super) fn find(&self, keys: &[IndexKey]) -> impl Iterator<Item = usize> {
         let keyed = keys.iter().flat_map(|key| {
             let start = self.keyed.partition_point(|(other, _)| other < key);

@@ -38,7 +38,7 @@ pub(super) enum MemberMatch {
 }
 
 impl<'a> RoomEvaluation<'a> {
-    /// The result for the member at this position.
+    /// Returns the result for the member at this position.
     pub fn get(&self, position: usize) -> Option<PushEvaluation<'a>> {
         let rules = self.members.slots.get(position)?.rules;
         Some(match self.matches[position] {
@@ -54,7 +54,7 @@ impl<'a> RoomEvaluation<'a> {
         })
     }
 
-    /// All members by their results, in the order of the first member of each group.
+    /// Returns all members by their results, in the order of the first member of each group.
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
         let mut by_match = HashMap::new();

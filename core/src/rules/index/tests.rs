@@ -30,7 +30,7 @@ fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
         .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
 }
 
-/// A document with arbitrary text in every field.
+/// Returns a document with arbitrary text in every field.
 fn strange_document() -> impl Strategy<Value = Document> {
     let text = || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
     let condition =

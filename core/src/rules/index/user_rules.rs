@@ -47,14 +47,14 @@ impl IndexedRules {
         Self { overrides, keys: keys.into(), rules: rules.into() }
     }
 
-    /// The approximate size in memory.
+    /// Returns the approximate size in memory.
     pub fn bytes(&self) -> usize {
         let rules = self.rules.iter().map(|rule| size_of_val(rule) + rule.compiled.heap_bytes());
         let overrides = self.overrides.heap_bytes();
         size_of_val(self) + size_of_val(&*self.keys) + overrides + rules.sum::<usize>()
     }
 
-    /// The position of the first rule that matches.
+    /// Returns the position of the first rule that matches.
     pub(super) fn first_match(&self, keys: &EventKeys, context: &Context<'_>) -> Option<usize> {
         self.keys.iter().zip(&self.rules).position(|(key, rule)| {
             keys.contains(*key)

@@ -60,7 +60,7 @@ fn match_line(
     find_segment(last, text, at, (ANY, end), budget).map(drop)
 }
 
-/// The end of the first match of a segment, which has no `*`, at or after `from`.
+/// Returns the end of the first match of a segment, which has no `*`, at or after `from`.
 fn find_segment(
     segment: &str,
     text: &TextLine<'_>,
@@ -127,7 +127,7 @@ impl<'a> TextLine<'a> {
         Self { line, starts: OnceCell::new() }
     }
 
-    /// The number of bytes that have to be read before columns are known.
+    /// Returns the number of bytes that have to be read before columns are known.
     fn unread_bytes(&self) -> usize {
         if self.starts.get().is_some() { 0 } else { self.line.len() }
     }

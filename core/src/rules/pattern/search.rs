@@ -54,7 +54,7 @@ impl<'a> StepBudget<'a> {
     }
 }
 
-/// The end of the first occurrence of a literal at or after `from`.
+/// Returns the end of the first occurrence of a literal at or after `from`.
 pub(super) fn find(
     text: &str,
     literal: &str,
@@ -81,8 +81,8 @@ pub(super) fn find(
     find_overlapping(text, literal, from + found, is_allowed, budget)
 }
 
-/// The end of the first allowed occurrence. Occurrences may overlap, and a new search after each
-/// would take quadratic time. The Knuth-Morris-Pratt algorithm reads each byte once.
+/// Returns the end of the first allowed occurrence. Occurrences may overlap, and a new search after
+/// each would take quadratic time. The Knuth-Morris-Pratt algorithm reads each byte once.
 fn find_overlapping(
     text: &str,
     literal: &str,

@@ -112,7 +112,7 @@ fn case_is_ignored_in_every_script() {
     }
 }
 
-/// The steps that a word match took, and whether the pattern matched.
+/// Returns the steps that a word match took, and whether the pattern matched.
 fn steps(glob: &str, text: &str) -> (usize, bool) {
     let work = Work::unlimited();
     let matches = GlobPattern::new(glob).matches_word(&Text::new(text), &work);

@@ -34,7 +34,7 @@ impl Text {
         Self { lowered, words }
     }
 
-    /// The text in lower case.
+    /// Returns the text in lower case.
     pub fn lowered(&self) -> &str {
         &self.lowered
     }

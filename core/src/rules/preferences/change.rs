@@ -86,7 +86,7 @@ impl PreferenceChange {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
 
-    /// The rule of the word, person or room that this change has set in a document.
+    /// Returns the rule of the word, person or room that this change has set in a document.
     pub fn rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
@@ -177,13 +177,14 @@ fn set_keyword(
     put_at(document, RuleKind::Content, new, position, limits)
 }
 
-/// The content rule of a word, in any case.
+/// Returns the content rule of a word, in any case.
 fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
     let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
     document.user_rules()[RuleKind::Content].iter().find(is_same)
 }
 
-/// The id of a new keyword: the word, as clients choose it, if it is a valid id that is not in use.
+/// Returns the id of a new keyword: the word, as clients choose it, if it is a valid id that is not
+/// in use.
 fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
     let replaced = word.replace(['/', '\\'], "_");
     let valid = match replaced.strip_prefix('.') {
@@ -281,7 +282,7 @@ fn put_at(
 fn remove_override_mutes(document: &mut Document, subject: &Subject) -> Result<(), RuleError> {
     let Subject::Room(room) = subject else { return Ok(()) };
     let kind = RuleKind::Override;
-    let is_mute = |rule: &&Rule| subject::of_rule(kind, rule) == Some(room);
+    let is_mute = |rule: &&Rule| subject::find_in_rule(kind, rule) == Some(room);
     let mutes = document.user_rules()[kind].iter().filter(is_mute);
     let ids: Vec<String> = mutes.map(|rule| rule.rule_id.clone()).collect();
     ids.iter().try_for_each(|id| document.remove(kind, id))

@@ -90,8 +90,8 @@ impl PreferenceChange {
     }
 }
 
-/// The id of a rule that the page lists. It is percent-encoded, because browsers change line breaks
-/// in the fields of a form.
+/// Returns the id of a rule that the page lists. It is percent-encoded, because browsers change
+/// line breaks in the fields of a form.
 fn listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
     let encoded = Some(last_value(pairs, "rule")).filter(|encoded| !encoded.is_empty());
     let decode = |encoded| percent::decode_segment(encoded).map(Into::into);
@@ -117,7 +117,7 @@ fn read_word(text: &str) -> Result<String, PreferenceError> {
     }
 }
 
-/// The end of a pause. The browser may send the end of the morning in its time zone.
+/// Returns the end of a pause. The browser may send the end of the morning in its time zone.
 fn read_pause(
     length: &str,
     morning: &str,
@@ -145,20 +145,20 @@ fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, Preference
     })
 }
 
-/// A time after `now`, rounded up to the minute that the page shows.
+/// Returns a time after `now`, rounded up to the minute that the page shows.
 fn after(now: Timestamp, millis: i64) -> Timestamp {
     let end = now.as_millisecond() + millis + MINUTE - 1;
     Timestamp::from_millisecond(end - end.rem_euclid(MINUTE)).unwrap_or(Timestamp::MAX)
 }
 
-/// The morning that the browser computed, unless it is not the next one.
+/// Returns the morning that the browser computed, unless it is not the next one.
 fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
     let morning = Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
     let longest = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());
     (morning > now && now.checked_add(longest).is_ok_and(|end| morning <= end)).then_some(morning)
 }
 
-/// The next morning in UTC.
+/// Returns the next morning in UTC.
 fn next_morning(now: Timestamp) -> Timestamp {
     let now = now.as_millisecond();
     let today = now - now.rem_euclid(DAY) + MORNING;

@@ -61,14 +61,14 @@ impl Subject {
         }
     }
 
-    /// The user id or room id, which is also the id of its rule.
+    /// Returns the user id or room id, which is also the id of its rule.
     pub fn id(&self) -> &str {
         match self {
             Self::Person(id) | Self::Room(id) => id,
         }
     }
 
-    /// The kind of its rule.
+    /// Returns the kind of its rule.
     pub(super) fn kind(&self) -> RuleKind {
         match self {
             Self::Person(_) => RuleKind::Sender,
@@ -92,9 +92,9 @@ impl Subject {
     }
 }
 
-/// The user or room that a rule of this kind is about, if it is about nothing else. Element mutes a
-/// room with an override rule, whose condition is the room.
-pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
+/// Returns the user or room that a rule of this kind is about, if it is about nothing else. Element
+/// mutes a room with an override rule, whose condition is the room.
+pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
         (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),
@@ -114,7 +114,7 @@ pub(super) fn of_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     }
 }
 
-/// The id in a link: before the event and the servers to join through.
+/// Returns the id in a link: before the event and the servers to join through.
 fn read_link(rest: &str) -> Option<String> {
     let id = rest.split(['/', '?']).next()?;
     percent::decode_segment(id).ok().map(Into::into)

@@ -42,7 +42,7 @@ pub enum SwitchState {
 }
 
 impl Switch {
-    /// The built-in rules that the switch turns on and off.
+    /// Returns the built-in rules that the switch turns on and off.
     pub const fn rules(self) -> &'static [(RuleKind, &'static str)] {
         use RuleKind::{Content, Override, Underride};
         match self {
@@ -68,8 +68,8 @@ impl Switch {
         }
     }
 
-    /// The switch of a built-in rule. The master rule has none.
-    pub fn of_rule(kind: RuleKind, id: &str) -> Option<Self> {
+    /// Returns the switch of a built-in rule. The master rule has none.
+    pub fn from_rule(kind: RuleKind, id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 
@@ -119,13 +119,13 @@ impl Switch {
     }
 }
 
-/// A built-in rule with the changes of the user.
+/// Returns a built-in rule with the changes of the user.
 fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
     // Placeholders of the user are in conditions and patterns, which are not used here.
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
-/// The pause of all notifications: the rule that precedes all others is enabled.
+/// Returns the pause of all notifications: the rule that precedes all others is enabled.
 pub(super) fn pause(document: &Document) -> Option<Pause> {
     let master = read(document, RuleKind::Override, builtin::MASTER)?;
     let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A document with these user rules and changes to built-in rules.
+/// Returns a document with these user rules and changes to built-in rules.
 fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
     let mut rules = rules.clone();
     for list in rules.as_object_mut().unwrap().values_mut() {
@@ -24,7 +24,7 @@ fn document(rules: &Value) -> Document {
     document_in("global", rules, &json!({}))
 }
 
-/// The user's rules, without the empty arrays.
+/// Returns the user's rules, without the empty arrays.
 fn rules_of(document: &Document) -> Value {
     let mut rules = json!(document.user_rules());
     rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));
@@ -39,7 +39,7 @@ fn setting(effect: Effect) -> Setting {
     Setting { effect, includes_mentions: false, enabled: true, until: None }
 }
 
-/// An override rule that silences a room, as Element creates it.
+/// Returns an override rule that silences a room, as Element creates it.
 fn override_mute(id: &str, room: &str) -> Value {
     let condition = json!({"kind": "event_match", "key": "room_id", "pattern": room});
     json!({"rule_id": id, "actions": ["dont_notify"], "conditions": [condition]})

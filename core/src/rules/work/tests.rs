@@ -9,7 +9,8 @@ use crate::rules::explain::{FailureReason, UserRules};
 use crate::rules::index::{IndexedRules, Members};
 use crate::rules::{Document, RuleScope};
 
-/// A rule whose conditions are met by [`expensive_event`], after a lot of work, except the last.
+/// Returns a rule whose conditions are met by [`expensive_event`], after a lot of work, except the
+/// last.
 fn expensive_rule(id: &str) -> Value {
     let condition = json!({"kind": "event_match", "key": "content.a", "pattern": "*b*"});
     let mut conditions = vec![condition; 150];
@@ -37,7 +38,8 @@ fn expensive_event() -> Event {
         .unwrap()
 }
 
-/// The ids of the rules that match for users with these rules, and how many exceeded their budget.
+/// Returns the ids of the rules that match for users with these rules, and how many exceeded their
+/// budget.
 fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
     let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
     let members = Members::new(rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules))));

@@ -33,7 +33,7 @@ impl Default for State<'_> {
     }
 }
 
-/// The page in every state, with a keyword of this text.
+/// Returns the page in every state, with a keyword of this text.
 pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama::Error> {
     let paused = |until: Value| {
         let mut master = json!({"enabled": true});

@@ -15,7 +15,7 @@ use super::{
     RulesPage, RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
 };
 
-/// Every page, about a rule with this id.
+/// Returns every page, about a rule with this id.
 pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
     let (few, many) = (documents(id)?, [many_rules()?]);
     let (kind, none) = (RuleKind::Override, NewRuleFields::default());
@@ -24,7 +24,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
     let all = RulesView::default();
     let room = "global/room/%21bellringers%3Asocial.example";
     let changed = RulesView { changed: RuleRef::from_path(room).ok(), ..all.clone() };
-    let second = RulesView { page: PageNumber::of_entry(50), changed: None };
+    let second = RulesView { page: PageNumber::containing(50), changed: None };
     let mut pages = vec![
         ("rules", rules(layout, &few, &all, None, none.clone())?),
         ("rules-changed", rules(layout, &few, &changed, None, none.clone())?),
@@ -81,7 +81,7 @@ fn rules(
     page.render()
 }
 
-/// The page before and after a trial, with every result.
+/// Returns the page before and after a trial, with every result.
 fn trials(
     layout: Layout<'_>,
     id: &str,
@@ -163,7 +163,7 @@ fn trials(
     Ok(pages)
 }
 
-/// A rule that was skipped, or that takes too much work.
+/// Returns a rule that was skipped, or that takes too much work.
 fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
     let (scope, kind) = (RuleScope::Global, RuleKind::Override);
     Step {

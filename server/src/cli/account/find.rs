@@ -58,7 +58,7 @@ impl<'a> Selector<'a> {
             None => None,
         };
         match (by_name, by_id) {
-            // Anybody can sign up with a name that is the id of another account.
+            // Anyone can sign up with a name that is the id of another account.
             (Some(Account { id, name, .. }), Some(by_id)) if id != by_id.id => Err(format!(
                 "{name} is the name of an account and the id of another, {}; write '@{name}' for \
                  the name, or '#{name}' for the id",
@@ -76,7 +76,7 @@ impl<'a> Selector<'a> {
             (Some(_), Some(_)) => format!(
                 "there is no account with the name or the id {text:?}; see belfry account list"
             ),
-            // Of unverified addresses, several accounts can have the same one.
+            // Several accounts can have the same unverified address.
             (None, None) => format!(
                 "there is no account with the verified e-mail address {text:?}; belfry account \
                  list --email {text} shows unverified ones too"
@@ -96,8 +96,8 @@ pub(in crate::cli) async fn find(
     selector.find(store).await?.ok_or_else(|| selector.not_found(text))
 }
 
-/// The ids of all accounts that an argument names: the one that exists, and those that had the name
-/// and were deleted.
+/// Returns the ids of all accounts that an argument names: the one that exists, and those that had
+/// the name and were deleted.
 pub(in crate::cli) async fn find_ids(
     store: &Store,
     config: &Config,

@@ -56,7 +56,7 @@ fn columns(account: &Account) -> Vec<String> {
     ]
 }
 
-/// The e-mail address, marked if nobody has verified it, or a dash.
+/// Returns the e-mail address, marked if nobody has verified it, or a dash.
 pub(super) fn email(account: &Account) -> String {
     let Account { email, unverified_email, .. } = account;
     match (email, unverified_email) {
@@ -66,7 +66,7 @@ pub(super) fn email(account: &Account) -> String {
     }
 }
 
-/// The account as JSON, without its password.
+/// Returns the account as JSON, without its password.
 pub(super) fn to_json(account: &Account) -> Value {
     let Account { email, unverified_email, .. } = account;
     json!({

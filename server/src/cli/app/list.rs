@@ -50,7 +50,7 @@ fn columns(stored: &StoredApp) -> Vec<String> {
     ]
 }
 
-/// The app as JSON, without its secrets.
+/// Returns the app as JSON, without its secrets.
 pub(super) fn to_json(stored: &StoredApp) -> Value {
     let App { id, client_id, details, .. } = &stored.app;
     json!({

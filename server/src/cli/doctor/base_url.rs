@@ -105,7 +105,7 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
         Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
             "base_url",
-            format!("{base_url} leads to a different process, whose issuer is this base_url"),
+            format!("{base_url} leads to another process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
         ),
         Some(issuer) if issuer == base_url.to_string() => {
@@ -120,7 +120,7 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
         ),
         None => report.fail(
             "base_url",
-            format!("{base_url} leads to a different server: {}", summary(health)),
+            format!("{base_url} leads to another server: {}", summary(health)),
             format!("let the proxy forward to {}, or correct base_url", config.listen),
         ),
     }

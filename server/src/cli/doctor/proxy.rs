@@ -1,4 +1,5 @@
-//! Reverse proxies: whether requests through the base URL count for their clients.
+//! Reverse proxies: checks that requests through the base URL are counted by the address of their
+//! client.
 
 use std::net::SocketAddr;
 

@@ -66,7 +66,7 @@ impl Report {
         self.add(check, Status::Failed, message.into(), fix.into());
     }
 
-    /// The number of checks that failed. Warnings do not count: some are intended.
+    /// Returns the number of checks that failed. Warnings do not count: some are intended.
     pub(super) fn failures(&self) -> usize {
         self.0.iter().filter(|finding| finding.status == Status::Failed).count()
     }

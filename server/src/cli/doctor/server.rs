@@ -107,7 +107,7 @@ fn compare(config: &Config, server: &Settings, report: &mut Report) {
     }
 }
 
-/// The status and the begin of the body, on one line; of a web page the status alone.
+/// Returns the status and the begin of the body, on one line; of a web page the status alone.
 pub(super) fn summary(response: &Response) -> String {
     let (status, words) = (response.status, response.body.split_whitespace().collect::<Vec<_>>());
     let text: String = words.join(" ").chars().take(MAX_LENGTH).collect();
@@ -135,7 +135,7 @@ pub(super) fn is_healthy(response: &Response) -> bool {
     response.status.is_success() && json(response).is_some_and(|body| body["status"] == "ok")
 }
 
-/// The details in a response, if it was made with this key for this challenge.
+/// Returns the details in a response, if it was made with this key for this challenge.
 pub(super) fn verify<T: DeserializeOwned>(
     response: &Response,
     challenge: &Challenge,

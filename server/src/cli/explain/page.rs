@@ -81,7 +81,7 @@ fn describe_result(step: &Step<MatchedRule<'_>>) -> String {
     }
 }
 
-/// The expected value of a condition, and the value it found.
+/// Returns the expected value of a condition, and the value it found.
 fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String {
     let is = |key: &str, expected: String| match found {
         Some(found) => format!("{key} is {}, expected {expected}", to_json(found)),

@@ -22,7 +22,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Of a file with this many accounts.
+    /// Creates the report of a file with this many accounts.
     pub(super) fn new(total: u64) -> Self {
         Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
     }
@@ -63,7 +63,7 @@ impl Report {
         self.bar.show(Progress { step: "importing", rows, total: self.total });
     }
 
-    /// The error of an import that could not be completed.
+    /// Returns the error of an import that could not be completed.
     pub(super) fn interrupted(&self, error: &(dyn std::error::Error + Send + Sync)) -> CliError {
         let added = counted(self.added, "accounts");
         format!("{error}; {added} added before. Run the command again to add the rest").into()

@@ -107,7 +107,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The next account, or the message about an invalid line; `None` at the end.
+    /// Returns the next account, or the message about an invalid line; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Result<ImportedAccount, String>>, CliError> {
         let name = &self.source.name;
         loop {
@@ -131,12 +131,12 @@ impl Lines<'_> {
         }
     }
 
-    /// The number of the last line.
+    /// Returns the number of the last line.
     pub(super) fn number(&self) -> u64 {
         self.file.line()
     }
 
-    /// The size of the last line.
+    /// Returns the size of the last line.
     pub(super) fn line_bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,5 +1,5 @@
-//! The rows of a list: as JSON, separated by tabs for programs, or aligned below titles on a
-//! terminal.
+//! Formats the rows of a list: as JSON, separated by tabs for programs, or aligned below column
+//! headers on a terminal.
 
 use std::io::{IsTerminal, stdout};
 
@@ -13,9 +13,9 @@ const GAP: &str = "  ";
 
 /// A list that is printed page by page.
 pub(in crate::cli) struct Table {
-    titles: &'static [&'static str],
+    headers: &'static [&'static str],
     format: Format,
-    /// The widths of the aligned columns, which grow with the pages; none before the first.
+    /// The widths of the aligned columns, which grow with the pages; empty before the first page.
     widths: Vec<usize>,
 }
 
@@ -28,18 +28,20 @@ enum Format {
 }
 
 impl Table {
-    /// A list with these columns: as JSON if it was asked for, otherwise as standard output needs.
-    pub(in crate::cli) fn new(titles: &'static [&'static str], json: bool) -> Self {
+    /// Creates a list with these columns: as JSON if requested, otherwise aligned on a terminal and
+    /// tab-separated elsewhere.
+    pub(in crate::cli) fn new(headers: &'static [&'static str], json: bool) -> Self {
         let format = match (json, stdout().is_terminal()) {
             (true, _) => Format::Json,
             (false, true) => Format::Aligned,
             (false, false) => Format::Tabs,
         };
-        Self { titles, format, widths: Vec::new() }
+        Self { headers, format, widths: Vec::new() }
     }
 
-    /// The text of the next rows. The first page has the titles, even if it has no rows.
-    pub(in crate::cli) fn page<T>(
+    /// Formats the next page of rows. Aligned output starts with the column headers, even if there
+    /// are no rows.
+    pub(in crate::cli) fn format_page<T>(
         &mut self,
         rows: &[T],
         columns: impl Fn(&T) -> Vec<String>,
@@ -54,7 +56,7 @@ impl Table {
 
     fn align(&mut self, mut rows: Vec<Vec<String>>) -> String {
         if self.widths.is_empty() {
-            rows.insert(0, self.titles.iter().map(|title| title.to_uppercase()).collect());
+            rows.insert(0, self.headers.iter().map(|header| header.to_uppercase()).collect());
         }
         for row in &mut rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
@@ -76,20 +78,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_aligned_below_their_titles_which_are_printed_once() {
+    fn rows_are_aligned_below_column_headers_which_are_printed_once() {
         let mut table =
-            Table { titles: &["name", "id"], format: Format::Aligned, widths: Vec::new() };
+            Table { headers: &["name", "id"], format: Format::Aligned, widths: Vec::new() };
         let columns = |row: &(&str, &str)| vec![row.0.to_owned(), row.1.to_owned()];
-        let mut page = |rows: &[(&str, &str)]| table.page(rows, columns, |_| Value::Null);
+        let mut page = |rows: &[(&str, &str)]| table.format_page(rows, columns, |_| Value::Null);
         assert_eq!(page(&[("alice", "1"), ("ö\t", "22")]), "NAME    ID\nalice   1\nö\\u{9}  22\n");
         assert_eq!(page(&[("alexandra", "3"), ("b", "4")]), "alexandra  3\nb          4\n");
         assert_eq!(page(&[]), "");
     }
 
     #[test]
-    fn rows_for_programs_have_tabs_and_no_titles() {
-        let mut table = Table { titles: &["name"], format: Format::Tabs, widths: Vec::new() };
+    fn rows_for_programs_are_tab_separated_and_without_headers() {
+        let mut table = Table { headers: &["name"], format: Format::Tabs, widths: Vec::new() };
         let columns = |row: &&str| vec![(*row).to_owned(), "x".to_owned()];
-        assert_eq!(table.page(&["alice", "b"], columns, |_| Value::Null), "alice\tx\nb\tx\n");
+        assert_eq!(
+            table.format_page(&["alice", "b"], columns, |_| Value::Null),
+            "alice\tx\nb\tx\n"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Opens the store at start, and waits for PostgreSQL if it is started later.
+//! Opens the store at startup, and waits for PostgreSQL if it is started later.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::service_manager;
 
-/// The shortest and the longest delay between two attempts.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// Interval of the log lines about a database that is waited for.
+/// The delay after the first attempt, which doubles with each further one.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// The longest delay between two attempts.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
+/// Interval between log lines while waiting for the database.
 const REPORT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Opens the store. A PostgreSQL that cannot be reached is tried again for
-/// [`Options::start_timeout`]; any other error, such as a wrong password, is final. `None` if the
-/// server is to stop first.
+/// [`Options::start_timeout`]; any other error, such as a wrong password, is final.
+/// Returns `None` if `stop` is cancelled first.
 pub(super) async fn open_store(
     database: &Database,
     options: &Options,
@@ -27,14 +29,14 @@ pub(super) async fn open_store(
     if let Database::Sqlite(_) = database {
         return Store::open(database, options, SystemClock.now()).await.map(Some);
     }
-    let waiting = wait_for_database(database, options);
-    stop.run_until_cancelled(waiting).await.transpose()
+    let opening = open_with_retries(database, options);
+    stop.run_until_cancelled(opening).await.transpose()
 }
 
-async fn wait_for_database(database: &Database, options: &Options) -> Result<Store, StoreError> {
+async fn open_with_retries(database: &Database, options: &Options) -> Result<Store, StoreError> {
     let start = Instant::now();
     let mut reported = None;
-    let mut delay = RETRY_DELAYS.0;
+    let mut delay = MIN_RETRY_DELAY;
     loop {
         let error = match Store::open(database, options, SystemClock.now()).await {
             Err(error @ StoreError::Unreachable { .. })
@@ -52,12 +54,12 @@ async fn wait_for_database(database: &Database, options: &Options) -> Result<Sto
         };
         if reported.is_none_or(|time: Instant| time.elapsed() >= REPORT_INTERVAL) {
             reported = Some(Instant::now());
-            let left =
+            let remaining =
                 duration::format_seconds(options.start_timeout.saturating_sub(start.elapsed()));
-            tracing::warn!(%error, left, "waiting for the database");
+            tracing::warn!(%error, remaining, "waiting for the database");
             service_manager::notify(&[NotifyState::Status("waiting for the database")]);
         }
         sleep(delay).await;
-        delay = RETRY_DELAYS.1.min(delay * 2);
+        delay = MAX_RETRY_DELAY.min(delay * 2);
     }
 }

@@ -12,7 +12,7 @@ use crate::app::AppState;
 use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
 
 /// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
-/// were logged at start.
+/// were logged at startup.
 pub(super) async fn reload_at_hangup(
     state: Arc<AppState>,
     overrides: Arc<Overrides>,

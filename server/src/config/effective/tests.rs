@@ -12,7 +12,7 @@ fn parse(text: &str) -> Config {
     config
 }
 
-/// The lines without the origins, which differ.
+/// Returns the lines without the origins, which differ.
 fn values(config: &Config) -> String {
     let text = config.to_toml().unwrap();
     text.lines()
@@ -20,7 +20,7 @@ fn values(config: &Config) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// The example without the `#` of lines that begin with this mark and a key or section.
+/// Returns the example without the `#` of lines that begin with this mark and a key or section.
 fn uncommented(mark: &str) -> String {
     let uncomment = |line: &'static str| match line.strip_prefix(mark) {
         Some(rest) if key_of(rest).is_some() || rest.starts_with('[') => rest,
@@ -136,7 +136,7 @@ fn a_url_in_a_file_is_shown_as_that_file() {
     assert!(shown.contains(origin) && !shown.contains("hunter2"), "{shown}");
 }
 
-/// A setting with a random value, as TOML.
+/// Returns a setting with a random value, as TOML.
 fn setting() -> impl Strategy<Value = (&'static str, String)> {
     const NUMBERS: &[&str] = &[
         "http.max_connections",

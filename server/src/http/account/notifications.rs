@@ -110,12 +110,12 @@ async fn redirect_after(
     if let Some(document) = rulesets.document(&view.scope()) {
         view.show_changed(change, &Preferences::read(document));
     }
-    let part = NotificationsPart::of_form(pairs).ok_or(CommonError::Internal)?;
+    let part = NotificationsPart::from_form(pairs).ok_or(CommonError::Internal)?;
     let notice = if change.is_removal() { Notice::Removed } else { Notice::Saved };
     redirect(session, &view.path_after(part, notice))
 }
 
-/// The rules of the signed-in user.
+/// Returns the rules of the signed-in user.
 pub(super) async fn load(
     session: &BrowserSession,
     account: &Account,

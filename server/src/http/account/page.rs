@@ -55,8 +55,8 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
     show_large_page(session, StatusCode::OK, &page, account.id)
 }
 
-/// The name of the app that was just removed, for the notice about it. The proof ensures that a link
-/// cannot put the name of an app onto the page. Matrix clients have no name.
+/// Returns the name of the app that was just removed, for the notice about it. The proof ensures
+/// that a link cannot put the name of an app onto the page. Matrix clients have no name.
 async fn load_removed_app(
     session: &BrowserSession,
     query: &Pairs,
@@ -102,7 +102,7 @@ pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageF
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {
             let events = session.audit.success(AuditKind::TokenRevoke).into();
             let (store, now) = (&session.state.store, session.state.clock.now());
-            store.revoke_token_of(&events, account.id, lookup, now).await?;
+            store.revoke_account_token(&events, account.id, lookup, now).await?;
         }
         redirect_with_notice(&session, ACCOUNT, Notice::TokenRevoked)
     };

@@ -168,7 +168,7 @@ async fn handle_email(
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::EmailChanged)?)
 }
 
-/// The error of a form whose password was not verified.
+/// Returns the error of a form whose password was not verified.
 fn unverified(
     error: VerifyError,
     reason: fn(AuthenticationError) -> SecurityError,
@@ -267,7 +267,7 @@ pub(crate) async fn end_other_sessions(
     respond(&session, result.await)
 }
 
-/// The owner of the account ends a session in a different browser.
+/// Returns the event of the owner ending a session in another browser.
 fn remote_sign_out(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
     AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()

@@ -142,7 +142,7 @@ async fn handle_sign_in(
     show_sign_in_page(session, pending.as_ref(), name, Some(failed))
 }
 
-/// The authorization of this handle, if there is one.
+/// Returns the authorization of this handle, if there is one.
 pub(super) async fn load_pending(
     session: &BrowserSession,
     handle: &str,

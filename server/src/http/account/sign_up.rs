@@ -101,7 +101,7 @@ async fn handle(
     if let Some(response) = start_session(session, pending.as_ref(), handle, authenticated).await? {
         return Ok(response);
     }
-    // Somebody else has just changed the password of the new account.
+    // Someone else has just changed the password of the new account.
     let errors = Errors::failed(AuthenticationError::WrongPassword);
     show(session, pending.as_ref(), &entered, &errors)
 }
@@ -136,8 +136,8 @@ async fn create(
     })
 }
 
-/// The account that the first of two equal forms has just created. The password must be right, and
-/// the attempt counts as a sign-in.
+/// Returns the account that the first of two equal forms has just created. The password must be
+/// right, and the attempt counts as a sign-in.
 async fn find_double_submit(
     session: &BrowserSession,
     guard: &AbuseGuard,

@@ -73,7 +73,7 @@ fn read_fields(pairs: &Pairs) -> TryFields {
     }
 }
 
-/// The message in the form. Sender, room and number of members may be blank.
+/// Returns the message in the form. Sender, room and number of members may be blank.
 fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
     fn optional<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, E> {
         if text.is_empty() { Ok(None) } else { parse(text).map(Some) }

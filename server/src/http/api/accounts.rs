@@ -69,7 +69,7 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
     let (url, picture) = (state.profile_url(&account.name), state.avatar_url());
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
-    // The roles that everybody may see.
+    // The roles that everyone may see.
     let roles = match account.role {
         Role::Admin => {
             json!([{ "id": role_id(account.role).to_string(), "name": ADMIN_ROLE, "color": "" }])
@@ -139,7 +139,7 @@ const ADMIN_ROLE: &str = "Admin";
 /// Mastodon's 20 permissions, as bits.
 const ALL_PERMISSIONS: u32 = (1 << 20) - 1;
 
-/// The name of a role, which is empty for that of everybody.
+/// Returns the name of a role, which is empty for that of everyone.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Admin => ADMIN_ROLE,

@@ -1,4 +1,4 @@
-//! Mastodon's admin API: accounts, and empty lists of what does not exist here.
+//! Mastodon's admin API: accounts, and empty lists for features that Belfry lacks.
 
 pub(crate) mod accounts;
 pub(crate) mod actions;
@@ -20,7 +20,7 @@ use crate::http::extract::admin::Admin;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::json::Json;
 
-/// The id of an account in a path. Anything but a number is the id of no account.
+/// The id of an account in a path. Anything but a number matches no account.
 pub(crate) struct AccountId(i64);
 
 impl<S: Sync> FromRequestParts<S> for AccountId {
@@ -39,13 +39,13 @@ impl AccountId {
     }
 }
 
-/// A list that is always empty, for clients that expect it. Nothing can be added to it.
+/// Returns a list that is always empty, for clients that expect it. Nothing can be added to it.
 pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
     let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
     get(respond)
 }
 
-/// Statistics that are always empty.
+/// Returns statistics that are always empty.
 pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
     let respond = |admin: Admin| ready(respond_empty(&admin, Scope::AdminRead));
     post(respond)

@@ -90,7 +90,7 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// The URL of the logo; without one, that of the bell.
+/// Returns the URL of the logo; without one, that of the bell.
 fn thumbnail_url(state: &AppState) -> String {
     match &state.logo {
         Some(logo) => format!("{}{}", state.base_url, logo.path()),

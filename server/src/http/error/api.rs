@@ -96,7 +96,7 @@ impl IntoResponse for ApiError {
 }
 
 impl ApiError {
-    /// The errors of an app registration, localised.
+    /// Returns the errors of an app registration, localised.
     pub(crate) fn invalid_app(
         invalid: &ValidationErrors<AppRegistrationError>,
         language: Language,
@@ -104,12 +104,12 @@ impl ApiError {
         Self::Invalid(invalid.localize(language), None)
     }
 
-    /// An action of an admin that does not exist here.
+    /// Creates an action of an admin that does not exist here.
     pub(crate) fn unknown_action() -> Self {
         Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }
 
-    /// The errors of a sign-up, localised, also by field.
+    /// Returns the errors of a sign-up, localised, also by field.
     pub(crate) fn invalid_account(
         invalid: &ValidationErrors<AccountError>,
         language: Language,

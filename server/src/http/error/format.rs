@@ -20,7 +20,7 @@ pub(crate) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// An error in this format, with its codes in Matrix and in OAuth.
+    /// Returns an error in this format, with its codes in Matrix and in OAuth.
     pub(super) fn error(
         self,
         status: StatusCode,

@@ -41,8 +41,8 @@ pub(crate) enum GatewayError {
 }
 
 impl GatewayError {
-    /// The error code of Matrix, for clients of a chat server behind the proxy. Other clients ignore
-    /// it.
+    /// Returns the error code of Matrix, for clients of a chat server behind the proxy. Other
+    /// clients ignore it.
     const fn errcode(&self) -> &'static str {
         match self {
             Self::MissingToken => "M_MISSING_TOKEN",

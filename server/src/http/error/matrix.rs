@@ -56,7 +56,7 @@ pub(crate) enum MatrixError {
     RepeatedUser,
     #[error("This endpoint requires the token of an application service")]
     ApplicationServiceRequired,
-    #[error("This belongs to a different user")]
+    #[error("This belongs to another user")]
     OtherUser,
     #[error("An application service cannot log out")]
     LogoutOfService,
@@ -115,7 +115,7 @@ impl MatrixError {
         }
     }
 
-    /// The `WWW-Authenticate` header for OAuth clients (RFC 6750 section 3).
+    /// Returns the `WWW-Authenticate` header for OAuth clients (RFC 6750 section 3).
     fn challenge(&self) -> Option<String> {
         match self {
             Self::MissingToken => Some("Bearer".to_owned()),

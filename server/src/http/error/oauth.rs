@@ -56,7 +56,7 @@ pub(super) fn to_response(error: &OAuthError, description: &str) -> Response {
     with_challenge((status, Json(body)).into_response(), challenge)
 }
 
-/// The status of an error that is not sent to a redirect URI.
+/// Returns the status of an error that is not sent to a redirect URI.
 pub(super) fn status_of(error: &OAuthError) -> StatusCode {
     match error {
         OAuthError::InvalidClient | OAuthError::UnknownClient | OAuthError::MissingCredentials => {

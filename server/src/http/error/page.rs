@@ -20,10 +20,10 @@ pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
     #[error(transparent)]
     OAuth(#[from] OAuthError),
-    /// The authorization request belongs to a different browser, is completed, or has expired.
+    /// The authorization request belongs to another browser, is completed, or has expired.
     #[error("The authorization request is completed or has expired")]
     Expired,
-    /// The form may come from a different site: its CSRF token or origin is wrong.
+    /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
     /// Nobody can create an account.
@@ -38,7 +38,7 @@ pub(crate) enum PageError {
 }
 
 impl PageError {
-    /// The status of the page.
+    /// Returns the status of the page.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::OAuth(error) => status_of(error),
@@ -49,7 +49,7 @@ impl PageError {
         }
     }
 
-    /// The cause that the page explains.
+    /// Returns the cause that the page explains.
     pub(crate) fn cause(&self) -> ErrorCause {
         match self {
             Self::OAuth(error) => ErrorCause::OAuth(error.clone()),
@@ -66,7 +66,7 @@ impl PageError {
         }
     }
 
-    /// The response to a client that accepts JSON but not HTML.
+    /// Returns the response to a client that accepts JSON but not HTML.
     pub(crate) fn into_json(self) -> Response {
         let (status, text) = (self.status(), self.to_string());
         match self {
@@ -91,7 +91,7 @@ impl<R, E: Into<PageError>> From<E> for SubmitError<R> {
 }
 
 impl<R> SubmitError<R> {
-    /// The reason to show, unless the form failed.
+    /// Returns the reason to show, unless the form failed.
     pub(crate) fn rejected(self) -> Result<R, PageError> {
         match self {
             Self::Rejected(reason) => Ok(reason),
@@ -100,7 +100,7 @@ impl<R> SubmitError<R> {
     }
 }
 
-/// The status of the sign-in page after a failed attempt.
+/// Returns the status of the sign-in page after a failed attempt.
 pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     match error {
         AuthenticationError::WrongPassword => StatusCode::UNAUTHORIZED,
@@ -110,7 +110,7 @@ pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     }
 }
 
-/// The status of the security page, also after a form with errors: that of the first one.
+/// Returns the status of the security page, also after a form with errors: that of the first one.
 pub(crate) fn security_status(failed: &[SecurityError]) -> StatusCode {
     use SecurityError::{
         CurrentPassword, Deletion, DifferentPasswords, Email, EmailPassword, LastAdmin, NewPassword,
@@ -125,7 +125,7 @@ pub(crate) fn security_status(failed: &[SecurityError]) -> StatusCode {
     }
 }
 
-/// The status of the notifications page after a rejected form.
+/// Returns the status of the notifications page after a rejected form.
 pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }

@@ -42,7 +42,8 @@ impl Admin {
         self.bearer.require_scope(&[scope])
     }
 
-    /// The event of something that the admin does, for the reason in `text`, if there is one.
+    /// Returns the event of something that the admin does, for the reason in `text`, if there is
+    /// one.
     pub(crate) fn event(&self, kind: AuditKind, text: &str) -> AuditEntry {
         AuditEntry { detail: Some(audit_detail(&self.name, text)), ..self.audit.success(kind) }
     }

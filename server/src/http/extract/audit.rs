@@ -35,7 +35,7 @@ impl Audit {
         Self { origin: AuditOrigin::Page, ..self }
     }
 
-    /// An event with the outcome success, to be stored with the change that it records.
+    /// Returns an event with the outcome success, to be stored with the change that it records.
     pub(crate) fn success(&self, kind: AuditKind) -> AuditEntry {
         let address = self.state.audit.address(self.address);
         let client = Some(AuditClient { address, request_id: self.request_id });

@@ -90,7 +90,7 @@ impl Client {
         client
     }
 
-    /// The token, if it is valid.
+    /// Returns the token, if it is valid.
     pub(crate) fn valid_token(&self) -> Option<&Token> {
         match &self.credential {
             Credential::Token(_, token) => token.check(self.now).is_ok().then_some(token),
@@ -106,7 +106,7 @@ impl Client {
         }
     }
 
-    /// The client, if its token is cached; otherwise the token to look up in the database.
+    /// Returns the client, if its token is cached; otherwise the token to look up in the database.
     pub(crate) fn resolve_cached(
         state: &AppState,
         now: Timestamp,
@@ -132,12 +132,12 @@ impl Client {
     }
 }
 
-/// The address of the peer of the current request; unspecified if there is no request.
+/// Returns the address of the peer of the current request; unspecified if there is no request.
 pub(crate) fn peer_address() -> IpAddr {
     RequestContext::read(|request| request.peer.ip()).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
-/// The address of the client: the peer, or the one that a trusted proxy forwards.
+/// Returns the address of the client: the peer, or the one that a trusted proxy forwards.
 pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if active.proxies.contains(peer) {
         let (list, forwarded) = match &active.proxy_header {
@@ -158,8 +158,8 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
     peer
 }
 
-/// The address of the client, if it is certain: that of the peer, unless a proxy may have forwarded
-/// the request, or the one that a trusted proxy forwards.
+/// Returns the address of the client, if it is certain: that of the peer, unless a proxy may have
+/// forwarded the request, or the one that a trusted proxy forwards.
 pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
     let peer = peer_address();
     let address = client_address(active, peer, &parts.headers);
@@ -194,7 +194,7 @@ fn is_local_host(host: &str) -> bool {
     address.is_ok() || host.eq_ignore_ascii_case("localhost")
 }
 
-/// The access token of a request. A malformed query is ignored.
+/// Returns the access token of a request. A malformed query is ignored.
 fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, MultipleTokens> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();

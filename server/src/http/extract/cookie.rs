@@ -18,7 +18,7 @@ pub(crate) enum Cookie {
 }
 
 impl Cookie {
-    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that a different host or a
+    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that another host or a
     /// plain connection set (RFC 6265bis section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_secure()) {
@@ -31,13 +31,13 @@ impl Cookie {
         }
     }
 
-    /// The secret in the cookie.
+    /// Returns the secret in the cookie.
     pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
         SplitToken::parse(self.value(headers, base_url)?)
     }
 
-    /// The value of the cookie. `None` if it was sent twice, because an attacker may have set one
-    /// of the two.
+    /// Returns the value of the cookie. `None` if it was sent twice, because an attacker may have
+    /// set one of the two.
     pub(crate) fn value<'a>(self, headers: &'a HeaderMap, base_url: &BaseUrl) -> Option<&'a str> {
         let name = self.name(base_url);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -50,7 +50,7 @@ impl Cookie {
         values.next().is_none().then_some(value)
     }
 
-    /// The header that sets the cookie, with its lifetime in seconds; zero removes it.
+    /// Returns the header that sets the cookie, with its lifetime in seconds; zero removes it.
     pub(crate) fn set(self, base_url: &BaseUrl, value: &str, seconds: u64) -> HeaderValue {
         let name = self.name(base_url);
         let secure = if base_url.is_secure() { "; Secure" } else { "" };

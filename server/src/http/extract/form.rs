@@ -30,7 +30,7 @@ impl FromRequest<Arc<AppState>> for Form {
     }
 }
 
-/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anybody
+/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anyone
 /// can send a form, so a larger `max_body_bytes` does not apply to it.
 pub(crate) struct PageForm(pub(crate) Pairs);
 
@@ -79,7 +79,8 @@ enum Media {
 }
 
 impl Media {
-    /// The media type of the `Content-Type` header. Charsets other than UTF-8 are not supported.
+    /// Returns the media type of the `Content-Type` header. Charsets other than UTF-8 are not
+    /// supported.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let (essence, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));

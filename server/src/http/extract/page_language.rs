@@ -20,36 +20,36 @@ const CHOICE_SECONDS: u64 = 365 * 24 * 3600;
 /// The maximum length of a query that the links with which people choose a language repeat.
 const MAX_QUERY: usize = 4096;
 
-/// The parameters of a query, not decoded, because a malformed query may be the error to report.
-/// Language tags need no escapes.
+/// Returns the parameters of a query, not decoded, because a malformed query may be the error to
+/// report. Language tags need no escapes.
 fn parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
     let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// The language in the query.
+/// Returns the language in the query.
 fn language_parameter(uri: &Uri) -> Option<Language> {
     let (_, tag) = parameters(uri).rfind(|(name, _)| *name == "lang")?;
     Language::from_tag(tag)
 }
 
-/// The language of a page: the query's `lang`, else the one that was chosen on a page, else the one
-/// in `Accept-Language`.
+/// Returns the language of a page: the query's `lang`, else the one that was chosen on a page, else
+/// the one in `Accept-Language`.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) -> Language {
     let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let chosen = chosen_language(headers, base_url);
     Language::negotiate(language_parameter(uri), chosen, None, accept)
 }
 
-/// The language that was chosen on a page earlier.
+/// Returns the language that was chosen on a page earlier.
 pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option<Language> {
     Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
 }
 
-/// The beginning of the links with which people choose a language: the same page with its other
-/// parameters. It is relative and contains no path, so it cannot lead to a different server. The page
-/// after a form cannot be opened by a link, which leads to the front page instead, and so does the
-/// link of a query that would make the page too large.
+/// Returns the beginning of the links with which people choose a language: the same page with its
+/// other parameters. It is relative and contains no path, so it cannot lead to another server. The
+/// page after a form cannot be opened by a link, which leads to the front page instead, and so does
+/// the link of a query that would make the page too large.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
@@ -64,8 +64,8 @@ pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     link
 }
 
-/// The cookie that remembers the language of a link of [`language_link`], if the request is one.
-/// Other sites cannot choose a language.
+/// Returns the cookie that remembers the language of a link of [`language_link`], if the request is
+/// one. Other sites cannot choose a language.
 pub(crate) fn remember_language(
     uri: &Uri,
     headers: &HeaderMap,

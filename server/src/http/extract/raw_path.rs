@@ -16,13 +16,13 @@ pub(crate) struct RawPath {
 }
 
 impl RawPath {
-    /// The part after these segments of the route.
+    /// Returns the part after these segments of the route.
     pub(crate) fn after(&self, segments: &str) -> Option<&str> {
         let start = self.route.as_str().rfind(segments)? + segments.len();
         self.uri.path().get(start..)
     }
 
-    /// The value of this parameter of the route.
+    /// Returns the value of this parameter of the route.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         let mut segments = self.route.as_str().split('/').zip(self.uri.path().split('/'));
         segments.find(|(pattern, _)| *pattern == name).map(|(_, segment)| segment)

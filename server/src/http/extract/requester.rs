@@ -108,7 +108,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
     .await
 }
 
-/// The user for whom an application service acts: the query's `user_id`, or its own user.
+/// Returns the user for whom an application service acts: the query's `user_id`, or its own user.
 async fn resolve_user(
     service: &ApplicationService,
     query: &[(String, String)],

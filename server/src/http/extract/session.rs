@@ -111,22 +111,22 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
 }
 
 impl BrowserSession {
-    /// The cookie as stored; authorization requests are bound to it.
+    /// Returns the cookie as stored; authorization requests are bound to it.
     pub(crate) fn hashed_cookie(&self) -> HashedSecret {
         self.cookie.hashed()
     }
 
-    /// The signed-in account.
+    /// Returns the signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.signed_in.as_ref().map(|signed_in| &signed_in.account)
     }
 
-    /// The signed-in account, without which this page of the account cannot be shown.
+    /// Returns the signed-in account, without which this page of the account cannot be shown.
     pub(crate) fn require_account(&self, section: AccountSection) -> Result<&Account, PageError> {
         self.account().ok_or(PageError::SignInRequired(section, None))
     }
 
-    /// The signed-in account whose form this is, on this page of the account.
+    /// Returns the signed-in account whose form this is, on this page of the account.
     pub(crate) fn require_form(
         &self,
         section: AccountSection,
@@ -138,12 +138,12 @@ impl BrowserSession {
         Ok(account)
     }
 
-    /// The CSRF token of forms, derived from the cookie.
+    /// Returns the CSRF token of forms, derived from the cookie.
     pub(crate) fn csrf_token(&self) -> String {
         Sha256Digest::compute(&format!("csrf {}", self.cookie.reveal())).to_text()
     }
 
-    /// A proof that this server wrote a value into a link for this browser.
+    /// Returns a proof that this server wrote a value into a link for this browser.
     pub(crate) fn proof(&self, value: &str) -> String {
         Sha256Digest::compute(&format!("proof {value} {}", self.cookie.reveal())).to_text()
     }
@@ -159,8 +159,8 @@ impl BrowserSession {
         }
     }
 
-    /// The layout of a page, in this language, or else the one that was chosen on a page, that of
-    /// the session or that of the browser.
+    /// Returns the layout of a page, in this language, or else the one that was chosen on a page,
+    /// that of the session or that of the browser.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
         let accept = self.accept_language.as_deref();
@@ -172,7 +172,7 @@ impl BrowserSession {
         }
     }
 
-    /// The navigation of a page of the account, with the notice in the query.
+    /// Returns the navigation of a page of the account, with the notice in the query.
     pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
         let delete_at = self.account().and_then(|account| account.delete_at);
         let deletion = delete_at.map(|at| PendingDeletion { at, csrf: self.csrf_token() });
@@ -260,7 +260,7 @@ async fn load_session(
     Ok(Some(SignedIn { account, language }))
 }
 
-/// The end of a session that was created and last used at these times.
+/// Returns the end of a session that was created and last used at these times.
 fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
     let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))

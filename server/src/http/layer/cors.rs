@@ -26,7 +26,7 @@ pub(crate) enum Cors {
 }
 
 impl Cors {
-    /// The response to a preflight request, which does not reach a handler.
+    /// Returns the response to a preflight request, which does not reach a handler.
     pub(crate) fn preflight(self, method: &Method) -> Option<Response> {
         (self == Self::AnyOrigin && *method == Method::OPTIONS).then(|| {
             let allowed = [

@@ -7,7 +7,7 @@ use axum::extract::{RawQuery, State};
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
-use belfry_core::oauth::account::{self, check_free_name, check_name, check_password};
+use belfry_core::oauth::account::{self, check_name, check_password, check_unreserved_name};
 use belfry_core::oauth::sign_up::NewAccount;
 use belfry_core::percent;
 use belfry_runtime::random;
@@ -51,7 +51,7 @@ pub(crate) async fn register(
     let request = request?;
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
-        check_free_name(name).map_err(MatrixError::Username)?;
+        check_unreserved_name(name).map_err(MatrixError::Username)?;
         // Whether or not there is an account of this name, so nothing is revealed.
         if is_reserved(name, &state) {
             return Err(MatrixError::Exclusive);

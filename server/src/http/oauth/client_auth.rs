@@ -13,7 +13,7 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::log::request_context::RequestContext;
 
-/// The `Authorization` header; more than one is an error.
+/// Returns the `Authorization` header; more than one is an error.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
     single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }

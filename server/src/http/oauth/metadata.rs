@@ -10,7 +10,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::json::constant;
 use crate::paths;
 
-/// The route of the metadata.
+/// Returns the route of the metadata.
 pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let base_url = state.base_url.to_string();
     let documentation = match &state.config.oauth.documentation_url {

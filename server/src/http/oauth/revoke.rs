@@ -37,7 +37,7 @@ pub(crate) async fn revoke(
     let issued = state.store.token(secret).await?;
     let issued = issued.ok_or_else(|| unauthorized("the token is unknown"))?;
     if issued.app_id != app.id {
-        return Err(unauthorized("the token belongs to a different app"));
+        return Err(unauthorized("the token belongs to another app"));
     }
     let events = guard.audit.success(AuditKind::TokenRevoke).into();
     state.store.revoke_token(&events, secret.lookup, state.clock.now()).await?;

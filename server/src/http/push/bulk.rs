@@ -79,7 +79,7 @@ async fn change<T: Send + Sync + 'static>(
     let parsed = if body.len() <= small {
         parse(&body)?
     } else {
-        // On a thread of the pool, because it takes milliseconds.
+        // Runs on a thread of the pool, because it takes milliseconds.
         let slot = state.evaluation_pool.enter_for_account(account)?;
         slot.run(move || parse(&body)).await??
     };

@@ -53,7 +53,7 @@ impl AreaRouter {
         self
     }
 
-    /// The pattern of a route: its path, without the trailing slash that the area ignores.
+    /// Returns the pattern of a route: its path, without the trailing slash that the area ignores.
     fn pattern(&self, path: &str) -> String {
         let path = match path.strip_suffix('/') {
             Some(without_slash) if self.area.ignores_trailing_slash => without_slash,
@@ -146,15 +146,15 @@ impl Routes {
         Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, metrics }
     }
 
-    /// The route of a path. The layer applies the policies of its area before the router runs, so
-    /// that rejecting a request stays cheap.
+    /// Returns the route of a path. The layer applies the policies of its area before the router
+    /// runs, so that rejecting a request stays cheap.
     pub(crate) fn find(&self, path: &str) -> Route {
         let matched = self.by_path.iter().find_map(|routes| routes.at(path).ok());
         matched.map_or(self.unmatched, |matched| *matched.value)
     }
 }
 
-/// The index of a pattern, which is added if it is new.
+/// Returns the index of a pattern, which is added if it is new.
 fn index_of(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
     if let Some(index) = patterns.iter().position(|known| *known == pattern) {
         return (index, patterns[index]);

@@ -143,7 +143,7 @@ fn expected() -> BTreeMap<String, Area> {
     all
 }
 
-/// The paths of an area, without those that the router adds for a trailing slash.
+/// Returns the paths of an area, without those that the router adds for a trailing slash.
 fn listed_paths(area: &AreaRouter) -> Vec<String> {
     let with_slash = |path: &&String| area.area.ignores_trailing_slash && path.ends_with('/');
     let known = area.routes.paths.iter().filter(|path| !with_slash(path));
@@ -298,7 +298,7 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
     }
 }
 
-/// Anybody can send a form, so a large one is rejected by its length, or as soon as it is too large.
+/// Anyone can send a form, so a large one is rejected by its length, or as soon as it is too large.
 #[tokio::test]
 async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -340,7 +340,7 @@ async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
 }
 
 /// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
-/// somebody else or instead of a page.
+/// someone else or instead of a page.
 #[tokio::test]
 async fn every_response_has_a_cache_policy_and_names_what_it_depends_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -23,8 +23,8 @@ pub(super) struct AccessLogEntry {
 }
 
 impl AccessLogEntry {
-    /// The entry of a request; `None` if the access log is off. At the level `debug` all requests
-    /// are logged.
+    /// Returns the entry of a request; `None` if the access log is off. At the level `debug` all
+    /// requests are logged.
     pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
         if state.config.log.access == AccessLog::Off && !is_debug() {
             return None;

@@ -17,7 +17,7 @@ use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 use crate::http::router::{AreaRouter, DEFAULT_AREA, EXEMPT, MATRIX, Routes};
 
-/// The state of a service with default settings and an empty database in this folder.
+/// Returns the state of a service with default settings and an empty database in this folder.
 pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     let config = Config::default();
     let database = Database::Sqlite(folder.join("belfry.db"));
@@ -31,7 +31,7 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
 /// The size of the response to `/large`.
 pub(crate) const LARGE: usize = 200_000;
 
-/// A service with routes for tests: one panics, one is slow, one has a guard, one reads a
+/// Returns a service with routes for tests: one panics, one is slow, one has a guard, one reads a
 /// body, one is large, one is exempt from limits.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;

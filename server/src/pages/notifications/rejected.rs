@@ -50,14 +50,14 @@ pub enum RejectionReason {
 }
 
 impl RejectedForm {
-    /// The form with these fields. `None` if the page has no form with this `change`.
+    /// Returns the form with these fields. `None` if the page has no form with this `change`.
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");
         let id = percent::decode_segment(&rule).unwrap_or_default();
         let is_checked = |name: &str| !last_value(pairs, name).is_empty();
         Some(Self {
-            part: NotificationsPart::of_form(pairs)?,
+            part: NotificationsPart::from_form(pairs)?,
             is_new: rule.is_empty(),
             text: reason.text(&id, language),
             fields: EnteredFields {
@@ -71,7 +71,7 @@ impl RejectedForm {
     }
 }
 
-/// Problem of a field.
+/// Returns the problem of a field.
 pub(in crate::pages) fn field_error(
     error: PreferenceError,
     language: Language,

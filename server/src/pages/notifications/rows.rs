@@ -117,13 +117,13 @@ pub(super) fn subject_row(
     }
 }
 
-/// When the setting ends.
+/// Returns when the setting ends.
 fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
     let until = setting.until?;
     Some(TimedText::new(layout, "notifications-until", until, TimeFormat::Short(now)))
 }
 
-/// A name of a user, which may be long and contain invisible characters.
+/// Returns a name of a user, which may be long and contain invisible characters.
 pub(super) fn show_name(name: &str) -> String {
     isolate(&escape_invisible(&truncate(name, MAX_SHOWN)))
 }

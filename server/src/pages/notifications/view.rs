@@ -33,8 +33,8 @@ pub enum NotificationsPart {
 }
 
 impl NotificationsPart {
-    /// The part with the form of these fields.
-    pub fn of_form(pairs: &Pairs) -> Option<Self> {
+    /// Returns the part with the form of these fields.
+    pub fn from_form(pairs: &Pairs) -> Option<Self> {
         match last_value(pairs, "change") {
             "pause" | "resume" => Some(Self::Pause),
             "switch" => {
@@ -57,7 +57,7 @@ impl NotificationsPart {
         }
     }
 
-    /// Its name in a query, which is also its id in the page.
+    /// Returns its name in a query, which is also its id in the page.
     fn name(self) -> String {
         match self {
             Self::Pause => "pause".to_owned(),
@@ -77,20 +77,20 @@ impl NotificationsView {
         Self { lang, profile, part, page: PageNumber::from_query(query) }
     }
 
-    /// The scope of the rules that are shown.
+    /// Returns the scope of the rules that are shown.
     pub fn scope(&self) -> RuleScope {
         self.profile.clone().map_or(RuleScope::Global, RuleScope::Device)
     }
 
-    /// The path of the page with this view.
+    /// Returns the path of the page with this view.
     pub fn path(&self) -> String {
         let profile = self.profile.as_ref().map(|tag| ("profile", percent::encode(tag.as_str())));
         let path = with_language(ACCOUNT_NOTIFICATIONS, self.lang);
         with_parameters(&path, profile.into_iter().chain(self.page.parameter()))
     }
 
-    /// The path of the page after a change of this part, which shows a notice. The page scrolls
-    /// there.
+    /// Returns the path of the page after a change of this part, which shows a notice. The page
+    /// scrolls there.
     pub fn path_after(&self, part: NotificationsPart, notice: Notice) -> String {
         // The sentence about the pause is enough.
         if part == NotificationsPart::Pause {
@@ -123,6 +123,6 @@ impl NotificationsView {
             }
             _ => None,
         };
-        self.page = index.map_or(self.page, PageNumber::of_entry);
+        self.page = index.map_or(self.page, PageNumber::containing);
     }
 }

@@ -25,12 +25,12 @@ impl RulesView {
         Self { page: PageNumber::from_query(query), changed }
     }
 
-    /// The view after a change of this rule.
+    /// Returns the view after a change of this rule.
     pub fn after(&self, rule: &RuleRef) -> Self {
         Self { page: self.page, changed: Some(rule.clone()) }
     }
 
-    /// The path of the rules with this view.
+    /// Returns the path of the rules with this view.
     pub fn path(&self, lang: Option<Language>) -> String {
         let changed = self.changed.as_ref().map(|rule| ("changed", encode(&rule.path())));
         let path = with_parameters(ACCOUNT_RULES, self.page.parameter().into_iter().chain(changed));
@@ -38,12 +38,12 @@ impl RulesView {
     }
 }
 
-/// The path of the page of a rule.
+/// Returns the path of the page of a rule.
 pub(super) fn rule_path(lang: Option<Language>, rule: &RuleRef) -> String {
     with_language(&with_parameters(ACCOUNT_RULE, [("rule", encode(&rule.path()))]), lang)
 }
 
-/// The id of the row of a rule, which a link can lead to.
+/// Returns the id of the row of a rule, which a link can lead to.
 pub(crate) fn anchor(rule: &RuleRef) -> String {
     let digest = Sha256Digest::compute(&rule.path()).to_text();
     format!("rule-{}", &digest[..16])
@@ -61,7 +61,7 @@ mod tests {
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
             let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());
             let changed = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
-            let view = RulesView { page: PageNumber::of_entry(100), changed };
+            let view = RulesView { page: PageNumber::containing(100), changed };
             let path = view.path(lang);
             assert!(path.is_ascii() && path.ends_with("&lang=de"), "{path}");
             let (_, query) = path.split_once('?').unwrap();

@@ -56,7 +56,7 @@ impl RuleRow {
         }
     }
 
-    /// The value of its switch.
+    /// Returns the value of its switch.
     pub(super) fn change(&self) -> &'static str {
         if self.enabled { "disable" } else { "enable" }
     }

@@ -11,7 +11,7 @@ use crate::pages::text::truncate;
 /// The maximum number of characters of a pattern. An account may have megabytes of rules.
 const MAX_PATTERN: usize = 200;
 
-/// The title of a rule of this kind.
+/// Returns the title of a rule of this kind.
 pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
     let id = &rule.rule_id;
     if rule.is_builtin() {
@@ -31,7 +31,7 @@ pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<
     }
 }
 
-/// The title of the built-in rule with this id.
+/// Returns the title of the built-in rule with this id.
 pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'static, str> {
     if id == builtin::MASTER {
         return layout.text("notifications-pause");

@@ -82,7 +82,7 @@ async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
     }
 }
 
-/// The frames that the server sends until it closes the connection.
+/// Returns the frames that the server sends until it closes the connection.
 async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
     let mut received = Vec::new();
     peer.read_to_end(&mut received).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_slow_request_head_is_cut_off_whether_it_is_the_first_or_the_second() 
 }
 
 #[tokio::test]
-async fn an_http_2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
+async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
     let mut peered = Peered::start().await;
     let mut limits = config::Config::default();
     limits.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();

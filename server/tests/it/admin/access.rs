@@ -43,7 +43,7 @@ const ENDPOINTS: [(&str, &str); 23] = [
     ("POST /api/v1/admin/retention", "admin:read"),
 ];
 
-/// The status and the error.
+/// Returns the status and the error.
 fn error(response: &TestResponse) -> (u16, Value) {
     (response.status, response.json()["error"].take())
 }
@@ -142,7 +142,7 @@ async fn an_application_service_has_no_access_for_an_admin() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_an_empty_list_or_not_found() {
+async fn missing_records_are_an_empty_list_or_not_found() {
     let service = Service::with(unlimited()).await;
     let admin = root(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {

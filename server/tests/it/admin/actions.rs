@@ -17,8 +17,8 @@ on_both_engines! {
     other_actions_are_rejected_or_change_nothing,
 }
 
-/// The events of the admin API: kind, account id, detail, address, and whether the request id is
-/// that of the last response.
+/// Returns the events of the admin API: kind, account id, detail, address, and whether the request
+/// id is that of the last response.
 async fn events(service: &Service, request_id: &str) -> Vec<Value> {
     let events = service.store().audit_events(recorded_events(), 100).await.unwrap();
     let event = |event: &belfry_store::AuditEvent| {
@@ -28,7 +28,7 @@ async fn events(service: &Service, request_id: &str) -> Vec<Value> {
     events.iter().map(event).collect()
 }
 
-/// A client with a token of `bob`, and the path of his account.
+/// Returns a client with a token of `bob`, and the path of his account.
 async fn bob(service: &Service) -> (TestClient, i64, String) {
     let bob = service.user("bob").await;
     let id = id_of(service, "bob").await;

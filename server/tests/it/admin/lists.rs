@@ -36,14 +36,14 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
     service.store().add_account(&any_events(), &account).await.unwrap();
 }
 
-/// The names of the accounts that a request lists, separated by spaces.
+/// Returns the names of the accounts that a request lists, separated by spaces.
 async fn names(client: &TestClient, path: &str) -> String {
     let accounts = client.get(path).await.expect(StatusCode::OK);
     let name = |account: &Value| account["username"].as_str().unwrap().to_owned();
     accounts.as_array().unwrap().iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// The path of a link of a response, if it has one.
+/// Returns the path of a link of a response, if it has one.
 fn link(header: &str, rel: &str) -> Option<String> {
     let link = header.split(", ").find(|link| link.ends_with(&format!("; rel=\"{rel}\"")))?;
     let url = link.strip_prefix("<https://ring.example").unwrap().split('>').next().unwrap();

@@ -6,21 +6,22 @@ use serde_json::json;
 
 use super::set_role;
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
 use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
     crate::admin::start:
-    scopes_of_admins_are_granted_by_an_admin_only,
-    an_admin_is_asked_each_time_for_scopes_of_admins,
+    admin_scopes_are_granted_by_an_admin_only,
+    an_admin_is_asked_each_time_for_admin_scopes,
     the_role_is_checked_again_at_the_decision_and_at_the_redemption,
-    the_token_of_a_demoted_admin_has_no_scopes_of_admins,
-    scopes_of_admins_are_not_granted_without_an_admin,
+    the_token_of_a_demoted_admin_has_no_admin_scopes,
+    admin_scopes_are_not_granted_without_an_admin,
 }
 
 const SCOPES: &str = "read write admin:read admin:write:accounts";
 
-/// An app that declares scopes of admins, and the accounts `root`, `spare` (admins) and `alice`.
+/// Returns an app that declares scopes of admins, and the accounts `root`, `spare` (admins) and
+/// `alice`.
 async fn app(service: &Service) -> OAuthClient {
     for name in ["root", "spare", "alice"] {
         service.add_account(name).await;
@@ -30,7 +31,7 @@ async fn app(service: &Service) -> OAuthClient {
     OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
 }
 
-async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
+async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
     let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
@@ -41,18 +42,18 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
         } else {
             page
         };
-        // Not known to the user: a page with a link.
-        page.page(400, "error=invalid_scope");
+        // The user does not know this app, so a page with a link is shown.
+        page.assert_page(400, "error=invalid_scope");
     }
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    token_of(&client.redeem(&code, &[]).await);
+    parse_token(&client.redeem(&code, &[]).await);
     let known = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
     assert_eq!(known.redirected(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
-    page.page(200, "As an administrator of this server:");
+    page.assert_page(200, "As an administrator of this server:");
     let approved = browser.decide(&page, "allow").await.redirected(CALLBACK);
     let token = client.redeem(&approved["code"], &[]).await.expect(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
@@ -65,16 +66,16 @@ async fn scopes_of_admins_are_granted_by_an_admin_only(service: Service) {
     assert_eq!(account["role"], role);
 }
 
-async fn an_admin_is_asked_each_time_for_scopes_of_admins(service: Service) {
+async fn an_admin_is_asked_each_time_for_admin_scopes(service: Service) {
     let client = app(&service).await;
     let mut browser = service.browser();
     for scopes in [SCOPES, "admin:read", "read"] {
         let code = client.code(&mut browser, "root", &[("scope", scopes)]).await;
-        token_of(&client.redeem(&code, &[]).await);
+        parse_token(&client.redeem(&code, &[]).await);
     }
     for scopes in [SCOPES, "admin:read"] {
         let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
-        page.page(200, "As an administrator of this server:");
+        page.assert_page(200, "As an administrator of this server:");
     }
     let implied = browser.get(&client.authorize(&[("scope", "read")])).await;
     assert!(implied.redirected(CALLBACK).contains_key("code"));
@@ -86,7 +87,7 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
-    page.page(200, "decision");
+    page.assert_page(200, "decision");
     set_role(service, "root", Role::User).await;
     let rejected = browser.decide(&page, "allow").await.redirected(CALLBACK);
     assert_eq!(rejected["error"], "invalid_scope");
@@ -102,12 +103,12 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
 }
 
-async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) {
+async fn the_token_of_a_demoted_admin_has_no_admin_scopes(service: Service) {
     let service = &service;
     let client = app(service).await;
     let mut browser = service.browser();
     let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let scopes = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await;
         response.expect(StatusCode::OK)["scope"].as_str().unwrap().to_owned()
@@ -129,7 +130,7 @@ async fn the_token_of_a_demoted_admin_has_no_scopes_of_admins(service: Service) 
     }
 }
 
-async fn scopes_of_admins_are_not_granted_without_an_admin(service: Service) {
+async fn admin_scopes_are_not_granted_without_an_admin(service: Service) {
     let service = &service;
     let client = app(service).await;
     for scope in ["admin:read", "read admin:write:accounts"] {

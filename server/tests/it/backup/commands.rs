@@ -12,7 +12,7 @@ use test_engines::shared::engine_url;
 use crate::support::process::{add_account, belfry, run, run_successfully};
 use crate::support::{Process, TestDatabase};
 
-/// The flags for a database; none for SQLite in `data`.
+/// Returns the flags for a database; none for SQLite in `data`.
 fn flags(database: Option<&TestDatabase>) -> Vec<String> {
     let url = database.and_then(TestDatabase::url);
     url.map_or_else(Vec::new, |url| vec!["--database".to_owned(), url.to_owned()])
@@ -38,7 +38,7 @@ async fn status(server: &Process, token: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
-/// The events of a kind.
+/// Returns the events of a kind.
 fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     let lines = succeed(folder, &["audit", "--json"], flags);
     let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -97,8 +97,8 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
     let (first, second) = restored.split_once('\n').unwrap();
     assert!(first.starts_with("backup of ") && first.contains("1 ruleset,"), "{restored}");
     assert!(
-        second.starts_with("tokens, sessions and codes that ended after ")
-            && second.contains("are valid again; --revoke-tokens ends all of them"),
+        second.starts_with("tokens and sessions revoked, and codes redeemed, after ")
+            && second.contains("are valid again; --revoke-tokens invalidates all of them"),
         "{restored}"
     );
     let recorded = events(new, &to, "restore");
@@ -232,7 +232,7 @@ fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
     );
 }
 
-/// The file may come from somebody else.
+/// The file may come from someone else.
 #[test]
 fn the_version_in_a_backup_cannot_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();

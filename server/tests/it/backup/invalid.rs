@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belfry_store::test_support::{forge_checksums, forge_manifest, options};
-use belfry_store::{Backup, BackupError, Database, ExistingTokens, Overwrite, create_backup};
+use belfry_store::{Backup, BackupError, Database, Overwrite, RestoredTokens, create_backup};
 
 use tempfile::TempDir;
 
@@ -14,7 +14,7 @@ use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::{TestDatabase, any_events};
 
-/// A database with rows of all kinds, and its backup in a directory.
+/// Returns a database with rows of all kinds, and its backup in a directory.
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
@@ -27,7 +27,7 @@ async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
 /// Restores into a new SQLite database, whose directory must not even be created by an error.
 async fn restored(file: &Path) -> Result<TestDatabase, BackupError> {
     let target = TestDatabase::sqlite();
-    let outcome = try_restore(file, &target.database, ExistingTokens::Keep).await;
+    let outcome = try_restore(file, &target.database, RestoredTokens::Keep).await;
     let Database::Sqlite(path) = &target.database else { panic!("not SQLite") };
     assert_eq!(path.parent().unwrap().exists(), outcome.is_ok());
     outcome.map(|()| target)
@@ -280,7 +280,7 @@ async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
     drop(store);
     let before = rows(&target).await;
 
-    let outcome = try_restore(&file, &target.database, ExistingTokens::Keep).await;
+    let outcome = try_restore(&file, &target.database, RestoredTokens::Keep).await;
 
     let error = outcome.unwrap_err();
     assert!(
@@ -350,7 +350,7 @@ async fn a_postgres_database_of_another_program_is_not_changed() {
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute("create table tokens (secret text)").await.unwrap();
 
-    let error = try_restore(&file, &target.database, ExistingTokens::Keep).await.unwrap_err();
+    let error = try_restore(&file, &target.database, RestoredTokens::Keep).await.unwrap_err();
 
     assert!(error.to_string().contains("\"tokens\" already exists"), "{error}");
     let tables = "select count(*) from information_schema.tables where table_schema = 'public'";
@@ -453,7 +453,7 @@ async fn rows_that_are_not_read_back_as_they_were_written_are_not_committed() {
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute(CHANGE_ROWS).await.unwrap();
 
-    let error = try_restore(&file, &target.database, ExistingTokens::Keep).await.unwrap_err();
+    let error = try_restore(&file, &target.database, RestoredTokens::Keep).await.unwrap_err();
 
     assert!(matches!(&error, BackupError::Unverified { table, .. } if table == "accounts"));
     let tables = "select count(*) from information_schema.tables where table_schema = 'public'";

@@ -48,7 +48,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
         let (next, written) = (Arc::clone(&next), Arc::clone(&written));
         writers.spawn(async move {
             while !stop.load(Ordering::SeqCst) {
-                let entry = AuditEntry::of_command(now(), AuditKind::AccountAdd);
+                let entry = AuditEntry::from_command(now(), AuditKind::AccountAdd);
                 let account = account(next.fetch_add(1, Ordering::SeqCst));
                 store.add_account(&entry.into(), &account).await.unwrap();
                 written.fetch_add(1, Ordering::SeqCst);
@@ -62,7 +62,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     let before = written.load(Ordering::SeqCst);
-    // In the middle of the backup, waits until others have written.
+    // Waits in the middle of the backup until others have written.
     let mut report = |_: Progress| {
         let goal = written.load(Ordering::SeqCst) + WRITERS;
         while written.load(Ordering::SeqCst) < goal && !stop.load(Ordering::SeqCst) {
@@ -126,8 +126,8 @@ async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
     let drop_rows = "delete from accounts; delete from audit_events";
     client.batch_execute(drop_rows).await.unwrap();
     let backup = belfry_store::Backup::open(&file, &options()).unwrap();
-    let event = AuditEntry::of_command(now(), AuditKind::Restore);
-    let tokens = belfry_store::ExistingTokens::Keep;
+    let event = AuditEntry::from_command(now(), AuditKind::Restore);
+    let tokens = belfry_store::RestoredTokens::Keep;
     belfry_store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)
         .await
         .unwrap();

@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use crate::support::Process;
 use crate::support::process::{belfry, run_successfully};
 
-/// Runs a command while the directory `data` is mounted read-only. `None` without the right to mount.
+/// Runs a command while the directory `data` is mounted read-only. `None` without the right to
+/// mount.
 fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
     let script = "mount --bind data data && mount -o remount,bind,ro data || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -22,7 +23,7 @@ fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
     is_mounted.then_some(output)
 }
 
-/// The names of the accounts in a backup.
+/// Returns the names of the accounts in a backup.
 fn restored_names(folder: &Path, file: &str) -> Vec<String> {
     let data = format!("restored-{file}");
     run_successfully(folder, &["restore", file, "--data", &data]);
@@ -30,8 +31,8 @@ fn restored_names(folder: &Path, file: &str) -> Vec<String> {
     listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
-/// A server that is killed leaves writes in the WAL, and the file -shm, which a copy of the data may
-/// lack. One that stops leaves neither.
+/// A server that is killed leaves writes in the WAL, and the file -shm, which a copy of the data
+/// may lack. One that stops leaves neither.
 #[test]
 fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use belfry_core::rules::{Document, RuleScope};
-use belfry_store::{Database, ExistingTokens};
+use belfry_store::{Database, RestoredTokens};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
 
@@ -66,7 +66,7 @@ const TIMES: [i64; 12] = [
     1 << 37,
 ];
 
-/// A value of a column that the store parses. `None` if the store accepts any value.
+/// Returns a value of a column that the store parses. `None` if the store accepts any value.
 fn readable(table: &str, column: &str, number: usize) -> Option<rusqlite::types::Value> {
     let is_time = column == "at" || column.ends_with("_at") || column.ends_with("_until");
     let text = match (table, column) {
@@ -135,7 +135,7 @@ fn tables(connection: &rusqlite::Connection) -> Vec<String> {
     tables.filter(|table| !VOLATILE.contains(&&**table)).collect()
 }
 
-/// All rows, except the audit events of backups and restores.
+/// Returns all rows, except the audit events of backups and restores.
 pub(super) async fn rows(database: &TestDatabase) -> Rows {
     match &database.database {
         Database::Sqlite(_) => sqlite_rows(&connect(&database.database)),
@@ -242,7 +242,7 @@ async fn a_restore_postpones_the_deletion_of_accounts() {
     }
 }
 
-/// The statements that created the tables and indexes.
+/// Returns the statements that created the tables and indexes.
 fn schema(database: &TestDatabase) -> Vec<Option<String>> {
     let connection = connect(&database.database);
     let mut select = connection.prepare("select sql from sqlite_schema order by name").unwrap();
@@ -310,7 +310,7 @@ async fn all_tokens_can_be_revoked(target: TestDatabase) {
     let file = folder.path().join("backup");
     back_up(&source, &file).await;
 
-    try_restore(&file, &target.database, ExistingTokens::Revoke).await.unwrap();
+    try_restore(&file, &target.database, RestoredTokens::Revoke).await.unwrap();
 
     let rows = rows(&target).await;
     assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belfry_store::{Backup, BackupError, ExistingTokens};
+use belfry_store::{Backup, BackupError, RestoredTokens};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
@@ -43,7 +43,7 @@ fn seal(file: &Path) {
     connection.execute("update backup set checksum = ?", [checksum]).unwrap();
 }
 
-/// The number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
+/// Returns the number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
 fn checksum(connection: &Connection, table: &str) -> (i64, String) {
     let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
     let width = select.column_count();
@@ -153,7 +153,7 @@ async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
     // An empty database of the newest version does not prevent it.
     drop(open_next(&target).await);
 
-    let tokens = ExistingTokens::Keep;
+    let tokens = RestoredTokens::Keep;
     try_restore_with(&next_options(), &file, &target.database, tokens).await.unwrap();
 
     let (before, mut after) = (rows(&source).await, rows(&target).await);

@@ -71,8 +71,8 @@ const FOCUSED: &str = ".indexOf(document.activeElement),
         && getComputedStyle(document.activeElement).outlineStyle !== 'none'
         && parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2";
 
-/// Width and colours of the screens on which pages are checked, and the rules that are run. The first
-/// two are enough for a further language, which has the same colours.
+/// Width and colours of the screens on which pages are checked, and the rules that are run. The
+/// first two are enough for a further language, which has the same colours.
 const SCREENS: [(u32, &str, &str); 4] = [
     (320, "light", RUN),
     (1280, "dark", RUN),
@@ -168,7 +168,7 @@ fn every_page_works_without_scripts() {
     });
 }
 
-/// The script of axe-core, installed at first use.
+/// Returns the script of axe-core, installed at first use.
 pub(super) fn axe() -> Result<String, String> {
     static AXE_CORE: OnceLock<Result<String, String>> = OnceLock::new();
     AXE_CORE.get_or_init(install).clone()

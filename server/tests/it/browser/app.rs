@@ -64,7 +64,7 @@ impl App {
         Self { server: server.to_owned(), url, redirect_uri, id, secret, callbacks, task }
     }
 
-    /// The URL of an authorization request, with more parameters.
+    /// Returns the URL of an authorization request, with more parameters.
     pub(super) fn authorize(&self, more: &[(&str, &str)]) -> String {
         self.authorize_at(&self.redirect_uri, more)
     }
@@ -74,12 +74,13 @@ impl App {
         format!("{}{}", self.server, self.url_with("/oauth/authorize", redirect_uri, more))
     }
 
-    /// The URL of a page of the app that redirects to the authorization request.
+    /// Returns the URL of a page of the app that redirects to the authorization request.
     pub(super) fn start(&self, more: &[(&str, &str)]) -> String {
         format!("{}{}", self.url, self.url_with("/start", &self.redirect_uri, more))
     }
 
-    /// The URL of a page that opens another one as soon as a key or the mouse button is pressed.
+    /// Returns the URL of a page that opens another one as soon as a key or the mouse button is
+    /// pressed.
     pub(super) fn trap(&self, target: &str) -> String {
         format!("{}/trap#{target}", self.url)
     }
@@ -120,7 +121,7 @@ impl App {
         post(&format!("{}/oauth/token", self.server), &fields).await
     }
 
-    /// The name of the account of a token.
+    /// Returns the name of the account of a token.
     pub(super) async fn owner(&self, token: &Value) -> String {
         let account: Value = self.verify_credentials(token).await.json().await.unwrap();
         account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()

@@ -46,7 +46,7 @@ impl Fixture {
         Self { tab, app, server, passwords, token: OnceLock::new(), folder }
     }
 
-    /// A token of Alice.
+    /// Returns a token of Alice.
     pub(super) fn token(&self) -> &str {
         self.token.get_or_init(|| self.issue_token(&["read write push"]))
     }

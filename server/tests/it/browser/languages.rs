@@ -14,7 +14,8 @@ fn the_language_of_the_request_is_stored_in_the_session() {
         fixture.tab.wait_for_text("Name oder Passwort ist falsch.").await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("Darf Tusky dein Konto nutzen?").await;
-        // The session stores the language, which also applies to pages outside the authorization request.
+        // The session stores the language, which also applies to pages outside the authorization
+        // request.
         fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
         fixture.tab.wait_for_text("Dein Konto").await;
     });
@@ -87,7 +88,7 @@ fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
                 assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
             }
             tab.resize(320, 800).await;
-            // One row, in which the current page is visible before anybody scrolls.
+            // One row, in which the current page is visible before anyone scrolls.
             let tops = "new Set([...document.querySelectorAll('.sections a')]
                 .map((link) => link.getBoundingClientRect().top)).size";
             assert_eq!(tab.evaluate(tops).await, 1, "{page}");

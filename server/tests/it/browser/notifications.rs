@@ -117,7 +117,7 @@ fn times_are_those_of_the_browser() {
             tab.goto(&format!("{}/oauth/account/{page}", fixture.server.url)).await;
             let text = tab.evaluate("document.querySelector('main time').innerText").await;
             let text = text.as_str().unwrap().to_owned();
-            // Not as the server writes it: 2026-11-16.
+            // The server would write 2026-11-16.
             assert!(!text.contains("UTC") && !text.contains('-'), "{page}: {text}");
         }
     });

@@ -1,5 +1,5 @@
-//! Browser tests of presses that were meant for another page: a key or the mouse button is held while a
-//! page of ours appears.
+//! Browser tests of presses that were meant for another page: a key or the mouse button is held
+//! while a page of ours appears.
 
 use serde_json::{Value, json};
 
@@ -44,18 +44,18 @@ fn account(fixture: &Fixture, page: &str) -> String {
     format!("{}/oauth/account{page}", fixture.server.url)
 }
 
-/// A request of the app, to which Alice has not consented before.
+/// Returns a request of the app, to which Alice has not consented before.
 fn authorize(fixture: &Fixture) -> String {
     fixture.app.authorize(&[("scope", "write")])
 }
 
-/// The number of forms that the page has submitted since `WATCH`; null on another page.
+/// Returns the number of forms that the page has submitted since `WATCH`; null on another page.
 async fn submitted(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
 }
 
-/// Holds a key on a page of the app, which opens the target immediately, for longer than the pause, and
-/// releases it. The control has the focus meanwhile.
+/// Holds a key on a page of the app, which opens the target immediately, for longer than the pause,
+/// and releases it. The control has the focus meanwhile.
 async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;
     tab.goto(&fixture.app.trap(&target.url)).await;
@@ -227,8 +227,8 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
     });
 }
 
-/// A site can lead back to a page that a form of ours led to. It is shown from memory, or loaded again
-/// with the header of the first time.
+/// A site can lead back to a page that a form of ours led to. It is shown from memory, or loaded
+/// again with the header of the first time.
 #[test]
 fn a_page_from_the_history_pauses() {
     with_browser(async |fixture| {

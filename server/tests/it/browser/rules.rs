@@ -24,7 +24,7 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.fill("#text", "There is cake").await;
     tab.click("main form button").await;
     tab.find(".sentence").await;
-    // By keyboard, so that the focus stays visible.
+    // The keyboard is used so that the focus stays visible.
     tab.find("summary").await.send_keys("\u{e007}").await.unwrap();
     tab.find("details[open]").await;
     show("try-result").await;
@@ -34,7 +34,7 @@ fn rules(fixture: &Fixture) -> String {
     format!("{}/oauth/account/rules", fixture.server.url)
 }
 
-/// The page of a rule.
+/// Returns the page of a rule.
 fn rule(fixture: &Fixture, path: &str) -> String {
     format!("{}/rule?rule={}", rules(fixture), belfry_core::percent::encode(path))
 }
@@ -61,7 +61,7 @@ async fn sign_in(fixture: &Fixture) {
     fixture.tab.find("summary").await;
 }
 
-/// The ids of the user's rules of a kind, in the order of the page.
+/// Returns the ids of the user's rules of a kind, in the order of the page.
 async fn shown_rules(fixture: &Fixture, kind: &str) -> Vec<String> {
     fixture.tab.goto(&rules(fixture)).await;
     fixture.tab.find("h1").await;

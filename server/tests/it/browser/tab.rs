@@ -204,7 +204,7 @@ impl Tab {
         panic!("{css} cannot be reached: {}", self.text().await);
     }
 
-    /// The visible text, without bidirectional isolation characters.
+    /// Returns the visible text, without bidirectional isolation characters.
     pub(super) async fn text(&self) -> String {
         let text = self.evaluate("document.body?.innerText ?? ''").await;
         text.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
@@ -237,7 +237,7 @@ impl Tab {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     pub(super) async fn evaluate(&self, expression: &str) -> Value {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()
     }
@@ -252,7 +252,7 @@ impl Tab {
         self.client.execute_async(&awaited, vec![]).await.unwrap()
     }
 
-    /// A screenshot of the whole page with this width.
+    /// Returns a screenshot of the whole page with this width.
     pub(super) async fn screenshot(&self, width: u32) -> Vec<u8> {
         self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
         let mut height = 400;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Workspace;
 use crate::support::{Process, on_both_engines};
 
-/// A new password must end all access that the old one granted.
+/// A new password must revoke all access that the old one granted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
     let workspace = Workspace::sqlite();
@@ -96,13 +96,13 @@ fn a_password_can_come_from_standard_input_and_is_not_printed() {
 }
 
 #[test]
-fn a_command_rejects_the_name_or_the_e_mail_address_as_a_password() {
+fn a_command_rejects_the_name_or_the_email_address_as_a_password() {
     let workspace = Workspace::sqlite();
     let set = |command: &[&str], password: &str| {
         let output = workspace.run_with_input(command, password);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let text = "belfry: the password is too common; take one that nobody else would\n";
+    let text = "belfry: the password is too easy to guess; choose a different one\n";
     let rejected = (Some(1), text.to_owned());
     let add = ["account", "add", "username9", "--email", "u@example.org", "--password-stdin"];
     assert_eq!(set(&add, "UserName9\n"), rejected);
@@ -126,7 +126,7 @@ fn the_server_creates_the_deleted_sender_of_an_application_service_again() {
     assert_ne!(id(), first);
 }
 
-/// Otherwise anyone could sign up with it and be taken for its former owner.
+/// Otherwise anyone could sign up with it and be mistaken for its former owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_is_not_added_does_not_release_the_name_of_a_deleted_one() {
     let workspace = Workspace::sqlite();

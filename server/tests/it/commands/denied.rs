@@ -1,5 +1,5 @@
-//! Files that the user who runs a command may not read or write. Only root can create such files for
-//! another user.
+//! Files that the user who runs a command may not read or write. Only root can create such files
+//! for another user.
 
 use std::fs::{create_dir, write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
 use crate::support::process::{is_root, unprivileged_belfry};
 
-/// A workspace of root that everybody can enter. `None` without root.
+/// Returns a workspace of root that everyone can enter. `None` without root.
 fn workspace_of_root() -> Option<Workspace> {
     if !is_root() {
         eprintln!("skipped: only root can run a command as another user");

@@ -33,7 +33,7 @@ impl Checks {
         Self { results: lines.lines().map(parse).collect(), exit_code: output.status.code() }
     }
 
-    /// The lines `STATUS MESSAGE; FIX` of a check.
+    /// Returns the lines `STATUS MESSAGE; FIX` of a check.
     fn lines(&self, check: &str) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let found = self.results.iter().filter(|result| result["check"] == check);

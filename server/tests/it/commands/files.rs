@@ -28,14 +28,14 @@ fn the_configuration_of_another_user_is_not_read() {
     // Only root can give a file away.
     if chown(&file, Some(65534), None).is_ok() {
         let message = workspace.fail(&["config", "check"]);
-        assert!(message.contains("belongs to a different user") && message.contains(advice));
+        assert!(message.contains("belongs to another user") && message.contains(advice));
     }
 }
 
 const REGISTRATION: &str = "id: a\nas_token: secret\nsender_localpart: bot\n";
 
 #[test]
-fn files_with_secrets_that_everybody_can_read_cause_a_warning() {
+fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     let workspace = Workspace::sqlite();
     let files = ["belfry.toml", "irc.yaml", "key.pem", "redis"];
     let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

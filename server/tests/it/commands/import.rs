@@ -39,7 +39,7 @@ impl Workspace {
         }
     }
 
-    /// The names of all accounts.
+    /// Returns the names of all accounts.
     fn names(&self) -> Vec<String> {
         let listed = self.run(&["account", "list"]);
         listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
@@ -188,10 +188,10 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
 fn a_file_is_validated_as_a_whole_and_first() {
     let workspace = Workspace::sqlite();
     let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
-    // Before the database, which does not exist yet.
+    // The file is read before the database, which does not exist yet.
     let invalid = workspace.import_text(text, &[]);
-    let messages = "belfry: accounts.jsonl, line 3: name must contain only small letters, numbers and \
-                    underscores, and dots or hyphens only inside\n\
+    let messages = "belfry: accounts.jsonl, line 3: name must contain only lowercase letters, digits \
+                    and underscores; dots and hyphens are allowed except at the start or end\n\
                     belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
                     one of them\n\
                     belfry: accounts.jsonl, line 5: not JSON: expected value at column 1\n\

@@ -61,7 +61,7 @@ async fn fill(workspace: &Workspace, count: i64) {
     workspace.execute(&statements).await;
 }
 
-/// The first column of each row.
+/// Returns the first column of each row.
 fn first_column(output: &str) -> Vec<&str> {
     output.lines().map(|line| line.split('\t').next().unwrap()).collect()
 }

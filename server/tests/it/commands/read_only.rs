@@ -26,7 +26,7 @@ fn with_alice(workspace: &Workspace) {
     std::fs::write(event, r#"{"type":"m.room.message"}"#).unwrap();
 }
 
-/// The files of the data directory with their size and time of modification.
+/// Returns the files of the data directory with their size and time of modification.
 fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let mut files: Vec<_> = read_dir(folder.join("data"))
         .unwrap()
@@ -83,7 +83,7 @@ fn reading_leaves_the_files_unchanged() {
     }
 }
 
-/// A copy of the data that belongs to somebody else, for example a backup.
+/// A copy of the data that belongs to someone else, for example a backup.
 #[test]
 fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();

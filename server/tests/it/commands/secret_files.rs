@@ -7,7 +7,7 @@ use super::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// The result of `config check` with these variables and flags.
+/// Returns the result of `config check` with these variables and flags.
 fn check(
     workspace: &Workspace,
     variables: &[(&str, &str)],
@@ -20,7 +20,7 @@ fn check(
     if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
 }
 
-/// The line of a setting in the output of `config check`.
+/// Returns the line of a setting in the output of `config check`.
 fn line(checked: &str, setting: &str) -> String {
     let line = checked.lines().find(|line| line.starts_with(setting));
     let line = line.unwrap_or_else(|| panic!("{checked}"));

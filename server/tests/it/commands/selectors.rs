@@ -60,7 +60,7 @@ async fn an_account_is_found_by_name_id_address_and_user_id(workspace: Workspace
     assert!(workspace.run(&["account", "delete", &id]).starts_with("account alice deleted"));
 }
 
-/// Anybody can sign up with such a name, and must not be taken for the other.
+/// Anyone can sign up with such a name, and must not be mistaken for the other.
 async fn a_name_that_is_the_id_of_another_account_is_ambiguous(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let id = workspace.json(&["account", "show", "alice"])[0]["id"].as_str().unwrap().to_owned();

@@ -8,7 +8,7 @@ use test_engines::shared::report_skipped;
 use super::Workspace;
 use crate::support::process::run;
 
-/// The completion script of a shell.
+/// Returns the completion script of a shell.
 fn script(shell: &str) -> String {
     Workspace::sqlite().run(&["completions", shell])
 }

@@ -1,4 +1,4 @@
-//! Lists on a terminal have titles.
+//! Lists on a terminal have column headers.
 
 use std::process::Command;
 
@@ -26,24 +26,24 @@ fn run_on_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
 }
 
 #[test]
-fn lists_on_a_terminal_have_titles_and_aligned_columns() {
+fn lists_on_a_terminal_have_headers_and_aligned_columns() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alexandra"]);
     workspace.run(&["account", "add", "bo"]);
     workspace.run(&["token", "issue", "bo"]);
-    for (list, titles) in [
+    for (list, headers) in [
         ("account list", "NAME ID E-MAIL CREATED STATE ROLE DELETION"),
         ("app list", "ID NAME REGISTERED STATE"),
         ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ORIGIN ADDRESS REQUEST DETAIL"),
     ] {
         let Some(shown) = run_on_terminal(&workspace, list) else { return };
         let first = shown.lines().next().unwrap();
-        assert_eq!(first.split_whitespace().collect::<Vec<_>>().join(" "), titles);
+        assert_eq!(first.split_whitespace().collect::<Vec<_>>().join(" "), headers);
         assert!(!shown.contains('\t'), "{shown}");
         let arguments: Vec<&str> = list.split(' ').collect();
         let piped = workspace.run(&arguments);
         assert_eq!(shown.lines().count(), piped.lines().count() + 1, "{shown}");
-        assert!(!piped.contains(titles.split(' ').next().unwrap()), "{piped}");
+        assert!(!piped.contains(headers.split(' ').next().unwrap()), "{piped}");
     }
     let accounts = run_on_terminal(&workspace, "account list").unwrap();
     let starts: Vec<usize> = accounts.lines().map(|line| column_start(line, 1)).collect();
@@ -54,13 +54,13 @@ fn lists_on_a_terminal_have_titles_and_aligned_columns() {
     assert_eq!(none.lines().count(), 1, "{none}");
 }
 
-/// Position at which a column of a line begins.
+/// Returns the position at which a column of a line begins.
 fn column_start(line: &str, column: usize) -> usize {
     let words: Vec<&str> = line.split_whitespace().collect();
     line.find(words[column]).unwrap()
 }
 
-/// Somebody else may have named the file.
+/// Someone else may have named the file.
 #[test]
 fn messages_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();

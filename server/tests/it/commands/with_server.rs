@@ -30,7 +30,7 @@ struct ServedWorkspace {
 }
 
 impl Workspace {
-    /// The flag and value of a database that is not the default one.
+    /// Returns the flag and value of a database that is not the default one.
     fn database_flag(&self) -> [&str; 2] {
         match self.flags()[..] {
             [flag, url] => [flag, url],

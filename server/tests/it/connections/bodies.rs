@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{SHORT, Server};
 use crate::support::service::config;
 
-/// A PUT of a rule with these headers and this body.
+/// Returns a PUT of a rule with these headers and this body.
 fn put_rule(token: &str, headers: &str, body: &str) -> String {
     format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
@@ -14,7 +14,7 @@ fn put_rule(token: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// The status and body of the only response.
+/// Returns the status and body of the only response.
 #[track_caller]
 fn parse(response: &str) -> (&str, Value) {
     let (head, body) = response.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{response:?}"));

@@ -29,7 +29,7 @@ async fn readyz_reports_the_stop_and_healthz_does_not() {
 }
 
 #[tokio::test]
-async fn http_1_connections_are_closed_after_their_next_response() {
+async fn http1_connections_are_closed_after_their_next_response() {
     let server = Server::with(Config::default()).await;
     let mut used = server.connect().await;
     used.write_all(GET).await.unwrap();
@@ -51,10 +51,10 @@ async fn http_1_connections_are_closed_after_their_next_response() {
     server.stop().await;
 }
 
-/// A connection of HTTP/2 ends by GOAWAY: the client may open no further stream on it, and those
-/// that it has opened are answered.
+/// An HTTP/2 connection is closed by GOAWAY: the client may not open further streams, and requests
+/// on open ones are answered.
 #[tokio::test]
-async fn http_2_connections_are_closed_after_their_next_response() {
+async fn http2_connections_are_closed_after_their_next_response() {
     let server = Server::with(Config::default()).await;
     let connect = async || {
         let stream = TokioIo::new(server.connect().await);

@@ -71,8 +71,8 @@ async fn plain_http_to_an_https_port_is_closed() {
     assert!(!response.starts_with("HTTP/"), "{response}");
 }
 
-/// A `ClientHello` of a protocol version before TLS 1.3, which a server with an ECDSA key accepts
-/// unless the version is too old.
+/// Returns a `ClientHello` of a protocol version before TLS 1.3, which a server with an ECDSA key
+/// accepts unless the version is too old.
 fn client_hello(version: [u8; 2]) -> Vec<u8> {
     let extensions = b"\x00\x0a\x00\x04\x00\x02\x00\x17\x00\x0d\x00\x04\x00\x02\x04\x03";
     // No session; ECDHE with ECDSA and AES in GCM or CBC mode; no compression.

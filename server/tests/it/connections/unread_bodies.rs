@@ -28,7 +28,7 @@ async fn read_response(stream: &mut TcpStream) -> String {
     timeout(DEADLINE, reading).await.expect("a response in time")
 }
 
-/// The requests that are rejected by their head, with their status.
+/// Returns the requests that are rejected by their head, with their status.
 async fn rejected(server: &Server) -> [(u16, String); 6] {
     let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
     let allowed = server.service.user("alice").await.token().to_owned();
@@ -43,7 +43,7 @@ async fn rejected(server: &Server) -> [(u16, String); 6] {
     ]
 }
 
-/// A server that accepts rules and other bodies up to 1,000 bytes.
+/// Returns a server that accepts rules and other bodies up to 1,000 bytes.
 async fn server() -> Server {
     Server::with(config(|config| {
         config.rules.max_body_bytes = 1000;

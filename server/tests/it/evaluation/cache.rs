@@ -11,8 +11,8 @@ use super::many::{add_accounts, add_silent_rule};
 use super::{PRODUCT, group, members, message, start_on, user_id, with_product, with_settings};
 use crate::support::{Service, TestDatabase, any_events};
 
-/// A node on PostgreSQL whose store caches the rules of about forty users, while its rule index
-/// has room for hundreds; the store of another node; and a separate connection.
+/// Returns a node on PostgreSQL whose store caches the rules of about forty users, while its rule
+/// index has room for hundreds; the store of another node; and a separate connection.
 async fn with_small_cache() -> Option<(Service, Store, tokio_postgres::Client)> {
     let database = TestDatabase::postgres().await?;
     let url = database.url().unwrap().to_owned();

@@ -76,7 +76,7 @@ fn create_accounts(folder: &Path) {
     database.execute(&format!("{people}{rulesets}"), documents).unwrap();
 }
 
-/// The peak memory of a process in MiB.
+/// Returns the peak memory of a process in MiB.
 ///
 /// # Panics
 /// When the system does not report it.

@@ -19,7 +19,7 @@ fn evaluate(names: &[&str]) -> Value {
     json!({ "event": message("hello"), "members": members(names), "all": true })
 }
 
-/// The rule that matches a message to Alice, and the ids in its explanation.
+/// Returns the rule that matches a message to Alice, and the ids in its explanation.
 async fn explained(alice: &TestClient) -> (String, Vec<String>) {
     let explanation = alice.explain(&json!({ "event": message("hello") })).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -9,8 +9,8 @@ use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
 use crate::rules::service;
 use crate::support::{Service, TestClient};
 
-/// A rule with the maximum number of conditions, which an [`expensive_event`] meets after a lot of
-/// work, except the last.
+/// Returns a rule with the maximum number of conditions, which an [`expensive_event`] meets after a
+/// lot of work, except the last.
 pub(crate) fn expensive_rule() -> Value {
     let condition = json!({ "kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*" });
     let mut conditions = vec![condition; 63];

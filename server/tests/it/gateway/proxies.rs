@@ -116,7 +116,7 @@ impl Gateway {
                 let passed = self.send(&format!("GET {path}"), token, forged).await;
                 assert_eq!(passed.text().await.unwrap(), identity, "{path} {forged:?}");
             }
-            // Not checked, with and without a token.
+            // This path is not checked, with or without a token.
             for token in [token, None] {
                 let passed = self.send("GET /open/x", token, forged).await.text().await.unwrap();
                 assert!(["-|-|-", "||"].contains(&&*passed), "{passed} {forged:?}");
@@ -324,7 +324,7 @@ async fn envoy_checks_every_request() {
     }
 }
 
-/// A location with `proxy_set_header` inherits none of the server, so one that somebody adds without
+/// A location with `proxy_set_header` inherits none of the server, so one that someone adds without
 /// the file of the guide would forward the headers of its client.
 #[test]
 fn every_location_of_nginx_that_sets_headers_includes_the_identity() {

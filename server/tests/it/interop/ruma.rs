@@ -75,7 +75,7 @@ impl Client {
         self.send(get_pushrules_all::v3::Request::new()).await.unwrap().global
     }
 
-    /// The ids of the user's own content rules, in order.
+    /// Returns the ids of the user's own content rules, in order.
     async fn content(&self) -> Vec<String> {
         let user_rules = self.rules().await.content.into_iter().filter(|rule| !rule.default);
         user_rules.map(|rule| rule.rule_id).collect()

@@ -55,7 +55,7 @@ async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
     assert!(is_admitted(&other, "GET /x").await, "another client of the same proxy");
 }
 
-/// An entry that is not an address counts for the proxy that wrote it.
+/// A request whose entry is not an address is counted by the proxy that wrote it.
 #[tokio::test]
 async fn invalid_forwarding_headers_count_for_the_proxy() {
     let service = behind(&["10.0.0.1"]).await;
@@ -106,7 +106,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
     assert_eq!(rejected.status, 429);
     assert_eq!(rejected.header("x-ratelimit-limit"), "24");
     assert!(rejected.header("ratelimit-policy").contains("\"ip-48\";q=24"), "{rejected:?}");
-    // A request that the /48 rejects does not count for its /64 either.
+    // A request that the /48 rejects does not count towards its /64 either.
     assert!(rejected.header("ratelimit").contains("\"ip\";r=3"), "{rejected:?}");
     assert!(is_admitted(&at("2001:db8:2:1::1"), "GET /x").await, "another /48");
 }

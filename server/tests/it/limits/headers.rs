@@ -52,7 +52,7 @@ async fn error_responses_have_the_headers_too() {
 }
 
 #[tokio::test]
-async fn of_equally_close_limits_the_one_with_the_later_reset_is_reported() {
+async fn the_later_reset_is_reported_for_equally_close_limits() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     alice.at(address(2)).get("/x").await;

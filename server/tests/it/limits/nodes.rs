@@ -9,14 +9,14 @@ use tokio::task::JoinSet;
 
 use crate::support::Process;
 
-/// A node with this Redis and these further settings.
+/// Returns a node with this Redis and these further settings.
 pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     (Process::start(folder.path(), &["--redis", redis]), folder)
 }
 
-/// A private Redis; `None` where tests of Redis are not run.
+/// Returns a private Redis; `None` where tests of Redis are not run.
 pub(crate) fn own_redis() -> Option<Redis> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     Some(Redis::start().unwrap())

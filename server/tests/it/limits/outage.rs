@@ -60,7 +60,7 @@ pub(super) async fn has_metric(server: &Process, line: &str) -> bool {
     get(server, "/metrics").await.lines().any(|other| other == line)
 }
 
-/// The number of requests of one client, out of `requests`, that are admitted.
+/// Returns the number of requests of one client, out of `requests`, that are admitted.
 pub(super) async fn admitted(server: &Process, client: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {

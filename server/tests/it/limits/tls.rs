@@ -10,8 +10,8 @@ use crate::support::Process;
 use crate::support::files::write_certificate;
 use crate::support::process::belfry;
 
-/// A Redis with a certificate for localhost, and its URL `rediss://…`. `None` where tests of Redis
-/// are not run.
+/// Returns a Redis with a certificate for localhost, and its URL `rediss://…`. `None` where tests
+/// of Redis are not run.
 fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     write_certificate(folder, "localhost");
@@ -28,7 +28,7 @@ fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     Some((redis, format!("rediss://localhost:{port}")))
 }
 
-/// A node that trusts the certificates in this file.
+/// Returns a node that trusts the certificates in this file.
 fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
     let folder = folder.join(name);
     std::fs::create_dir(&folder).unwrap();

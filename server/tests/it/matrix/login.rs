@@ -118,7 +118,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 
 /// Password guessing is limited per address, so that it does not lock the owner out.
 #[tokio::test]
-async fn login_attempts_are_limited_by_address() {
+async fn login_attempts_are_limited_per_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (anonymous, right) = (service.anonymous(), password("alice", "correct horse alice"));

@@ -36,12 +36,12 @@ fn irc(service: &Service) -> TestClient {
     service.anonymous().with_token("token of irc")
 }
 
-fn of_service(name: &str) -> Value {
+fn service_registration(name: &str) -> Value {
     json!({ "type": "m.login.application_service", "username": name })
 }
 
 fn without_token(name: &str) -> Value {
-    let mut body = of_service(name);
+    let mut body = service_registration(name);
     body["inhibit_login"] = json!(true);
     body
 }
@@ -72,14 +72,14 @@ async fn a_service_creates_its_users_although_registration_is_closed() {
 #[tokio::test]
 async fn a_token_for_the_new_user_is_returned_unless_inhibited() {
     let service = start(|_| {}).await;
-    let created = post(&irc(&service), "register", &of_service("irc_ann")).await;
+    let created = post(&irc(&service), "register", &service_registration("irc_ann")).await;
     let created = created.expect(StatusCode::OK);
     assert_eq!(created["user_id"], "@irc_ann:ring.example");
     assert_eq!(created["device_id"].as_str().unwrap().len(), 10);
     let ann = service.anonymous().with_token(created["access_token"].as_str().unwrap());
     ann.put_ok("global/room/a", &json!({ "actions": [] })).await;
 
-    let mut body = of_service("irc_ben");
+    let mut body = service_registration("irc_ben");
     body["device_id"] = json!("BRIDGE");
     let created = post(&irc(&service), "register", &body).await.expect(StatusCode::OK);
     assert_eq!(created["device_id"], "BRIDGE");
@@ -93,23 +93,23 @@ async fn a_service_creates_users_of_its_namespaces_only() {
     service.store().delete_account(&any_events(), gone, service.now()).await.unwrap();
     let (irc, all) = (irc(&service), service.anonymous().with_token("token of all"));
     for (client, body, status, code) in [
-        (&irc, of_service("shared_ann"), 200, ""),
-        (&all, of_service("zoe"), 200, ""),
+        (&irc, service_registration("shared_ann"), 200, ""),
+        (&all, service_registration("zoe"), 200, ""),
         // Reserved names are for people; the operator decides about services.
-        (&all, of_service("support"), 200, ""),
-        (&irc, of_service("zoe"), 400, "M_EXCLUSIVE"),
-        (&irc, of_service("xirc_ann"), 400, "M_EXCLUSIVE"),
+        (&all, service_registration("support"), 200, ""),
+        (&irc, service_registration("zoe"), 400, "M_EXCLUSIVE"),
+        (&irc, service_registration("xirc_ann"), 400, "M_EXCLUSIVE"),
         // In the exclusive namespace of the other service, or its sender.
-        (&all, of_service("irc_zoe"), 400, "M_EXCLUSIVE"),
-        (&all, of_service("irc_bot"), 400, "M_EXCLUSIVE"),
+        (&all, service_registration("irc_zoe"), 400, "M_EXCLUSIVE"),
+        (&all, service_registration("irc_bot"), 400, "M_EXCLUSIVE"),
         // The sender exists from the start.
-        (&irc, of_service("irc_bot"), 400, "M_USER_IN_USE"),
-        (&irc, of_service("irc_old"), 400, "M_USER_IN_USE"),
-        (&irc, of_service("irc_gone"), 400, "M_USER_IN_USE"),
-        (&irc, of_service("irc_Ann"), 400, "M_INVALID_USERNAME"),
-        (&irc, of_service("@irc_ann:ring.example"), 400, "M_INVALID_USERNAME"),
-        (&irc, of_service(""), 400, "M_INVALID_USERNAME"),
-        (&irc, of_service(&format!("irc_{}", "x".repeat(27))), 400, "M_INVALID_USERNAME"),
+        (&irc, service_registration("irc_bot"), 400, "M_USER_IN_USE"),
+        (&irc, service_registration("irc_old"), 400, "M_USER_IN_USE"),
+        (&irc, service_registration("irc_gone"), 400, "M_USER_IN_USE"),
+        (&irc, service_registration("irc_Ann"), 400, "M_INVALID_USERNAME"),
+        (&irc, service_registration("@irc_ann:ring.example"), 400, "M_INVALID_USERNAME"),
+        (&irc, service_registration(""), 400, "M_INVALID_USERNAME"),
+        (&irc, service_registration(&format!("irc_{}", "x".repeat(27))), 400, "M_INVALID_USERNAME"),
         (&irc, json!({ "type": "m.login.application_service" }), 400, "M_MISSING_PARAM"),
         (&irc, json!({ "type": "m.login.application_service", "username": 1 }), 400, "M_BAD_JSON"),
     ] {
@@ -143,11 +143,11 @@ async fn the_token_of_a_service_is_required() {
         (&user, "M_UNKNOWN_TOKEN"),
         (&app, "M_UNKNOWN_TOKEN"),
     ] {
-        let response = post(client, "register", &of_service("irc_ann")).await;
+        let response = post(client, "register", &service_registration("irc_ann")).await;
         assert_eq!(response.errcode(), (401, code.into()));
     }
     let twice = "register?access_token=token%20of%20irc";
-    let response = post(&irc(&service), twice, &of_service("irc_ann")).await;
+    let response = post(&irc(&service), twice, &service_registration("irc_ann")).await;
     assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
     assert!(service.store().account_by_name("irc_ann").await.unwrap().is_none());
 }
@@ -171,8 +171,8 @@ async fn people_cannot_register_names_of_an_exclusive_namespace() {
 #[tokio::test]
 async fn users_of_a_service_are_recorded_with_its_id() {
     let service = start(|_| {}).await;
-    post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
-    post(&irc(&service), "register", &of_service("irc_ann")).await;
+    post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
+    post(&irc(&service), "register", &service_registration("irc_ann")).await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let filter = AuditFilter { account: Some(ann.id), ..recorded_events() };
     let events = service.store().audit_events(filter, 10).await.unwrap();
@@ -205,10 +205,10 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_of_its_users() {
     let service = start(|_| {}).await;
-    post(&irc(&service), "register", &of_service("irc_ann")).await.expect(StatusCode::OK);
+    post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
-    let with_token = post(&irc(&service), "register", &of_service("irc_ben")).await;
+    let with_token = post(&irc(&service), "register", &service_registration("irc_ben")).await;
     assert_eq!(with_token.errcode(), (403, "M_FORBIDDEN".into()));
     assert!(service.store().account_by_name("irc_ben").await.unwrap().is_none());
     assert_eq!(post(&irc(&service), "register", &without_token("irc_ben")).await.status, 200);

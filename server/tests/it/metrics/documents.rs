@@ -65,7 +65,7 @@ fn names_follow_the_conventions_of_prometheus() {
     }
 }
 
-/// All expressions of the dashboard: panels, variables and annotations.
+/// Returns all expressions of the dashboard: panels, variables and annotations.
 pub(super) fn expressions() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let mut found = Vec::new();
@@ -93,7 +93,8 @@ pub(super) fn with_sample_variables(expression: &str) -> String {
     replaced
 }
 
-/// The metrics in an expression with the labels of their selectors, and the labels of `by (…)`.
+/// Returns the metrics in an expression with the labels of their selectors, and the labels of `by
+/// (…)`.
 fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut metrics = Vec::new();
@@ -116,7 +117,7 @@ fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
     (metrics, groups.collect())
 }
 
-/// The family of a name, which may have the suffix of a histogram.
+/// Returns the family of a name, which may have the suffix of a histogram.
 fn family(name: &str) -> Option<&'static Family> {
     let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
     families::all().find(|family| match family.kind {

@@ -40,7 +40,7 @@ impl Scrape {
         scrape
     }
 
-    /// The family of a series.
+    /// Returns the family of a series.
     pub(super) fn family(&self, name: &str) -> String {
         let suffixes = ["_bucket", "_sum", "_count"];
         let base = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
@@ -48,7 +48,7 @@ impl Scrape {
         histogram.unwrap_or(name).to_owned()
     }
 
-    /// The value of a series.
+    /// Returns the value of a series.
     pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let labels = labels.iter().map(own).collect();

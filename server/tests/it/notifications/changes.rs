@@ -10,7 +10,7 @@ use crate::support::service::START;
 async fn a_keyword_is_added_changed_and_removed() {
     let mut alice = Alice::new().await;
     let page = alice.page().await;
-    page.page(200, "You have no keywords.");
+    page.assert_page(200, "You have no keywords.");
     let response = alice
         .post(&[("change", "keyword"), ("word", " cake "), ("sound", "on"), ("highlight", "on")])
         .await;
@@ -49,7 +49,7 @@ async fn a_keyword_is_added_changed_and_removed() {
 #[tokio::test]
 async fn a_word_is_muted_and_removed() {
     let mut alice = Alice::new().await;
-    alice.page().await.page(200, "You have no muted words.");
+    alice.page().await.assert_page(200, "You have no muted words.");
     let response = alice.post(&[("change", "mute-word"), ("word", " spam ")]).await;
     let location = format!("{PAGE}?part=muted-words&notice=saved#muted-words");
     assert_eq!(response.header("location"), location);
@@ -90,9 +90,12 @@ async fn a_word_that_an_app_muted_is_listed_with_its_end() {
 #[tokio::test]
 async fn people_and_rooms_are_muted_and_always_notified_of() {
     let mut alice = Alice::new().await;
-    alice.page().await.page(200, "You have no settings for people or rooms.");
+    alice.page().await.assert_page(200, "You have no settings for people or rooms.");
     for (id, choice) in [("@bob:x", "notify"), ("!tea:x", "mute"), ("@eve:x", "mute")] {
-        alice.change(&[("change", "subject"), ("id", id), ("choice", choice)]).await.page(200, id);
+        alice
+            .change(&[("change", "subject"), ("id", id), ("choice", choice)])
+            .await
+            .assert_page(200, id);
     }
     let sound = json!({"set_tweak": "sound", "value": "default"});
     let rule = |id: &str, actions| json!({"rule_id": id, "default": false, "enabled": true, "actions": actions});
@@ -133,16 +136,16 @@ async fn a_room_that_element_muted_is_recognised_and_can_be_changed() {
 #[tokio::test]
 async fn everything_is_paused_and_switched_on_again() {
     let mut alice = Alice::new().await;
-    alice.page().await.page(200, "Notifications are on.");
+    alice.page().await.assert_page(200, "Notifications are on.");
     let page = alice.change(&[("change", "pause"), ("for", "open")]).await;
-    page.page(200, "Everything is paused until you switch it on again.");
+    page.assert_page(200, "Everything is paused until you switch it on again.");
     assert!(!page.text.contains("value=\"hour\"") && page.text.contains("Switch on again"));
     assert_eq!(
         alice.rules("global/override/.m.rule.master/enabled").await,
         json!({"enabled": true})
     );
     let page = alice.change(&[("change", "resume")]).await;
-    page.page(200, "Notifications are on.");
+    page.assert_page(200, "Notifications are on.");
     assert_eq!(
         alice.rules("global/override/.m.rule.master/enabled").await,
         json!({"enabled": false})
@@ -178,7 +181,7 @@ async fn a_pause_ends_by_itself() {
         assert_eq!(alice.rules(enabled).await["enabled"], true, "{length}");
         alice.service.clock.advance(1);
         assert_eq!(alice.rules(enabled).await["enabled"], false, "{length}");
-        alice.page().await.page(200, "Notifications are on.");
+        alice.page().await.assert_page(200, "Notifications are on.");
     }
 }
 
@@ -196,7 +199,10 @@ async fn a_mute_for_a_while_ends_by_itself() {
         let text = visible_text(&page);
         assert!(text.contains("|@bob:x|Muted|Until|"), "{choice}: {text}");
         // Saving the form without a choice would make the mute permanent.
-        page.page(200, "<select name=\"choice\" required>\n<option value=\"\" selected disabled>");
+        page.assert_page(
+            200,
+            "<select name=\"choice\" required>\n<option value=\"\" selected disabled>",
+        );
         let until = (alice.service.now().as_second() + seconds) * 1000;
         assert_eq!(alice.rules("global/sender/@bob:x").await["until"], until);
         alice.service.clock.advance(seconds - 1);
@@ -224,7 +230,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
         // By default nothing notifies of these.
         let is_on = !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
         let [default, other] = if is_on { ["on", "off"] } else { ["off", "on"] };
-        page.page(200, &switch(name, is_on));
+        page.assert_page(200, &switch(name, is_on));
         let button = format!("{name}-{other}");
         let response = alice.post(&[("change", "switch"), ("switch", &button)]).await;
         assert_eq!(
@@ -232,11 +238,11 @@ async fn every_switch_turns_its_rules_off_and_on() {
             format!("{PAGE}?part=switch-{name}&notice=saved#switch-{name}")
         );
         let page = alice.browser.follow(&response).await;
-        page.page(200, &switch(name, !is_on));
+        page.assert_page(200, &switch(name, !is_on));
         // The notice is at the switch, which is visible then.
         let notice =
             format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
-        page.page(200, &notice);
+        page.assert_page(200, &notice);
         assert_eq!(page.text.matches("Saved.").count(), 1, "{name}");
         assert_ne!(alice.rules("global/").await, defaults, "{name}");
         alice.change(&[("change", "switch"), ("switch", &format!("{name}-{default}"))]).await;
@@ -244,7 +250,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
     }
 }
 
-/// The button of a switch in this state.
+/// Returns the button of a switch in this state.
 fn switch(name: &str, is_on: bool) -> String {
     let other = if is_on { "off" } else { "on" };
     format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")
@@ -275,22 +281,22 @@ async fn a_section_without_entries_is_folded_until_it_is_used() {
     let mut alice = Alice::new().await;
     let page = alice.page().await;
     for part in ["keywords", "muted-words", "subjects"] {
-        page.page(200, &format!("<details class=\"part\" id=\"{part}\">"));
+        page.assert_page(200, &format!("<details class=\"part\" id=\"{part}\">"));
     }
     let muted = "<details class=\"part\" id=\"muted-words\" open>";
     let add =
         |state: &str| format!("<details class=\"add\"{state}>\n<summary>Mute a word</summary>");
     // Its form is shown as soon as it is unfolded.
-    page.page(200, &add(" open"));
+    page.assert_page(200, &add(" open"));
     let page = alice.change(&[("change", "mute-word"), ("word", "spam")]).await;
-    page.page(200, muted);
+    page.assert_page(200, muted);
     let page = alice.page().await;
-    page.page(200, muted);
-    page.page(200, &add(""));
+    page.assert_page(200, muted);
+    page.assert_page(200, &add(""));
     // The notice is visible after the last entry was removed, and so is an error.
     let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
-    page.page(200, muted);
-    alice.post(&[("change", "mute-word"), ("word", "")]).await.page(422, muted);
+    page.assert_page(200, muted);
+    alice.post(&[("change", "mute-word"), ("word", "")]).await.assert_page(422, muted);
 }
 
 #[tokio::test]
@@ -326,8 +332,8 @@ async fn a_switch_shows_what_clients_changed() {
     alice.put_rule("global/underride/.m.rule.call/actions", &silent).await;
     alice.put_rule("global/underride/.m.rule.encrypted/enabled", &json!(false)).await;
     let page = alice.page().await;
-    page.page(200, &switch("call", false));
-    page.page(200, &switch("group", false));
+    page.assert_page(200, &switch("call", false));
+    page.assert_page(200, &switch("group", false));
     assert!(visible_text(&page).contains("|Notify me of messages in all other rooms|Partly on|"));
     alice.change(&[("change", "switch"), ("switch", "call-on")]).await;
     let rule = alice.rules("global/underride/.m.rule.call").await;

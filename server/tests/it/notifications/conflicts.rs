@@ -11,7 +11,7 @@ use crate::support::service::{config, unlimited};
 /// Asserts that a field is marked as invalid, with this text next to it and this value.
 #[track_caller]
 fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
-    page.page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
+    page.assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     let input = page.text.split(&format!("<input id=\"{field}\"")).nth(1).unwrap();
     let input = input.split('>').next().unwrap();
     let hint = if field == "id" { "id-hint " } else { "" };
@@ -45,19 +45,19 @@ async fn an_invalid_field_is_shown_again_with_what_was_entered() {
         let fields = [("change", "subject"), ("id", id), ("choice", "mute-day")];
         let page = alice.post(&fields).await;
         assert_invalid(&page, 422, "id", shown, text);
-        page.page(422, "<option value=\"mute-day\" selected>");
+        page.assert_page(422, "<option value=\"mute-day\" selected>");
     }
     let long = "x".repeat(241);
     for (word, text) in [(" ", "Please enter a word."), (&*long, "This word is too long.")] {
         let page = alice.post(&[("change", "mute-word"), ("word", word)]).await;
         assert_invalid(&page, 422, "muted-word", word, text);
         // Its form is unfolded, and the other one is blank.
-        page.page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
-        page.page(422, "<input id=\"word\" name=\"word\" value=\"\"");
+        page.assert_page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
+        page.assert_page(422, "<input id=\"word\" name=\"word\" value=\"\"");
         let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
         assert_invalid(&page, 422, "word", word, text);
-        page.page(422, "id=\"highlight\" name=\"highlight\" checked>");
-        page.page(422, "id=\"sound\" name=\"sound\">");
+        page.assert_page(422, "id=\"highlight\" name=\"highlight\" checked>");
+        page.assert_page(422, "id=\"sound\" name=\"sound\">");
     }
     let text = visible_text(&alice.page().await);
     assert!(text.contains("You have no keywords.") && text.contains("You have no muted words."));
@@ -67,7 +67,7 @@ async fn an_invalid_field_is_shown_again_with_what_was_entered() {
 async fn an_unknown_change_is_malformed() {
     let mut alice = Alice::new().await;
     for fields in [&[][..], &[("change", "x")], &[("change", "switch"), ("switch", "x-on")]] {
-        alice.post(fields).await.page(400, "This server could not read what was sent.");
+        alice.post(fields).await.assert_page(400, "This server could not read what was sent.");
     }
 }
 
@@ -93,7 +93,7 @@ async fn a_form_of_a_stale_page_changes_nothing() {
     let before = alice.rules("").await;
 
     let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
-    page.page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
+    page.assert_page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
     let text = visible_text(&page);
     assert!(text.contains("Keywords|1|cake was changed in the meantime"), "{text}");
     assert!(text.contains("|cake|Highlight|"), "the page shows the present state: {text}");
@@ -106,7 +106,7 @@ async fn a_form_of_a_stale_page_changes_nothing() {
     // Removed meanwhile, by an app.
     alice.app.delete("global/content/cake").await;
     let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
-    page.page(409, "was removed in the meantime");
+    page.assert_page(409, "was removed in the meantime");
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
 }
 
@@ -147,7 +147,7 @@ async fn a_form_may_be_submitted_twice() {
     }
 }
 
-/// The rulesets without the ends of timed rules.
+/// Returns the rulesets without the ends of timed rules.
 fn without_ends(mut rulesets: Value) -> Value {
     let kinds = rulesets["global"].as_object_mut().unwrap().values_mut();
     for rule in kinds.flat_map(|rules| rules.as_array_mut().unwrap()) {
@@ -203,7 +203,7 @@ async fn the_limits_of_the_api_apply_and_are_explained_at_the_field() {
     alice
         .change(&[("change", "keyword"), ("word", "ONE"), ("sound", "on")])
         .await
-        .page(200, "Saved.");
+        .assert_page(200, "Saved.");
 
     let mut alice = Alice::with(crate::support::service::config(|config| {
         *config = unlimited();
@@ -222,5 +222,8 @@ async fn the_limits_of_the_api_apply_and_are_explained_at_the_field() {
     }))
     .await;
     let page = alice.post(&[("change", "switch"), ("switch", "reactions-on")]).await;
-    page.page(422, "role=\"alert\" tabindex=\"-1\" autofocus>Your rules take up all the space");
+    page.assert_page(
+        422,
+        "role=\"alert\" tabindex=\"-1\" autofocus>Your rules take up all the space",
+    );
 }

@@ -50,21 +50,21 @@ async fn a_thousand_rules_are_shown_in_pages() {
     assert!(text.contains("|Page 1 of 20|Next page|"), "{text}");
     assert!(text.contains(&format!("|word 000{}…|", "x".repeat(192))), "{text}");
     assert!(text.contains("You have rules that this page cannot show: 1.|All rules"), "{text}");
-    page.page(200, "<a href=\"/oauth/account/rules\">All rules</a>");
+    page.assert_page(200, "<a href=\"/oauth/account/rules\">All rules</a>");
 
     let page = alice.browser.get(&format!("{PAGE}?page=8&lang=de")).await;
     let text = visible_text(&page);
     assert!(text.contains("word 399") && text.contains("word 350") && !text.contains("word 349"));
     assert_eq!(page.text.matches("value=\"remove-muted-word\"").count(), 50);
     assert!(!text.contains("@000:x") && text.contains("Vorige Seite|Seite 8 von 20|"), "{text}");
-    page.page(200, &format!("<a href=\"{PAGE}?lang=de&#38;page=9\" rel=\"next\">"));
+    page.assert_page(200, &format!("<a href=\"{PAGE}?lang=de&#38;page=9\" rel=\"next\">"));
     let text = visible_text(&alice.browser.get(&format!("{PAGE}?page=9")).await);
     assert!(text.contains("|@000:x|") && !text.contains("word 399"), "{text}");
     assert!(!text.contains("You have no keywords."), "{text}");
     assert!(!text.contains("You have no muted words."), "{text}");
     // A page that does not exist is the first or the last one.
     for number in ["21", "99999999999999999999", "0", "-1", "x"] {
-        alice.browser.get(&format!("{PAGE}?page={number}")).await.page(200, "</html>");
+        alice.browser.get(&format!("{PAGE}?page={number}")).await.assert_page(200, "</html>");
     }
 }
 

@@ -85,6 +85,6 @@ async fn hostile_words_are_added_as_they_were_entered() {
             alice.rules(&format!("global/content/{id}/actions")).await["actions"],
             json!([])
         );
-        page.page(200, &format!("name=\"rule\" value=\"{id}\">"));
+        page.assert_page(200, &format!("name=\"rule\" value=\"{id}\">"));
     }
 }

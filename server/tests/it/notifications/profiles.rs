@@ -14,11 +14,11 @@ async fn profiles_are_offered_where_they_exist() {
     let page = alice.page().await;
     let text = visible_text(&page);
     assert!(text.contains("Devices|All devices|a b&#38;c|phone|"), "{text}");
-    page.page(200, &format!("<a href=\"{PAGE}\" aria-current=\"true\">All devices</a>"));
+    page.assert_page(200, &format!("<a href=\"{PAGE}\" aria-current=\"true\">All devices</a>"));
     assert!(!text.contains("@bob:x"));
 
     let path = format!("{PAGE}?profile=a%20b%26c");
-    page.page(200, &format!("<a href=\"{path}\">"));
+    page.assert_page(200, &format!("<a href=\"{path}\">"));
     let page = alice.browser.get(&path).await;
     let text = visible_text(&page);
     assert!(text.contains("|@eve:x|Muted|") && !text.contains("@bob:x"), "{text}");
@@ -54,7 +54,7 @@ async fn a_change_applies_to_the_profile_that_is_shown() {
     assert_eq!(alice.rules("").await["device"], json!({}));
     // A pause is for all devices, wherever it is sent from.
     alice.post_to(&path, &[("change", "pause"), ("for", "open")]).await;
-    alice.page().await.page(200, "Everything is paused");
+    alice.page().await.assert_page(200, "Everything is paused");
 }
 
 #[tokio::test]
@@ -70,6 +70,6 @@ async fn many_profiles_are_not_all_linked_and_invalid_ones_are_ignored() {
     assert!(text.contains("More device profiles, which are not shown here: 10."), "{text}");
     for invalid in ["a/b", "", &"x".repeat(256)] {
         let page = alice.browser.get(&format!("{PAGE}?profile={invalid}")).await;
-        page.page(200, "Pause everything");
+        page.assert_page(200, "Pause everything");
     }
 }

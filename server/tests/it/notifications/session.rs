@@ -14,7 +14,7 @@ async fn a_signed_out_user_signs_in_and_returns() {
     let location = "/oauth/sign_in?lang=de&return_to=notifications";
     assert_eq!((response.status, response.header("location")), (303, location));
     let page = browser.follow(&response).await;
-    browser.sign_in(&page, "alice").await.page(200, "<h1>Benachrichtigungen</h1>");
+    browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Benachrichtigungen</h1>");
 }
 
 #[tokio::test]
@@ -26,8 +26,8 @@ async fn a_form_after_the_end_of_the_session_changes_nothing_and_says_so() {
     let response = alice.browser.post(PAGE, &fields).await;
     let page = alice.browser.follow(&response).await;
     let page = alice.browser.sign_in(&page, "alice").await;
-    page.page(200, "Nothing was saved, because you were no longer signed in.");
-    page.page(200, "Notifications are on.");
+    page.assert_page(200, "Nothing was saved, because you were no longer signed in.");
+    page.assert_page(200, "Notifications are on.");
     let master = alice.rules("global/override/.m.rule.master/enabled").await;
     assert_eq!(master, json!({ "enabled": false }));
 }
@@ -39,18 +39,18 @@ async fn a_form_of_another_site_is_rejected() {
     for (csrf, site) in [("", "same-origin"), ("x", "same-origin"), (&*csrf, "cross-site")] {
         alice.browser.fetch_site = Some(site);
         let fields = [("csrf", csrf), ("change", "pause"), ("for", "open")];
-        alice.browser.post(PAGE, &fields).await.page(403, "could not be checked");
+        alice.browser.post(PAGE, &fields).await.assert_page(403, "could not be checked");
     }
-    alice.page().await.page(200, "Notifications are on.");
+    alice.page().await.assert_page(200, "Notifications are on.");
 }
 
 #[tokio::test]
 async fn other_accounts_have_preferences_of_their_own() {
     let mut alice = Alice::new().await;
-    alice.change(&[("change", "keyword"), ("word", "cake")]).await.page(200, "cake");
+    alice.change(&[("change", "keyword"), ("word", "cake")]).await.assert_page(200, "cake");
     alice.service.add_account("bob").await;
     let mut bob = alice.service.browser();
     let page = bob.get("/oauth/sign_in").await;
     bob.sign_in(&page, "bob").await;
-    bob.get(PAGE).await.page(200, "You have no keywords.");
+    bob.get(PAGE).await.assert_page(200, "You have no keywords.");
 }

@@ -6,18 +6,18 @@ use serde_json::json;
 
 use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
-use crate::support::oauth_client::{CALLBACK, token_of};
+use crate::support::oauth_client::{CALLBACK, parse_token};
 use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
-/// A server with a registered app, and a browser in which Alice is signed in.
+/// Returns a server with a registered app, and a browser in which Alice is signed in.
 pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, mut browser) = (service.client().await, service.browser());
     let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     (service, client, browser)
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn authorize_app(
     scope: &str,
 ) -> String {
     let code = client.code(browser, name, &[("scope", scope)]).await;
-    token_of(&client.redeem(&code, &[]).await)
+    parse_token(&client.redeem(&code, &[]).await)
 }
 
 #[tokio::test]
@@ -57,11 +57,11 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
         assert_eq!((response.status, response.header("location")), (303, "/oauth/sign_in"));
         assert_eq!(response.header("cache-control"), "no-store");
         let page = browser.follow(&response).await;
-        page.page(200, "name=\"password\"");
+        page.assert_page(200, "name=\"password\"");
         let fields = [("username", "alice"), ("password", "correct horse alice")];
         let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!((signed_in.status, signed_in.header("location")), (303, ACCOUNT));
-        browser.get(path).await.page(200, "<bdi>@alice:ring.example</bdi>");
+        browser.get(path).await.assert_page(200, "<bdi>@alice:ring.example</bdi>");
         // The sign-in page redirects a user who is signed in.
         assert_eq!(browser.get("/oauth/sign_in").await.header("location"), ACCOUNT);
     }
@@ -77,8 +77,8 @@ async fn a_user_who_was_signed_out_returns_to_the_page_of_the_form() {
     let not_saved = "Nothing was saved, because you were no longer signed in.";
     assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
     let page = browser.follow(&response).await;
-    page.page(200, not_saved);
-    browser.sign_in(&page, "alice").await.page(200, not_saved);
+    page.assert_page(200, not_saved);
+    browser.sign_in(&page, "alice").await.assert_page(200, not_saved);
     // A form without the cookie of the session, which browsers delete when it ends.
     let response = service.browser().post("/oauth/account/remove_app", &[("app", "1")]).await;
     assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
@@ -101,7 +101,7 @@ async fn the_sign_in_page_leads_only_to_pages_of_the_account() {
     ] {
         let mut browser = service.browser();
         let page = browser.get(&format!("/oauth/sign_in{query}")).await;
-        page.page(200, &format!(" action=\"/oauth/sign_in{action}\">"));
+        page.assert_page(200, &format!(" action=\"/oauth/sign_in{action}\">"));
         assert!(!page.text.contains("evil"), "{page:?}");
         let mut fields: Vec<(&str, &str)> = fields.into();
         let csrf = page.form(&format!("/oauth/sign_in{action}"))[0].1.clone();
@@ -109,7 +109,7 @@ async fn the_sign_in_page_leads_only_to_pages_of_the_account() {
         // The form is shown again after a wrong password, and again leads to the page.
         let path = format!("/oauth/sign_in{}", action.replace("&#38;", "&"));
         let wrong = browser.post(&path, &[("csrf", &csrf), ("username", "alice")]).await;
-        wrong.page(401, &format!(" action=\"/oauth/sign_in{action}\">"));
+        wrong.assert_page(401, &format!(" action=\"/oauth/sign_in{action}\">"));
         let signed_in = browser.post(&path, &fields).await;
         assert_eq!(signed_in.header("location"), target, "{query}");
         // A double submit, and a bookmark of the sign-in page, lead to the same page.
@@ -133,13 +133,13 @@ async fn only_the_language_is_preserved_in_the_redirect() {
         assert_eq!(location(query).await, "/oauth/sign_in", "{query}");
     }
     let page = service.browser().get("/oauth/sign_in?lang=pt").await;
-    page.page(200, "<html lang=\"pt-BR\"");
+    page.assert_page(200, "<html lang=\"pt-BR\"");
 }
 
 #[tokio::test]
 async fn the_page_lists_the_apps_with_permissions_and_dates() {
     let (service, client, mut browser) = with_alice().await;
-    browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
+    browser.get(ACCOUNT).await.assert_page(200, "No app has access to your account.");
     let other = app_named(&service, "Elk", "https://elk.example/about").await;
     authorize_app(&client, &mut browser, "alice", "read:notifications").await;
     service.clock.advance(86_400);
@@ -167,7 +167,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
     service.add_account("bob").await;
     let mut bob = service.browser();
     let page = bob.get("/oauth/sign_in").await;
-    bob.sign_in(&page, "bob").await.page(200, "No app has access to your account.");
+    bob.sign_in(&page, "bob").await.assert_page(200, "No app has access to your account.");
 }
 
 #[tokio::test]
@@ -185,9 +185,9 @@ async fn an_app_with_expired_tokens_is_not_listed() {
         device: None,
     };
     service.store().add_token(&any_events(), &expiring).await.unwrap();
-    browser.get(ACCOUNT).await.page(200, "Tests");
+    browser.get(ACCOUNT).await.assert_page(200, "Tests");
     service.clock.advance(60);
-    browser.get(ACCOUNT).await.page(200, "No app has access to your account.");
+    browser.get(ACCOUNT).await.assert_page(200, "No app has access to your account.");
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_matrix_device_is_listed_by_its_name() {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
     assert!(visible_text(&page).contains("Matrix clients|Apps in which you signed in"));
-    browser.get(ACCOUNT).await.page(200, "Signed in 3 times");
+    browser.get(ACCOUNT).await.assert_page(200, "Signed in 3 times");
 }
 
 #[tokio::test]
@@ -280,7 +280,7 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
     service.store().add_token(&any_events(), &token).await.unwrap();
     // As a later version may have stored it.
     service.execute_sql("update grants set scopes = 'bells:ring read'");
-    browser.get(ACCOUNT).await.page(200, "See everything in your account");
+    browser.get(ACCOUNT).await.assert_page(200, "See everything in your account");
 }
 
 /// With long names full of characters that HTML writes as several, and many tokens.
@@ -308,7 +308,7 @@ async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
         ("?page=9", 200..220, vec!["/oauth/account?page=2"]),
     ] {
         let page = browser.get(&format!("{ACCOUNT}{query}")).await;
-        page.page(200, "Signed in 100+ times");
+        page.assert_page(200, "Signed in 100+ times");
         let html = &page.text;
         assert!(html.len() < 1_000_000, "{}", html.len());
         for app in 100..220 {

@@ -21,7 +21,7 @@ async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
     http.send("POST /api/v1/accounts", form(fields)).await
 }
 
-/// The token of an app that may sign up users.
+/// Returns the token of an app that may sign up users.
 async fn app(service: &Service) -> TestClient {
     let client = service.client().await;
     service.anonymous().with_token(&client.app_token("write:accounts").await)
@@ -39,7 +39,7 @@ async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
 
     let token = response.expect(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
-    // Without the admin scopes that the app declared.
+    // The admin scopes that the app declared are not granted.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
     let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
@@ -86,7 +86,7 @@ async fn sign_up_errors_are_reported_per_field() {
     let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
-        "Validation failed: Username must contain only small letters, numbers and underscores, and dots or hyphens only inside, \
+        "Validation failed: Username must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end, \
          Password can't be blank, Service agreement must be accepted"
     );
     assert_eq!(
@@ -94,7 +94,7 @@ async fn sign_up_errors_are_reported_per_field() {
         json!({
             "username": [{
                 "error": "ERR_INVALID",
-                "description": "must contain only small letters, numbers and underscores, and dots or hyphens only inside",
+                "description": "must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end",
             }],
             "password": [{ "error": "ERR_BLANK", "description": "can't be blank" }],
             "agreement": [{ "error": "ERR_ACCEPTED", "description": "must be accepted" }],
@@ -134,7 +134,7 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     }
 }
 
-/// Nobody has verified the address of a sign-up, so it may belong to somebody else.
+/// Nobody has verified the address of a sign-up, so it may belong to someone else.
 #[tokio::test]
 async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
     let service = Service::start().await;
@@ -151,7 +151,7 @@ async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
         let fields = [("username", name), ("password", password)];
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!(response.status, status, "{name}");
-        // Also for an unknown address, so that nothing is disclosed.
+        // The response to an unknown address is the same, so nothing is disclosed.
         let advises = response.text.contains("use your username instead of the e-mail address");
         assert_eq!(advises, status == 401 && name.contains('@'), "{name}");
     }

@@ -18,7 +18,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     let (service, client, mut browser) = with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
     let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
-    // With and without a session.
+    // The same with and without a session.
     for signed_in in [false, true] {
         if signed_in {
             client.code(&mut browser, "alice", &[]).await;
@@ -40,7 +40,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
             "",
         ] {
             let page = browser.get(&client.with_redirect_uri(sent).authorize(&[])).await;
-            page.page(400, "invalid_request");
+            page.assert_page(400, "invalid_request");
         }
         for sent in [
             "http://127.0.0.1:1/other",
@@ -54,21 +54,21 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
             browser
                 .get(&native.with_redirect_uri(sent).authorize(&[]))
                 .await
-                .page(400, "invalid_request");
+                .assert_page(400, "invalid_request");
         }
         let twice = [("redirect_uri", CALLBACK)];
-        browser.get(&client.authorize(&twice)).await.page(400, "invalid_request");
+        browser.get(&client.authorize(&twice)).await.assert_page(400, "invalid_request");
         let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
         let page = browser.get(&unknown.authorize(&[])).await;
-        page.page(401, "invalid_client");
+        page.assert_page(401, "invalid_client");
         assert_eq!(
             page.header("www-authenticate"),
             "",
             "a challenge would open the browser's password dialog"
         );
         let two = [("client_id", "other")];
-        browser.get(&client.authorize(&two)).await.page(400, "client_id");
-        browser.get("/oauth/authorize").await.page(400, "client_id");
+        browser.get(&client.authorize(&two)).await.assert_page(400, "client_id");
+        browser.get("/oauth/authorize").await.assert_page(400, "client_id");
     }
 }
 
@@ -99,7 +99,7 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         // Without a session, only after sign-in.
         let mut other = Browser::new(client.http.clone());
         let page = other.get(&client.authorize(&more)).await;
-        page.page(200, "name=\"password\"");
+        page.assert_page(200, "name=\"password\"");
         let response = other.sign_in(&page, "alice").await;
         let parameters = response.redirected(CALLBACK);
         assert_eq!(parameters["error"], error, "{more:?}");
@@ -158,25 +158,25 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
         browser.get(&evil.authorize(&wrong)).await,
         after_sign_in,
     ] {
-        page.page(400, link);
-        page.page(400, "Back to \u{2068}Tusky\u{2069}");
-        page.page(400, "<bdi>evil.example</bdi>");
+        page.assert_page(400, link);
+        page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
+        page.assert_page(400, "<bdi>evil.example</bdi>");
         assert!(!page.text.contains("<script>"), "{page:?}");
     }
     let post = [("scope", "nope"), ("response_mode", "form_post")];
     let page = browser.get(&evil.authorize(&post)).await;
-    page.page(400, "Back to \u{2068}Tusky\u{2069}");
+    page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
     assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
     let submit = "<script src=\"/static/submit-";
     assert!(!page.text.contains(submit), "the form is not submitted automatically: {page:?}");
     let shown = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
-    browser.get(&shown.authorize(&wrong)).await.page(400, "invalid_scope");
+    browser.get(&shown.authorize(&wrong)).await.assert_page(400, "invalid_scope");
 
     // The user decides, also about a valid request.
     let page = browser.get(&evil.authorize(&[])).await;
     let denied = browser.decide(&page, "deny").await;
     assert_eq!(denied.redirected("https://evil.example/cb")["error"], "access_denied");
-    browser.get(&evil.authorize(&wrong)).await.page(400, link);
+    browser.get(&evil.authorize(&wrong)).await.assert_page(400, link);
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn an_approved_request_returns_code_state_and_issuer() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("state", "s t&u=v#é\"")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    page.page(200, "Tusky");
+    page.assert_page(200, "Tusky");
     let response = browser.decide(&page, "allow").await;
     let parameters = response.redirected(CALLBACK);
     assert_eq!(parameters.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
@@ -204,21 +204,24 @@ async fn a_state_of_4_kib_is_returned_and_a_longer_one_rejected() {
     let parameters = response.redirected(CALLBACK);
     assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
     let huge = "s".repeat(9000);
-    browser.get(&client.authorize(&[("state", &huge)])).await.page(400, "too long");
+    browser.get(&client.authorize(&[("state", &huge)])).await.assert_page(400, "too long");
     // Unknown parameters are not stored, so they may be long.
-    browser.get(&client.authorize(&[("x", &huge), ("scope", "push")])).await.page(200, "decision");
+    browser
+        .get(&client.authorize(&[("x", &huge), ("scope", "push")]))
+        .await
+        .assert_page(200, "decision");
 }
 
 #[tokio::test]
-async fn new_authorization_requests_are_limited_by_address() {
+async fn new_authorization_requests_are_limited_per_address() {
     let (service, client, mut browser) = with_alice().await;
     for request in 0..60 {
         let page = service.browser().get(&client.authorize(&[])).await;
-        page.page(200, "name=\"password\"");
+        page.assert_page(200, "name=\"password\"");
         assert_eq!(page.header("x-ratelimit-remaining"), (59 - request).to_string());
     }
     let page = service.browser().get(&client.authorize(&[])).await;
-    page.page(429, "Too many requests");
+    page.assert_page(429, "Too many requests");
     assert_eq!(page.header("retry-after"), "300");
     assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
     // Requests that store nothing are not limited: other pages, errors, and requests that are
@@ -226,14 +229,14 @@ async fn new_authorization_requests_are_limited_by_address() {
     browser
         .get(&client.with_redirect_uri("https://evil.example/").authorize(&[]))
         .await
-        .page(400, "invalid_request");
+        .assert_page(400, "invalid_request");
     let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
     approve(&client, &mut elsewhere).await;
     for _ in 0..70 {
         assert_eq!(elsewhere.get(&client.authorize(&[])).await.status, 303);
     }
     service.clock.advance(300);
-    browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");
+    browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"password\"");
 }
 
 #[tokio::test]
@@ -252,9 +255,9 @@ async fn the_oldest_requests_are_deleted_when_too_many_wait() {
         let fields = [("username", "alice"), ("password", "correct horse alice")];
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         if index < 2 {
-            response.page(400, "no longer open");
+            response.assert_page(400, "no longer open");
         } else {
-            browser.follow(&response).await.page(200, "decision");
+            browser.follow(&response).await.assert_page(200, "decision");
         }
     }
 }
@@ -278,7 +281,7 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let page = browser.get(&client.authorize(&post)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
-    response.page(200, "action=\"https://app.example/cb\"");
+    response.assert_page(200, "action=\"https://app.example/cb\"");
     assert!(!response.text.contains("<script>alert"), "{response:?}");
     let fields = response.form(CALLBACK);
     let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();

@@ -9,7 +9,7 @@ use crate::support::{OAuthClient, Service, TestResponse, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
-/// A `Basic` header. Encoded here, so that the test does not share code with the server.
+/// Returns a `Basic` header. Encoded here, so that the test does not share code with the server.
 pub(crate) fn basic(credentials: &str) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::from("Basic ");
@@ -160,7 +160,7 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
     let response =
         service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 401);
-    browser.get(&client.authorize(&[])).await.page(401, "invalid_client");
+    browser.get(&client.authorize(&[])).await.assert_page(401, "invalid_client");
 }
 
 #[tokio::test]

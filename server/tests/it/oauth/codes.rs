@@ -1,6 +1,6 @@
 //! Redemption of authorization codes.
 
-use crate::support::oauth_client::{error_of, oauth_error, token_of};
+use crate::support::oauth_client::{error_of, oauth_error, parse_token};
 use crate::support::{Browser, OAuthClient, Service, any_events};
 
 /// RFC 7636, appendix B.
@@ -27,13 +27,13 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
-    let token = token_of(&client.redeem(&code, &proof).await);
+    let token = parse_token(&client.redeem(&code, &proof).await);
     assert!(is_valid(&service, &token).await);
     assert_eq!(error_of(&client.redeem(&code, &proof).await), oauth_error(400, "invalid_grant"));
     assert!(!is_valid(&service, &token).await);
-    // Also after the code has expired.
+    // This works even after the code has expired.
     let code = client.code(&mut browser, "alice", &[]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     service.clock.advance(3600);
     assert_eq!(client.redeem(&code, &[]).await.status, 400);
     assert!(!is_valid(&service, &token).await);
@@ -44,7 +44,7 @@ async fn an_invalid_replay_revokes_nothing() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
-    let token = token_of(&client.redeem(&code, &proof).await);
+    let token = parse_token(&client.redeem(&code, &proof).await);
     let thief = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     assert_eq!(error_of(&thief.redeem(&code, &proof).await), oauth_error(401, "invalid_client"));
     let other = service.client().await;
@@ -127,7 +127,7 @@ async fn the_code_of_a_disabled_account_is_invalid() {
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     // The session has ended too.
-    browser.get(&client.authorize(&[])).await.page(200, "name=\"password\"");
+    browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"password\"");
 }
 
 #[tokio::test]

@@ -18,16 +18,16 @@ async fn a_malformed_query_is_rejected() {
     for broken in ["%", "%zz", "%00", "%ff"] {
         let path = format!("{}&state={broken}", client.authorize(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
-        page.page(400, "Dieser Server konnte nicht lesen, was gesendet wurde");
-        page.page(400, ">invalid_request</code>");
+        page.assert_page(400, "Dieser Server konnte nicht lesen, was gesendet wurde");
+        page.assert_page(400, ">invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
         assert_eq!(error_of(&program.get(&path).await), oauth_error(400, "invalid_request"));
     }
     let twice = client.authorize(&[("client_id", "x")]);
     let page = as_browser(&service.anonymous(), "fr").get(&twice).await;
-    page.page(400, "client_id");
-    page.page(400, "<html lang=\"fr\"");
+    page.assert_page(400, "client_id");
+    page.assert_page(400, "<html lang=\"fr\"");
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
         "/oauth/account",
     ] {
         let page = as_browser(&service.anonymous(), "pl").get(path).await;
-        page.page(429, "zbyt wiele żądań");
+        page.assert_page(429, "zbyt wiele żądań");
         assert_security_headers(&page, "'self'");
         let headers = ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit"];
         let headers = headers.map(|name| page.header(name));
@@ -77,7 +77,7 @@ async fn every_client_error_of_a_browser_is_reported_on_a_page() {
             "<a class=\"button\" href=\"/oauth/account\">",
         ),
     ] {
-        response.page(status, text);
+        response.assert_page(status, text);
         assert_security_headers(&response, "'self'");
     }
     let wrong = browser.send("PUT /oauth/authorize", "").await;

@@ -1,7 +1,7 @@
 //! The consent page and the decision.
 
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, token_of};
+use crate::support::oauth_client::{CALLBACK, parse_token};
 use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 async fn with_alice() -> (Service, OAuthClient, Browser) {
@@ -15,7 +15,7 @@ async fn with_alice() -> (Service, OAuthClient, Browser) {
 async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestResponse {
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
-    page.page(200, "name=\"decision\"");
+    page.assert_page(200, "name=\"decision\"");
     page
 }
 
@@ -23,10 +23,10 @@ async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestR
 async fn the_page_names_the_app_the_permissions_and_the_account() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
-    page.page(200, "Tusky");
+    page.assert_page(200, "Tusky");
     let page = browser.sign_in(&page, "alice").await;
     for text in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
-        page.page(200, text);
+        page.assert_page(200, text);
     }
 }
 
@@ -43,7 +43,7 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
         "The resource owner or authorization server denied the request."
     );
     // The next request asks again.
-    browser.get(&client.authorize(&[])).await.page(200, "name=\"decision\"");
+    browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"decision\"");
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     assert!(service.store().active_grants(id, app, service.now()).await.unwrap().is_empty());
@@ -54,35 +54,35 @@ async fn the_same_scopes_are_granted_again_without_asking() {
     let (service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
     // A code that was not redeemed is not a grant.
-    browser.get(&client.authorize(&[("scope", "read push")])).await.page(200, "decision");
-    let first = token_of(&client.redeem(&code, &[]).await);
+    browser.get(&client.authorize(&[("scope", "read push")])).await.assert_page(200, "decision");
+    let first = parse_token(&client.redeem(&code, &[]).await);
 
     let again = [("scope", "push read"), ("state", "s")];
     let parameters = browser.get(&client.authorize(&again)).await.redirected(CALLBACK);
     assert_eq!(parameters["state"], "s");
-    let second = token_of(&client.redeem(&parameters["code"], &[]).await);
+    let second = parse_token(&client.redeem(&parameters["code"], &[]).await);
 
     for other in ["read", "read push write", "push"] {
-        browser.get(&client.authorize(&[("scope", other)])).await.page(200, "decision");
+        browser.get(&client.authorize(&[("scope", other)])).await.assert_page(200, "decision");
     }
     let other_app = service.client().await;
-    browser.get(&other_app.authorize(&[("scope", "read push")])).await.page(200, "decision");
+    browser.get(&other_app.authorize(&[("scope", "read push")])).await.assert_page(200, "decision");
 
     // The grant is active while one of its tokens is valid.
     client.post("/oauth/revoke", &[("token", &first)]).await;
     assert_eq!(browser.get(&client.authorize(&again)).await.status, 303);
     client.post("/oauth/revoke", &[("token", &second)]).await;
-    browser.get(&client.authorize(&again)).await.page(200, "decision");
+    browser.get(&client.authorize(&again)).await.assert_page(200, "decision");
 }
 
 #[tokio::test]
 async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
     let (_service, client, mut browser) = with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
-    token_of(&client.redeem(&code, &[]).await);
+    parse_token(&client.redeem(&code, &[]).await);
     for mode in ["fragment", "form_post"] {
         let page = browser.get(&client.authorize(&[("response_mode", mode)])).await;
-        page.page(200, "name=\"decision\"");
+        page.assert_page(200, "name=\"decision\"");
         assert!(!page.text.contains("code="), "{mode}: {page:?}");
     }
     let query = browser.get(&client.authorize(&[("response_mode", "query")])).await;
@@ -110,9 +110,9 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
         assert_eq!(client.redeem(&code, &verifier).await.status, 200);
         // The same URI with PKCE is approved. Everything else requires consent.
         assert!(browser.get(&client.authorize(&pkce)).await.redirected(first).contains_key("code"));
-        browser.get(&client.authorize(&[])).await.page(200, "decision");
-        browser.get(&other.authorize(&pkce)).await.page(200, "decision");
-        browser.get(&other.authorize(&[])).await.page(200, "decision");
+        browser.get(&client.authorize(&[])).await.assert_page(200, "decision");
+        browser.get(&other.authorize(&pkce)).await.assert_page(200, "decision");
+        browser.get(&other.authorize(&[])).await.assert_page(200, "decision");
     }
 }
 
@@ -138,7 +138,7 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         let (id, secret) = (app["client_id"].as_str().unwrap().to_owned(), String::new());
         let client = OAuthClient { http, id, secret, redirect_uri: redirect_uri.to_owned() };
         let page = browser.get(&client.authorize(&[])).await;
-        page.page(200, "decision");
+        page.assert_page(200, "decision");
         assert_eq!(page.text.contains("<bdi>tusky.app</bdi>"), is_shown, "{redirect_uri}");
     }
 }
@@ -150,23 +150,23 @@ async fn force_login_requires_password_and_consent_again() {
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
     assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
-    page.page(200, "name=\"username\" value=\"alice\"");
+    page.assert_page(200, "name=\"username\" value=\"alice\"");
 
     let before = browser.cookie().to_owned();
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
-    page.page(200, "name=\"password\"");
+    page.assert_page(200, "name=\"password\"");
     // Neither the existing session nor a forged form bypasses it.
     let csrf = page.form("/oauth/sign_in");
     let fields: Vec<(&str, &str)> =
         csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let resume = format!("/oauth/authorize/resume?request={}", csrf[1].1);
-    browser.get(&resume).await.page(200, "name=\"password\"");
+    browser.get(&resume).await.assert_page(200, "name=\"password\"");
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
     let skipping = [&fields[..], &[("decision", "allow")]].concat();
-    browser.post("/oauth/authorize", &skipping).await.page(400, "no longer open");
+    browser.post("/oauth/authorize", &skipping).await.assert_page(400, "no longer open");
 
     let page = browser.sign_in(&page, "alice").await;
-    page.page(200, "name=\"decision\"");
+    page.assert_page(200, "name=\"decision\"");
     assert_ne!(browser.cookie(), before, "a sign-in issues a new cookie");
     assert!(browser.decide(&page, "allow").await.redirected(CALLBACK).contains_key("code"));
 }
@@ -206,11 +206,11 @@ async fn the_query_of_a_form_post_is_ignored() {
     let path = "/oauth/sign_in?username=bob&password=correct+horse+bob&csrf=x&request=x";
     let signed_in = post(&mut browser, path, fields).await;
     let page = browser.follow(&signed_in).await;
-    page.page(200, "@alice:ring.example");
+    page.assert_page(200, "@alice:ring.example");
 
     let path = "/oauth/authorize?decision=allow&csrf=x&request=x&scope=write&client_id=x";
     let fields = with(&page, "/oauth/authorize", &[]);
-    post(&mut browser, path, fields).await.page(403, "could not be checked");
+    post(&mut browser, path, fields).await.assert_page(403, "could not be checked");
     let fields = with(&page, "/oauth/authorize", &[("decision", "deny")]);
     let denied = post(&mut browser, path, fields).await.redirected(CALLBACK);
     assert_eq!(denied["error"], "access_denied");
@@ -231,11 +231,11 @@ async fn a_decision_is_accepted_once_and_only_from_its_session() {
     let fields: Vec<(&str, &str)> =
         stolen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let fields = [&fields[..], &[("decision", "allow")]].concat();
-    other.post("/oauth/authorize", &fields).await.page(400, "no longer open");
+    other.post("/oauth/authorize", &fields).await.assert_page(400, "no longer open");
 
     assert_eq!(browser.decide(&page, "allow").await.status, 303);
-    browser.decide(&page, "allow").await.page(400, "no longer open");
-    browser.decide(&page, "deny").await.page(400, "no longer open");
+    browser.decide(&page, "allow").await.assert_page(400, "no longer open");
+    browser.decide(&page, "deny").await.assert_page(400, "no longer open");
 }
 
 #[tokio::test]
@@ -246,8 +246,8 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     let another = browser.get(&client.authorize(&[])).await;
     let signed_out = browser.submit(&another, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&signed_out).await;
-    browser.sign_in(&page, "bob").await.page(200, "@bob:ring.example");
-    browser.decide(&alices, "allow").await.page(403, "could not be checked");
+    browser.sign_in(&page, "bob").await.assert_page(200, "@bob:ring.example");
+    browser.decide(&alices, "allow").await.assert_page(403, "could not be checked");
 }
 
 #[tokio::test]
@@ -258,9 +258,9 @@ async fn switching_the_account_continues_the_same_request() {
     let page = browser.sign_in(&page, "alice").await;
     let signed_out = browser.submit(&page, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&signed_out).await;
-    page.page(200, "name=\"password\"");
+    page.assert_page(200, "name=\"password\"");
     let page = browser.sign_in(&page, "bob").await;
-    page.page(200, "@bob:ring.example");
+    page.assert_page(200, "@bob:ring.example");
     let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
     assert_eq!(parameters["state"], "s");
     let token = client.redeem(&parameters["code"], &[]).await.json();
@@ -274,7 +274,7 @@ async fn a_request_expires_after_an_hour() {
     let (service, client, mut browser) = with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     service.clock.advance(3600);
-    browser.decide(&page, "allow").await.page(400, "no longer open");
+    browser.decide(&page, "allow").await.assert_page(400, "no longer open");
     let late = browser.get(&client.authorize(&[])).await;
     service.clock.advance(3599);
     assert_eq!(browser.decide(&late, "allow").await.status, 303);
@@ -286,7 +286,7 @@ async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let page = open_consent_page(&client, &mut browser).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
-    browser.decide(&page, "allow").await.page(401, "invalid_client");
+    browser.decide(&page, "allow").await.assert_page(401, "invalid_client");
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn an_unknown_decision_is_rejected() {
     let (_service, client, mut browser) = with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     for decision in ["", "yes", "ALLOW"] {
-        browser.decide(&page, decision).await.page(403, "could not be checked");
+        browser.decide(&page, decision).await.assert_page(403, "could not be checked");
     }
     assert_eq!(browser.decide(&page, "allow").await.status, 303);
 }

@@ -28,16 +28,16 @@ async fn a_double_submit_of_the_sign_in_form_succeeds() {
         let page = browser.get(&client.authorize(&[("state", "s")])).await;
         let response = submit_twice(&mut browser, &page, "Alice", cookie_comes).await;
         let page = browser.follow(&response).await;
-        page.page(200, "@alice:ring.example");
+        page.assert_page(200, "@alice:ring.example");
         let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
         assert_eq!(parameters["state"], "s");
         // The request was decided and is closed.
-        browser.decide(&page, "allow").await.page(400, "no longer open");
+        browser.decide(&page, "allow").await.assert_page(400, "no longer open");
 
         let (_service, _client, mut browser) = with_alice().await;
         let page = browser.get("/oauth/sign_in").await;
         let response = submit_twice(&mut browser, &page, "alice@example.org", cookie_comes).await;
-        browser.follow(&response).await.page(200, "@alice:ring.example");
+        browser.follow(&response).await.assert_page(200, "@alice:ring.example");
     }
 }
 
@@ -46,17 +46,17 @@ async fn a_second_submit_continues_only_for_the_same_account_and_request() {
     let (service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let waiting = service.browser().get(&client.authorize(&[])).await;
-    browser.sign_in(&page, "alice").await.page(200, "name=\"decision\"");
+    browser.sign_in(&page, "alice").await.assert_page(200, "name=\"decision\"");
     // Another account name in an outdated page.
     try_sign_in(&mut browser, &page, "bob", "correct horse bob")
         .await
-        .page(403, "could not be checked");
+        .assert_page(403, "could not be checked");
     // A request of another browser.
-    try_sign_in(&mut browser, &waiting, "alice", "").await.page(400, "no longer open");
+    try_sign_in(&mut browser, &waiting, "alice", "").await.assert_page(400, "no longer open");
     // Another site.
     browser.fetch_site = Some("cross-site");
     let response = try_sign_in(&mut browser, &page, "alice", "correct horse alice").await;
-    response.page(403, "could not be checked");
+    response.assert_page(403, "could not be checked");
 }
 
 #[tokio::test]
@@ -69,12 +69,12 @@ async fn the_cookie_before_sign_in_gives_no_access_without_a_password() {
     let mut attacker = service.browser();
     attacker.cookies = before;
     let resume = format!("/oauth/authorize/resume?request={}", page.form("/oauth/sign_in")[1].1);
-    attacker.get(&resume).await.page(200, "name=\"password\"");
-    try_sign_in(&mut attacker, &page, "alice", "wrong").await.page(401, "is wrong");
-    attacker.decide(&consent, "allow").await.page(403, "could not be checked");
+    attacker.get(&resume).await.assert_page(200, "name=\"password\"");
+    try_sign_in(&mut attacker, &page, "alice", "wrong").await.assert_page(401, "is wrong");
+    attacker.decide(&consent, "allow").await.assert_page(403, "could not be checked");
     let fields = page.form("/oauth/sign_in");
     let fields = [("csrf", &*fields[0].1), ("request", &*fields[1].1), ("decision", "allow")];
-    attacker.post("/oauth/authorize", &fields).await.page(400, "no longer open");
+    attacker.post("/oauth/authorize", &fields).await.assert_page(400, "no longer open");
     // Alice can still decide.
     assert_eq!(browser.decide(&consent, "allow").await.status, 303);
 }

@@ -23,10 +23,10 @@ const HASHES: [&str; 8] = [
     "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=",
 ];
 
-/// Of 72 times `x`, and of every longer password of this letter.
+/// The hash of 72 times `x`, and of every longer password of this letter.
 const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
 
-/// A service with the accounts `n0`, `n1` … that have these hashes.
+/// Creates a service with the accounts `n0`, `n1` … that have these hashes.
 async fn start(hashes: &[&str]) -> Service {
     let service = Service::with(unlimited()).await;
     let rules = RuleLimits { rules: 0, bytes: 0 };
@@ -36,7 +36,7 @@ async fn start(hashes: &[&str]) -> Service {
         let (name, email) = (format!("n{number}"), format!("n{number}@example.org"));
         let line = json!({ "name": name, "email": email }).to_string();
         let mut imported = file.read(line.as_bytes()).unwrap().unwrap();
-        // Not by the file, which rejects damaged ones.
+        // Set directly, because the file format rejects damaged hashes.
         imported.password_hash = Some((*hash).to_owned());
         imported
     };
@@ -86,7 +86,8 @@ async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sig
     }
 }
 
-/// bcrypt ignores the rest. If it were hashed again, a typing error in it would become the password.
+/// bcrypt ignores the rest. If it were hashed again, a typing error in it would become the
+/// password.
 #[tokio::test]
 async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed() {
     let service = start(&[LONG]).await;

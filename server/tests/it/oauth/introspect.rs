@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{error_of, oauth_error, token_of};
+use crate::support::oauth_client::{error_of, oauth_error, parse_token};
 use crate::support::service::{config, metric};
 use crate::support::{OAuthClient, Service, any_events};
 
@@ -16,7 +16,7 @@ async fn a_client_may_introspect_its_own_tokens() {
     let id = service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let now = service.now().as_second();
 
     let response = client.post("/oauth/introspect", &[("token", &token)]).await;
@@ -76,7 +76,7 @@ async fn an_invalid_token_is_inactive() {
     };
     let mut browser = service.browser();
     let code = client.code(&mut browser, "alice", &[]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     assert!(is_active(&token).await);
 
     service

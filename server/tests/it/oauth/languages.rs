@@ -4,7 +4,7 @@ use crate::support::{Browser, Service, TestResponse};
 
 const COOKIE: &str = "__Host-belfry-lang";
 
-/// The link of a page to a language.
+/// Returns the link of a page to a language.
 #[track_caller]
 fn link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));
@@ -134,7 +134,7 @@ async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
     }
     // A page that is the response to a form cannot be opened again.
     let posted = browser.post("/oauth/authorize", &[("decision", "allow")]).await;
-    posted.page(403, "This form could not be checked");
+    posted.assert_page(403, "This form could not be checked");
     assert_eq!(link(&posted, "pl"), "/?lang=pl&remember=1");
     let long = format!("/nowhere?a={}", "b".repeat(5000));
     let page = browser.get(&long).await;

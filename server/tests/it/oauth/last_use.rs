@@ -3,11 +3,11 @@
 use axum::http::StatusCode;
 use jiff::Timestamp;
 
-use crate::support::oauth_client::token_of;
+use crate::support::oauth_client::parse_token;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
-/// The stored last use of a registered app.
+/// Returns the stored last use of a registered app.
 async fn last_use(service: &Service, client: &OAuthClient) -> Option<Timestamp> {
     service.state.flush_uses().await;
     let id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
@@ -27,7 +27,7 @@ async fn every_request_with_a_valid_token_is_a_use_of_it_and_its_app() {
     let client = service.client().await;
     assert_eq!(last_use(&service, &client).await, None);
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = token_of(&client.redeem(&code, &[]).await);
+    let token = parse_token(&client.redeem(&code, &[]).await);
     let user = service.anonymous().with_token(&token);
     let app_token = client.app_token("read").await;
     let app = service.anonymous().with_token(&app_token);

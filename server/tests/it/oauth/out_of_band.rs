@@ -33,14 +33,14 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     let (_service, client, mut browser) = with_alice().await;
     let (response, shown) = approve(&client, &mut browser).await;
     assert_eq!(response.header("location"), "/oauth/authorize/native");
-    shown.page(200, "Tusky");
+    shown.assert_page(200, "Tusky");
     assert_eq!(shown.header("cache-control"), "no-store");
     let code = code_of(&shown);
     assert_eq!(code.len(), 64);
     // Reloading shows it again until it is redeemed.
-    browser.get("/oauth/authorize/native").await.page(200, code);
+    browser.get("/oauth/authorize/native").await.assert_page(200, code);
     assert_eq!(client.redeem(code, &[]).await.status, 200);
-    browser.get("/oauth/authorize/native").await.page(400, "invalid_grant");
+    browser.get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
 }
 
 #[tokio::test]
@@ -49,19 +49,19 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     let native = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
     let (_, shown) = approve(&client, &mut browser).await;
     let code = code_of(&shown);
-    browser.get(&native("wrong")).await.page(400, "invalid_grant");
-    browser.get(&native(code)).await.page(200, code);
+    browser.get(&native("wrong")).await.assert_page(400, "invalid_grant");
+    browser.get(&native(code)).await.assert_page(200, code);
     // In a browser without Alice's session.
-    service.browser().get(&native(code)).await.page(400, "invalid_grant");
-    service.browser().get("/oauth/authorize/native").await.page(400, "invalid_grant");
+    service.browser().get(&native(code)).await.assert_page(400, "invalid_grant");
+    service.browser().get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
     let program = service.anonymous().with("accept", "application/json");
     let response = program.get(&native("wrong")).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
-    browser.get(&native(code)).await.page(400, "invalid_grant");
+    browser.get(&native(code)).await.assert_page(400, "invalid_grant");
     service.clock.advance(-600);
     assert_eq!(client.redeem(code, &[]).await.status, 200);
-    browser.get(&native(code)).await.page(400, "invalid_grant");
+    browser.get(&native(code)).await.assert_page(400, "invalid_grant");
 }
 
 #[tokio::test]
@@ -69,17 +69,17 @@ async fn an_error_is_shown_on_a_page() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
-    browser.decide(&page, "deny").await.page(400, "Access denied");
-    browser.get(&client.authorize(&[("scope", "nope")])).await.page(400, "invalid_scope");
+    browser.decide(&page, "deny").await.assert_page(400, "Access denied");
+    browser.get(&client.authorize(&[("scope", "nope")])).await.assert_page(400, "invalid_scope");
 }
 
 #[tokio::test]
 async fn the_page_is_in_the_language_that_the_app_requested() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "de")])).await;
-    page.page(200, "<html lang=\"de\"");
+    page.assert_page(200, "<html lang=\"de\"");
     let page = browser.sign_in(&page, "alice").await;
-    page.page(200, "<html lang=\"de\"");
+    page.assert_page(200, "<html lang=\"de\"");
     let response = browser.decide(&page, "allow").await;
-    browser.follow(&response).await.page(200, "<html lang=\"de\"");
+    browser.follow(&response).await.assert_page(200, "<html lang=\"de\"");
 }

@@ -67,7 +67,7 @@ async fn every_page_has_security_headers() {
     let page = browser.sign_in(&page, "alice").await;
     assert_security_headers(&page, "'self' https:");
     let posting = browser.decide(&page, "allow").await;
-    posting.page(200, CALLBACK);
+    posting.assert_page(200, CALLBACK);
     assert_security_headers(&posting, "'self' https:");
     assert_security_headers(&browser.get("/oauth/account").await, "'self'");
 
@@ -94,7 +94,7 @@ async fn presses_pause_at_load_unless_a_page_of_this_server_led_there() {
         ] {
             browser.fetch_site = site;
             let page = browser.get(path).await;
-            page.page(200, "<form method=\"post\"");
+            page.assert_page(200, "<form method=\"post\"");
             assert_eq!(page.text.contains(" data-pause-at-load>"), pauses, "{path} {site:?}");
         }
     }

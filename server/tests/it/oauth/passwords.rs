@@ -35,14 +35,14 @@ async fn register(service: &Service, name: &str, password: &str) -> TestResponse
     service.anonymous().send(REGISTER, body.to_string()).await
 }
 
-/// The number of hashes computed so far, from the metrics.
+/// Returns the number of hashes computed so far, from the metrics.
 async fn hashes(service: &Service) -> usize {
     let metrics = service.metrics().await;
     let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
     count.unwrap().parse().unwrap()
 }
 
-/// A hash of `correct horse` with weaker parameters, as an older release may have stored.
+/// Returns a hash of `correct horse` with weaker parameters, as an older release may have stored.
 fn weak_hash() -> String {
     let params = Params::new(8 * 1024, 1, 1, None).unwrap();
     let hash: PasswordHash = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
@@ -156,7 +156,7 @@ async fn an_overlong_password_is_not_hashed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_500_concurrent_logins_the_excess_is_rejected_and_the_api_stays_responsive() {
+async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
     let one_hash_at_a_time = config(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, token_of};
+use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
 use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
@@ -26,7 +26,7 @@ async fn redeem_200_times(database: TestDatabase) {
     let mut tokens = Vec::new();
     for response in redemptions.join_all().await {
         if response.status == 200 {
-            tokens.push(token_of(&response));
+            tokens.push(parse_token(&response));
         } else {
             assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
         }
@@ -38,19 +38,19 @@ async fn redeem_200_times(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_200_redemptions_of_one_code_one_succeeds_on_sqlite() {
+async fn one_of_200_redemptions_of_a_code_succeeds_on_sqlite() {
     redeem_200_times(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_200_redemptions_of_one_code_one_succeeds_on_postgres() {
+async fn one_of_200_redemptions_of_a_code_succeeds_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
         redeem_200_times(database).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_200_redemptions_of_one_code_over_two_nodes_one_succeeds() {
+async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--database", database.url().unwrap(), "--limits", "off"];
@@ -107,7 +107,7 @@ async fn of_200_redemptions_of_one_code_over_two_nodes_one_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_concurrent_approvals_one_gets_a_code() {
+async fn one_of_many_concurrent_approvals_gets_a_code() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;

@@ -12,7 +12,7 @@ const PKCE: [(&str, &str); 2] = [
     ("code_challenge_method", "S256"),
 ];
 
-/// The state of a code, and whether a code of a different client exists, would help an attacker.
+/// The state of a code, and whether a code of another client exists, would help an attacker.
 #[tokio::test]
 async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
@@ -24,7 +24,7 @@ async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let proof = [("code_verifier", VERIFIER)];
     let wrong = [("code_verifier", &*"x".repeat(43))];
     let undisclosed =
-        "The code is unknown, expired, revoked or used, or was issued to a different client.";
+        "The code is unknown, expired, revoked or used, or was issued to another client.";
     let elsewhere = client.with_redirect_uri("https://app.example/cb/");
     let mut rejected = vec![
         (client.redeem(&code, &[]).await, "The code_verifier is missing."),
@@ -73,7 +73,7 @@ async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
         "token_issue  the code is unknown or has been deleted 1",
         "token_issue alice the code has been redeemed before 1",
         "token_issue alice the code has expired 1",
-        "token_issue alice the code was issued to a different app 2",
+        "token_issue alice the code was issued to another app 2",
         "token_issue alice the code was requested with a challenge and redeemed without a verifier 1",
         "token_issue alice the code was requested without a challenge and redeemed with a verifier 1",
         "token_issue alice the redirect URI is not the one of the authorization request 1",
@@ -109,11 +109,11 @@ async fn an_invalid_scope_is_named() {
         assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
-    // On the page of an app that the user has never approved, too.
+    // The same on the page of an app that the user has never approved.
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
-    browser.sign_in(&page, "alice").await.page(400, "The scope reed does not exist.");
+    browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,7 +181,7 @@ async fn the_reason_is_logged() {
         ("/oauth/token", "invalid_scope", "The scope reed does not exist."),
         ("/oauth/token", "invalid_grant", "the code is unknown or has been deleted"),
         ("/oauth/revoke", "unauthorized_client", "the token is malformed"),
-        ("/oauth/revoke", "unauthorized_client", "the token belongs to a different app"),
+        ("/oauth/revoke", "unauthorized_client", "the token belongs to another app"),
         ("/oauth/introspect", "", ""),
     ];
     let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));

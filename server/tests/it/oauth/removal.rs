@@ -14,7 +14,7 @@ use crate::support::{Browser, OAuthClient, Process, Service, TestResponse, any_e
 const REMOVE: &str = "/oauth/account/remove_app";
 const REMOVED: &str = "/oauth/account?notice=app-removed";
 
-/// The ID of an app, as in the value of its button.
+/// Returns the ID of an app, as in the value of its button.
 async fn app_id(service: &Service, client: &OAuthClient) -> String {
     service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id.to_string()
 }
@@ -75,7 +75,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
 
     let page = browser.get(ACCOUNT).await;
     let app = app_id(&service, &client).await;
-    page.page(200, &format!("name=\"app\" value=\"{app}\""));
+    page.assert_page(200, &format!("name=\"app\" value=\"{app}\""));
     let response = remove(&mut browser, &page, &app).await;
     assert_eq!(response.header("cache-control"), "no-store");
 
@@ -98,16 +98,16 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
 
     // The app is no longer listed, and needs consent again.
     let page = browser.follow(&response).await;
-    page.page(
+    page.assert_page(
         200,
         "role=\"status\">\u{2068}Tusky\u{2069} no longer has access to your account.</p>",
     );
     assert!(!page.text.contains(&format!("value=\"{app}\"")));
     let again = browser.get(&client.authorize(&[("scope", "read")])).await;
-    again.page(200, "name=\"decision\"");
+    again.assert_page(200, "name=\"decision\"");
 }
 
-/// Anybody can register an app whose name is a message.
+/// Anyone can register an app whose name is a message.
 #[tokio::test]
 async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
     let (service, client, mut browser) = with_alice().await;
@@ -116,7 +116,10 @@ async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
     let (app, other) = (app_id(&service, &client).await, app_id(&service, &other).await);
     let page = browser.get(ACCOUNT).await;
     let removed = remove(&mut browser, &page, &app).await.header("location").to_owned();
-    browser.get(&removed).await.page(200, "Tusky\u{2069} no longer has access to your account.");
+    browser
+        .get(&removed)
+        .await
+        .assert_page(200, "Tusky\u{2069} no longer has access to your account.");
     let elsewhere = service.browser().signed_in("alice").await;
     let other_app = removed.replace(&format!("app={app}"), &format!("app={other}"));
     let without_proof = format!("{ACCOUNT}?app={app}&notice=app-removed");
@@ -125,7 +128,7 @@ async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
     {
         for link in links {
             let page = browser.get(&link).await;
-            page.page(200, "That app no longer has access to your account.");
+            page.assert_page(200, "That app no longer has access to your account.");
             assert!(!page.text.contains("Tusky"), "{link}");
         }
     }
@@ -160,7 +163,7 @@ async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
     assert_eq!((status(&service, &token).await, status(&service, &bobs).await), (200, 200));
     for _ in 0..2 {
         let response = remove(&mut browser, &page, &own).await;
-        browser.follow(&response).await.page(200, "no longer has access to your account.");
+        browser.follow(&response).await.assert_page(200, "no longer has access to your account.");
         assert_eq!(status(&service, &token).await, 401);
     }
     // Without a session nothing is removed; the user must sign in first.
@@ -187,13 +190,13 @@ async fn a_form_of_another_site_removes_nothing() {
     let bobs = bob.sign_in(&bobs, "bob").await.form("/oauth/sign_out")[0].1.clone();
     for wrong in ["", "x", &bobs] {
         let response = browser.post(REMOVE, &[("csrf", wrong), ("app", &app)]).await;
-        response.page(403, "could not be checked");
+        response.assert_page(403, "could not be checked");
         assert_security_headers(&response, "'self'");
     }
-    browser.post(REMOVE, &[("app", &app)]).await.page(403, "could not be checked");
+    browser.post(REMOVE, &[("app", &app)]).await.assert_page(403, "could not be checked");
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
-        remove(&mut browser, &page, &app).await.page(403, "could not be checked");
+        remove(&mut browser, &page, &app).await.assert_page(403, "could not be checked");
     }
     browser.fetch_site = None;
     let with_origin = service
@@ -204,10 +207,13 @@ async fn a_form_of_another_site_removes_nothing() {
         .with("origin", "https://evil.example");
     let body = form(&[("csrf", &csrf), ("app", &app)]);
     let response = with_origin.send(&format!("POST {REMOVE}"), body).await;
-    response.page(403, "could not be checked");
+    response.assert_page(403, "could not be checked");
     // Nor does a GET request.
-    browser.get(REMOVE).await.page(405, "cannot be answered");
-    browser.get(&format!("{REMOVE}?app={app}&csrf={csrf}")).await.page(405, "cannot be answered");
+    browser.get(REMOVE).await.assert_page(405, "cannot be answered");
+    browser
+        .get(&format!("{REMOVE}?app={app}&csrf={csrf}"))
+        .await
+        .assert_page(405, "cannot be answered");
     assert_eq!(status(&service, &token).await, 200);
 
     // Without Sec-Fetch-Site and Origin the CSRF token suffices.
@@ -227,7 +233,7 @@ async fn a_removal_is_logged_once_without_secrets() {
     let fields = [("username", "alice"), ("password", &*password)];
     let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
     let page = browser.follow(&signed_in).await;
-    page.page(200, "Command line");
+    page.assert_page(200, "Command line");
     let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     for _ in 0..2 {
         assert_eq!(remove(&mut browser, &page, app).await.status, 303);

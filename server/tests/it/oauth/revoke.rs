@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::token_of;
+use crate::support::oauth_client::parse_token;
 use crate::support::{OAuthClient, Service};
 
 // RFC 7009, section 2.2.
@@ -13,7 +13,7 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
     service.add_account("alice").await;
     let client = service.client().await;
     let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let user_token = token_of(&client.redeem(&code, &[]).await);
+    let user_token = parse_token(&client.redeem(&code, &[]).await);
     for token in [client.app_token("read").await, user_token] {
         let http = service.anonymous().with_token(&token);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);

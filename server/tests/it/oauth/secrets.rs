@@ -10,7 +10,7 @@ use crate::support::oauth_client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 
-/// The bytes of all files in a folder.
+/// Returns the bytes of all files in a folder.
 fn contents(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -71,7 +71,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     secrets.push(("code", code.clone()));
     let page = browser.get(&authorize("urn:ietf:wg:oauth:2.0:oob")).await;
     let response = browser.decide(&page, "allow").await;
-    browser.follow(&response).await.page(200, "id=\"code\"");
+    browser.follow(&response).await.assert_page(200, "id=\"code\"");
     secrets.push(("shown code", browser.cookies["belfry-code"].clone()));
 
     let mut fields =

@@ -50,7 +50,7 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
         ("alice", &*"x".repeat(60_000)),
     ] {
         let response = try_sign_in(&mut browser, &page, name, password).await;
-        response.page(401, "The name or the password is wrong");
+        response.assert_page(401, "The name or the password is wrong");
         assert_eq!(
             response.header("www-authenticate"),
             "",
@@ -67,7 +67,7 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     assert_eq!(pages.len(), 1, "{pages:#?}");
     // The form of the error page works.
     let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
-    browser.sign_in(&again, "alice").await.page(200, "name=\"decision\"");
+    browser.sign_in(&again, "alice").await.assert_page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
@@ -77,10 +77,10 @@ async fn with_the_right_password_the_page_says_that_the_account_is_disabled() {
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
     let response = try_sign_in(&mut browser, &page, "bob", "correct horse bob").await;
-    response.page(403, "This account is disabled.");
+    response.assert_page(403, "This account is disabled.");
     // It counts like a wrong password.
     assert!(response.header("ratelimit").contains("\"sign_in_name\";r=24;"), "{response:?}");
-    browser.sign_in(&response, "alice").await.page(200, "name=\"decision\"");
+    browser.sign_in(&response, "alice").await.assert_page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     let page = browser.get("/oauth/sign_in").await;
     // An attacker may know or even have set this cookie.
     let before = browser.cookie().to_owned();
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     assert_ne!(browser.cookie(), before);
     let mut attacker = service.browser();
     attacker.cookies.insert("__Host-belfry".to_owned(), before);
@@ -142,24 +142,29 @@ async fn a_form_of_another_site_is_rejected() {
     for (csrf, request) in [("", &*request), ("x", &*request), (&*forged[0].1, &*forged[1].1)] {
         let fields =
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", alice)];
-        browser.post("/oauth/sign_in", &fields).await.page(403, "could not be checked");
+        browser.post("/oauth/sign_in", &fields).await.assert_page(403, "could not be checked");
     }
     // A valid CSRF token, but from another site.
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
-        try_sign_in(&mut browser, &page, "alice", alice).await.page(403, "could not be checked");
+        try_sign_in(&mut browser, &page, "alice", alice)
+            .await
+            .assert_page(403, "could not be checked");
     }
     // Without Sec-Fetch-Site and Origin the CSRF token suffices.
     browser.fetch_site = None;
     let page = browser.sign_in(&page, "alice").await;
     browser.fetch_site = Some("cross-site");
-    browser.decide(&page, "allow").await.page(403, "could not be checked");
-    browser.submit(&page, "/oauth/sign_out", &[]).await.page(403, "could not be checked");
-    browser.post("/oauth/sign_out", &[("csrf", "x")]).await.page(403, "could not be checked");
+    browser.decide(&page, "allow").await.assert_page(403, "could not be checked");
+    browser.submit(&page, "/oauth/sign_out", &[]).await.assert_page(403, "could not be checked");
+    browser
+        .post("/oauth/sign_out", &[("csrf", "x")])
+        .await
+        .assert_page(403, "could not be checked");
     // Without a cookie no CSRF token is valid.
     browser.cookies.clear();
     browser.fetch_site = Some("same-origin");
-    browser.decide(&page, "allow").await.page(403, "could not be checked");
+    browser.decide(&page, "allow").await.assert_page(403, "could not be checked");
 }
 
 #[tokio::test]
@@ -171,7 +176,7 @@ async fn signing_out_ends_the_session_and_requires_a_post() {
     assert!(is_signed_in(&mut browser).await);
     let page = browser.get("/oauth/account").await;
     let out = browser.submit(&page, "/oauth/sign_out", &[]).await;
-    browser.follow(&out).await.page(200, "You are signed out");
+    browser.follow(&out).await.assert_page(200, "You are signed out");
     assert!(!is_signed_in(&mut browser).await);
     browser.cookies.insert("__Host-belfry".to_owned(), old);
     assert!(!is_signed_in(&mut browser).await);
@@ -239,7 +244,7 @@ async fn a_sign_in_redirects_with_303_to_our_own_pages() {
         assert_eq!(browser.post("/oauth/sign_in", &fields).await.header("location"), "");
         let path =
             crate::support::browser::with_query("/oauth/authorize/resume", &[("request", evil)]);
-        browser.get(&path).await.page(400, "no longer open");
+        browser.get(&path).await.assert_page(400, "no longer open");
     }
 }
 
@@ -250,33 +255,36 @@ async fn the_requested_language_is_preserved_through_sign_in() {
     let action = "/oauth/sign_in?lang=de";
     let fields = |password| [("username", "alice"), ("password", password)];
     let again = browser.submit(&page, action, &fields("wrong")).await;
-    again.page(401, "<html lang=\"de\"");
+    again.assert_page(401, "<html lang=\"de\"");
     let response = browser.submit(&again, action, &fields("correct horse alice")).await;
-    browser.follow(&response).await.page(200, "<html lang=\"de\"");
-    browser.get("/oauth/account").await.page(200, "<html lang=\"de\"");
+    browser.follow(&response).await.assert_page(200, "<html lang=\"de\"");
+    browser.get("/oauth/account").await.assert_page(200, "<html lang=\"de\"");
     // An unknown language is ignored.
     let page = browser.get("/oauth/account?lang=%22%3E%3Cscript%3E").await;
-    page.page(200, "action=\"/oauth/sign_out\"");
+    page.assert_page(200, "action=\"/oauth/sign_out\"");
     // A later choice replaces the earlier one.
     let page = browser.get("/oauth/account?lang=fr").await;
-    page.page(200, "action=\"/oauth/sign_out?lang=fr\"");
+    page.assert_page(200, "action=\"/oauth/sign_out?lang=fr\"");
     let out = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
     let signed_out = browser.follow(&out).await;
-    signed_out.page(200, "<html lang=\"fr\"");
-    signed_out.page(200, "href=\"/oauth/sign_in?lang=fr\"");
-    browser.post("/oauth/sign_out?lang=fr", &[]).await.page(403, "<html lang=\"fr\"");
+    signed_out.assert_page(200, "<html lang=\"fr\"");
+    signed_out.assert_page(200, "href=\"/oauth/sign_in?lang=fr\"");
+    browser.post("/oauth/sign_out?lang=fr", &[]).await.assert_page(403, "<html lang=\"fr\"");
 }
 
 #[tokio::test]
 async fn the_chosen_language_is_stored_in_the_session() {
     let (_service, client, mut browser) = with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "ar")])).await;
-    page.page(200, "<html lang=\"ar\" dir=\"rtl\"");
-    browser.sign_in(&page, "alice").await.page(200, "<html lang=\"ar\"");
-    browser.get("/oauth/account").await.page(200, "<html lang=\"ar\"");
+    page.assert_page(200, "<html lang=\"ar\" dir=\"rtl\"");
+    browser.sign_in(&page, "alice").await.assert_page(200, "<html lang=\"ar\"");
+    browser.get("/oauth/account").await.assert_page(200, "<html lang=\"ar\"");
     // A request may override it; an invalid tag is ignored.
-    browser.get(&client.authorize(&[("lang", "fr")])).await.page(200, "<html lang=\"fr\"");
-    browser.get(&client.authorize(&[("lang", "<script>")])).await.page(200, "<html lang=\"ar\"");
+    browser.get(&client.authorize(&[("lang", "fr")])).await.assert_page(200, "<html lang=\"fr\"");
+    browser
+        .get(&client.authorize(&[("lang", "<script>")]))
+        .await
+        .assert_page(200, "<html lang=\"ar\"");
 }
 
 #[tokio::test]
@@ -307,7 +315,7 @@ async fn sign_in_attempts_are_limited_per_address() {
     }
     let right = "correct horse alice";
     let rejected = try_sign_in(&mut browser, &page, "alice", right).await;
-    rejected.page(429, "Too many attempts. Please try again in 5 minutes.");
+    rejected.assert_page(429, "Too many attempts. Please try again in 5 minutes.");
     assert_eq!(rejected.header("retry-after"), "300");
     // The headers report the limit that was exceeded.
     assert_eq!(rejected.header("x-ratelimit-limit"), "25");
@@ -319,8 +327,8 @@ async fn sign_in_attempts_are_limited_per_address() {
     assert_eq!(rejected.header("ratelimit-policy"), policy);
     let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
     let page = elsewhere.get("/oauth/sign_in").await;
-    elsewhere.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    elsewhere.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     service.clock.advance(300);
     let page = browser.get("/oauth/sign_in").await;
-    browser.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{error_of, oauth_error, token_of};
+use crate::support::oauth_client::{error_of, oauth_error, parse_token};
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
@@ -42,7 +42,7 @@ async fn a_code_is_redeemed_for_a_token_of_its_user() {
     // The scope parameter has no effect here.
     let response = client.redeem(&code, &[("scope", "write")]).await;
     assert_eq!(response.json()["scope"], "write:statuses read");
-    let alice = service.anonymous().with_token(&token_of(&response));
+    let alice = service.anonymous().with_token(&parse_token(&response));
     let account = alice.get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(account.expect(StatusCode::OK)["username"], "alice");
 }
@@ -155,7 +155,7 @@ async fn a_token_expires_after_the_configured_lifetime() {
     let alices = client.redeem(&code, &[]).await;
     for response in [own, alices] {
         assert_eq!(response.json()["expires_in"], 1800);
-        let http = service.anonymous().with_token(&token_of(&response));
+        let http = service.anonymous().with_token(&parse_token(&response));
         service.clock.advance(1799);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         service.clock.advance(1);

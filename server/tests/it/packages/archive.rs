@@ -10,7 +10,7 @@ use test_engines::free_port;
 use super::machine::Machine;
 use super::{GUIDE, VERSION, can_install, commands, packages, repository, succeed};
 
-/// A directory that contains the archive, and the archive's directory when it is unpacked.
+/// Returns a directory that contains the archive, and the archive's directory when it is unpacked.
 fn download() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let archive = &packages().archive;
@@ -92,7 +92,7 @@ fn the_example_settings_are_valid_also_with_every_comment_enabled() {
     }
 }
 
-/// The commands of the guide that install the unpacked archive, except those of systemctl.
+/// Returns the commands of the guide that install the unpacked archive, except those of systemctl.
 fn commands_of_root() -> Vec<String> {
     let (_, section) = GUIDE.split_once("\n## Archive\n").unwrap();
     let block = section.split("```console\n").nth(2).unwrap().split("```").next().unwrap();

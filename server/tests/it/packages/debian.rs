@@ -17,7 +17,7 @@ use crate::support::Process;
 const SETTINGS: &str = "etc/belfry/belfry.toml";
 const DATA: &str = "var/lib/belfry";
 
-/// A machine with the package installed.
+/// Returns a machine with the package installed.
 fn install() -> Machine {
     let machine = Machine::new();
     machine.add_installed_packages(&["libc6", "libgcc-s1", "init-system-helpers", "systemd"]);
@@ -25,14 +25,14 @@ fn install() -> Machine {
     machine
 }
 
-/// The values of a key in the installed unit.
+/// Returns the values of a key in the installed unit.
 fn unit_values(machine: &Machine, key: &str) -> Vec<String> {
     let unit = fs::read_to_string(machine.path("usr/lib/systemd/system/belfry.service")).unwrap();
     let lines = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     lines.map(str::to_owned).collect()
 }
 
-/// The user and group id of `belfry`.
+/// Returns the user and group id of `belfry`.
 fn service_user(machine: &Machine) -> (u32, u32) {
     let users = fs::read_to_string(machine.path("etc/passwd")).unwrap();
     let user = users.lines().find(|line| line.starts_with("belfry:")).unwrap();
@@ -57,14 +57,14 @@ fn start(machine: &Machine) -> (UnixDatagram, Process) {
     (socket, server)
 }
 
-/// The first line of the next notification.
+/// Returns the first line of the next notification.
 fn receive(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 1024];
     let length = socket.recv(&mut buffer).unwrap();
     str::from_utf8(&buffer[..length]).unwrap().lines().next().unwrap().to_owned()
 }
 
-/// The commands of the guide, to be run inside by root.
+/// Returns the commands of the guide, to be run inside by root.
 fn documented_commands() -> [String; 2] {
     let documented = commands(GUIDE, "Debian package");
     assert!(documented[0].starts_with("sudo apt install ./belfry_"), "{documented:?}");
@@ -159,7 +159,8 @@ fn copy_certificates(machine: &Machine) {
     fs::copy(Path::new("/").join(path), machine.path(path)).unwrap();
 }
 
-/// A machine with `/usr/bin/belfry`, which runs this Perl script as the program of the package.
+/// Returns a machine with `/usr/bin/belfry`, which runs this Perl script as the program of the
+/// package.
 fn with_program(script: &str) -> Machine {
     let machine = Machine::new();
     fs::create_dir_all(machine.path("usr/lib/belfry")).unwrap();

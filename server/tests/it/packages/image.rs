@@ -31,18 +31,18 @@ impl Image {
         Self { folder, manifest, config }
     }
 
-    /// A file of the image that a digest names.
+    /// Returns a file of the image that a digest names.
     fn blob(&self, digest: &Value) -> PathBuf {
         blob(self.folder.path(), digest)
     }
 
-    /// The words in a list of the configuration.
+    /// Returns the words in a list of the configuration.
     fn words(&self, name: &str) -> Vec<String> {
         let list = self.config["config"][name].as_array().unwrap().iter();
         list.map(|word| word.as_str().unwrap().to_owned()).collect()
     }
 
-    /// The command of the health check.
+    /// Returns the command of the health check.
     fn health_check(&self) -> Vec<String> {
         let test = self.config["config"]["Healthcheck"]["Test"].as_array().unwrap();
         assert_eq!(test[0], "CMD");
@@ -78,7 +78,7 @@ impl Container {
         Self { image, root, port: free_port().unwrap() }
     }
 
-    /// A command in the container, as `docker run` and `docker exec` start it.
+    /// Returns a command in the container, as `docker run` and `docker exec` start it.
     fn command(&self, words: &[String]) -> Command {
         let mut command = Command::new(programs::find(&["chroot"]).unwrap());
         let user = self.image.config["config"]["User"].as_str().unwrap();

@@ -61,7 +61,7 @@ impl Machine {
         machine
     }
 
-    /// A path inside, without a leading slash.
+    /// Returns a path inside, without a leading slash.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }

@@ -32,8 +32,8 @@ impl NameServer {
     }
 }
 
-/// The response to a query: the address of the known name, no record of another type, and an error
-/// for another name.
+/// Returns the response to a query: the address of the known name, no record of another type, and
+/// an error for another name.
 fn respond(query: &[u8], name: &[u8]) -> Vec<u8> {
     const HEADER: usize = 12;
     let is_known = query[HEADER..].to_ascii_lowercase().starts_with(name);

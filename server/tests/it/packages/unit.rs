@@ -8,7 +8,7 @@ use test_engines::programs;
 use super::{packages, succeed};
 use crate::support::report_skipped;
 
-/// The unit of the package in a directory of its own, with the program that it starts.
+/// Returns the unit of the package in a directory of its own, with the program that it starts.
 fn unpack() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let extract = format!("ar p {} data.tar.gz | tar xz", packages().debian.display());

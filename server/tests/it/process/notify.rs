@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// A socket for notifications.
+/// Returns a socket for notifications.
 fn bind(folder: &Path) -> UnixDatagram {
     let socket = UnixDatagram::bind(folder.join("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -24,7 +24,7 @@ fn start(folder: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
     (socket, server)
 }
 
-/// The lines of the next notification.
+/// Returns the lines of the next notification.
 fn receive(socket: &UnixDatagram) -> Vec<String> {
     let mut buffer = [0; 4096];
     let length = socket.recv(&mut buffer).unwrap();

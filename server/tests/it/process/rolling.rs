@@ -103,7 +103,7 @@ impl Installation {
     }
 }
 
-/// The upstream of the guide with these nodes, and the location of the example.
+/// Returns the upstream of the guide with these nodes, and the location of the example.
 fn configuration(port: u16, nodes: &[Node]) -> String {
     let (_, section) = GUIDE.split_once("\n## Rolling restarts\n").unwrap();
     let mut upstream =

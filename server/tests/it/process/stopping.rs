@@ -46,7 +46,7 @@ fn start_with_delay(folder: &Path, delay: &str, arguments: &[&str]) -> Process {
     Process::start(folder, arguments)
 }
 
-/// The response to a request on a new connection, which the server closes.
+/// Returns the response to a request on a new connection, which the server closes.
 async fn get(url: &str) -> (u16, String, String) {
     let response = reqwest::get(url).await.unwrap();
     let connection = response.headers().get("connection").map(|value| value.to_str().unwrap());
@@ -76,7 +76,7 @@ async fn readyz_turns_while_requests_are_still_answered() {
     assert_eq!(get(&format!("{}/healthz", server.url)).await, health);
     assert!(!server.log().contains("draining"), "{}", server.log());
 
-    // Without waiting for the delay.
+    // The server stops without waiting for the delay.
     server.signal("TERM");
     assert_eq!(server.wait(), Some(1));
 }

@@ -16,7 +16,7 @@ fn start(folder: &Path, settings: &str) -> Process {
     Process::start(folder, &[])
 }
 
-/// The method, route, path and status of each line.
+/// Returns the method, route, path and status of each line.
 fn summaries(log: &str) -> Vec<Value> {
     let lines = json_lines(log).into_iter();
     let lines = lines.filter(|line| line["target"] == "belfry::access");

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::{Alice, PageForm, RULES, forms, location, row, visible_text};
 use crate::support::TestResponse;
 
-/// The form for a new rule.
+/// Returns the form for a new rule.
 #[track_caller]
 fn new_rule(page: &TestResponse) -> PageForm {
     forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
 }
 
-/// The form with these fields.
+/// Returns the form with these fields.
 fn filled(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
     let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
     form.set("value", value)
@@ -42,7 +42,7 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
                 let expected = format!("{RULES}?changed={}&notice=saved", encode(rule));
                 assert_eq!(location(&saved), expected);
                 let page = alice.browser.follow(&saved).await;
-                page.page(200, "Saved.");
+                page.assert_page(200, "Saved.");
                 row(&page, rule);
                 // The notice is at the rule.
                 let text = visible_text(&page);
@@ -70,7 +70,7 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
         ("room", "\"><script>alert(1)</script>", "This is not an id."),
     ] {
         let page = filled(&form, "highlight", subject, value).submit(&mut alice.browser).await;
-        page.page(422, &format!("<p class=\"field-error\" id=\"value-error\">{reason}"));
+        page.assert_page(422, &format!("<p class=\"field-error\" id=\"value-error\">{reason}"));
         assert!(page.text.contains("<option value=\"highlight\" selected>"), "{}", page.text);
         assert!(page.text.contains(&format!("<option value=\"{subject}\" selected>")));
         assert_eq!(new_rule(&page).value("value"), Some(value));
@@ -100,7 +100,7 @@ async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
             _ => format!("!{large}:x"),
         };
         let page = filled(&form, "mute", subject, &value).submit(&mut alice.browser).await;
-        page.page(422, reason);
+        page.assert_page(422, reason);
     }
     let too_large = "x".repeat(70_000);
     let page = filled(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
@@ -125,14 +125,14 @@ async fn the_limits_of_the_api_apply() {
     let form = new_rule(&alice.browser.get(RULES).await);
     let long = "x".repeat(190);
     let page = filled(&form, "mute", "word", &long).submit(&mut alice.browser).await;
-    page.page(422, "Your rules take up all the space that this server allows.");
+    page.assert_page(422, "Your rules take up all the space that this server allows.");
     filled(&form, "mute", "word", "a").submit(&mut alice.browser).await;
     let page = filled(&form, "mute", "word", "b").submit(&mut alice.browser).await;
-    page.page(422, "You have as many rules as this server allows (1).");
+    page.assert_page(422, "You have as many rules as this server allows (1).");
     assert_eq!(new_rule(&page).value("value"), Some("b"));
     // A rule that exists is changed.
     let saved = filled(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
-    alice.browser.follow(&saved).await.page(200, "Saved.");
+    alice.browser.follow(&saved).await.assert_page(200, "Saved.");
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_form_of_an_earlier_session_is_not_saved() {
     // The user signs in in another tab of the browser, which has a new cookie then.
     let mut browser = alice.service.browser().signed_in("alice").await;
     let page = form.submit(&mut browser).await;
-    page.page(403, "You may have signed in or out in another tab");
+    page.assert_page(403, "You may have signed in or out in another tab");
     let client = alice.service.user("alice").await;
     assert_eq!(client.get_rules("global/content/").await.as_array().unwrap().len(), 1);
 }

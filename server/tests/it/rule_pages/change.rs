@@ -15,7 +15,7 @@ async fn rules_of_users_and_builtin_rules_are_turned_off_and_on() {
             // The second submit changes nothing.
             for _ in 0..2 {
                 let response = form.press(button, &mut alice.browser).await;
-                alice.browser.follow(&response).await.page(200, "Saved.");
+                alice.browser.follow(&response).await.assert_page(200, "Saved.");
                 let stored = alice.client.get_rules(&format!("{rule}/enabled")).await;
                 assert_eq!(stored, json!({ "enabled": enabled }));
             }
@@ -42,13 +42,13 @@ async fn a_rule_is_deleted_on_its_page_after_a_warning() {
     assert!(page.text.contains(&link), "{link}: {}", page.text);
 
     let page = alice.browser.get(&rule_page("global/room/b")).await;
-    page.page(200, "A deleted rule cannot be brought back.");
+    page.assert_page(200, "A deleted rule cannot be brought back.");
     let form = row(&page, "global/room/b");
     // The second submit finds the rule deleted.
     for _ in 0..2 {
         let deleted = form.press("delete", &mut alice.browser).await;
         assert_eq!(location(&deleted), format!("{RULES}?changed=global%2Froom%2Fb&notice=removed"));
-        alice.browser.follow(&deleted).await.page(200, "Removed.");
+        alice.browser.follow(&deleted).await.assert_page(200, "Removed.");
         assert_eq!(alice.rooms().await, "a c");
     }
 }
@@ -71,7 +71,7 @@ async fn changing_a_deleted_rule_says_that_it_was_removed() {
     let page = alice.browser.get(RULES).await;
     alice.client.delete("global/room/b").await;
     let response = row(&page, "global/room/b").press("disable", &mut alice.browser).await;
-    response.page(409, "\u{2068}b\u{2069} was removed in the meantime");
+    response.assert_page(409, "\u{2068}b\u{2069} was removed in the meantime");
     assert_eq!(alice.rooms().await, "a");
 }
 
@@ -111,9 +111,9 @@ async fn a_form_of_another_site_changes_nothing() {
     alice.add_rooms(&["a", "b"]).await;
     let form = row(&alice.browser.get(RULES).await, "global/room/b").set("change", "delete");
     let response = form.clone().set("csrf", "x").submit(&mut alice.browser).await;
-    response.page(403, "This form could not be checked");
+    response.assert_page(403, "This form could not be checked");
     alice.browser.fetch_site = Some("cross-site");
-    form.submit(&mut alice.browser).await.page(403, "This form could not be checked");
+    form.submit(&mut alice.browser).await.assert_page(403, "This form could not be checked");
     assert_eq!(alice.rooms().await, "a b");
 }
 

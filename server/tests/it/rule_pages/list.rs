@@ -29,7 +29,7 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
         alice.client.put_ok(path, &body).await;
     }
     let page = alice.browser.get(RULES).await;
-    page.page(200, "<h1>All rules</h1>");
+    page.assert_page(200, "<h1>All rules</h1>");
     assert_security_headers(&page, "'self'");
     let text = visible_text(&page);
     let mut rest = text.as_str();
@@ -105,7 +105,7 @@ async fn hostile_names_are_escaped_and_visible() {
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
 }
 
-/// A thousand rules of one kind, as many as the limits allow.
+/// Returns a thousand rules of one kind, as many as the limits allow.
 async fn with_a_thousand_rules() -> Alice {
     let alice = Alice::new().await;
     let mut document = Document::new("global".parse().unwrap());
@@ -179,7 +179,7 @@ async fn a_changed_rule_is_shown_on_its_page() {
     let saved = format!("{second}&changed=global%2Fcontent%2F060&notice=saved");
     assert_eq!(location(&changed), saved);
     let page = alice.browser.follow(&changed).await;
-    page.page(200, "Saved.");
+    page.assert_page(200, "Saved.");
     let anchor = changed.header("location").split_once('#').unwrap().1;
     let (_, row) = page.text.split_once(&format!(" id=\"{anchor}\">")).unwrap();
     let row = row.split_once("</li>").unwrap().0;
@@ -187,7 +187,7 @@ async fn a_changed_rule_is_shown_on_its_page() {
     // The notice is there, and not at the top of the page.
     assert!(row.contains("role=\"status\">Saved.") && page.text.matches("Saved.").count() == 1);
     assert_eq!(page.text.matches("<details open>").count(), 1);
-    // Also from a different page.
+    // The same works from another page.
     let path = format!("{RULES}?changed=global%2Fcontent%2F060");
     assert!(alice.browser.get(&path).await.text.contains(anchor));
 }

@@ -7,7 +7,7 @@ use super::{Alice, RULE, RULES, hostile_names, rule_page, rule_path, unescape};
 use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
 
-/// The JSON that the page shows.
+/// Returns the JSON that the page shows.
 #[track_caller]
 fn shown_json(page: &TestResponse) -> serde_json::Value {
     let (_, rest) = page.text.split_once("<pre class=\"source\" dir=\"ltr\">").unwrap();
@@ -26,8 +26,8 @@ async fn a_rule_is_shown_as_the_api_returns_it() {
         ("global/content/.m.rule.contains_user_name", "Messages with your user name"),
     ] {
         let page = alice.browser.get(&rule_page(rule)).await;
-        page.page(200, "<h1>The rule as JSON</h1>");
-        page.page(200, &format!("<p class=\"rule\">{title}</p>"));
+        page.assert_page(200, "<h1>The rule as JSON</h1>");
+        page.assert_page(200, &format!("<p class=\"rule\">{title}</p>"));
         assert_security_headers(&page, "'self'");
         assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");
     }
@@ -57,7 +57,7 @@ async fn other_addresses_are_not_found() {
     let mut alice = Alice::new().await;
     for rule in ["", "x/room/a", "global/x/a", "global/room/a", "global/room/.m.rule.x"] {
         let path = format!("{RULE}?rule={}", encode(rule));
-        alice.browser.get(&path).await.page(404, "Page not found");
+        alice.browser.get(&path).await.assert_page(404, "Page not found");
     }
-    alice.browser.get(RULE).await.page(404, "Page not found");
+    alice.browser.get(RULE).await.assert_page(404, "Page not found");
 }

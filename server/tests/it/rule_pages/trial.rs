@@ -12,12 +12,12 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
 
-/// The form of the page.
+/// Returns the form of the page.
 fn trial(page: &TestResponse) -> PageForm {
     forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap()
 }
 
-/// The result without tags and bidirectional isolates.
+/// Returns the result without tags and bidirectional isolates.
 fn sentence(page: &TestResponse) -> String {
     assert_eq!(page.status, 200, "{page:?}");
     let (_, rest) = page.text.split_once("class=\"sentence\">").unwrap();
@@ -31,7 +31,7 @@ fn sentence(page: &TestResponse) -> String {
 async fn the_result_is_a_sentence_with_the_reason() {
     let mut alice = Alice::new().await;
     let page = alice.browser.get(TRY).await;
-    page.page(200, "<h1>Try a message</h1>");
+    page.assert_page(200, "<h1>Try a message</h1>");
     assert_security_headers(&page, "'self'");
     let form = trial(&page);
     assert_eq!(form.value("name"), Some("alice"));
@@ -255,7 +255,7 @@ async fn the_profile_is_chosen_where_profiles_exist() {
 }
 
 #[tokio::test]
-async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
+async fn the_first_profiles_and_the_chosen_one_are_listed() {
     let mut alice = with_a_thousand_profiles().await;
     let page = alice.browser.get(TRY).await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
@@ -273,7 +273,7 @@ async fn of_many_profiles_the_first_and_the_chosen_one_are_listed() {
 }
 
 #[tokio::test]
-async fn of_many_checked_rules_the_last_100_are_shown() {
+async fn only_the_last_100_checked_rules_are_shown() {
     let mut alice = Alice::new().await;
     let text = "&".repeat(180);
     let condition = json!({ "kind": "event_match", "key": text, "pattern": text });
@@ -300,7 +300,7 @@ async fn an_invalid_number_is_reported_at_its_field() {
     let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
     for members in ["x", "-1", "1.5", "99999999999999999999"] {
         let page = form.clone().set("members", members).submit(&mut alice.browser).await;
-        page.page(422, "id=\"members-error\">Please enter a whole number.");
+        page.assert_page(422, "id=\"members-error\">Please enter a whole number.");
         assert_eq!(trial(&page).value("members"), Some(members));
         assert_eq!(trial(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""));
@@ -324,7 +324,7 @@ async fn an_invalid_sender_or_room_is_reported_at_its_field() {
         ("room", "#kitchen:x", "This is the address of a room, not its id."),
     ] {
         let page = form.clone().set(field, value).submit(&mut alice.browser).await;
-        page.page(422, &format!("id=\"{field}-error\">{error}"));
+        page.assert_page(422, &format!("id=\"{field}-error\">{error}"));
         assert_eq!(page.text.matches("-error\">").count(), 1, "{value}");
         assert_eq!(trial(&page).value(field), Some(value));
         assert_eq!(trial(&page).value("text"), Some("Hi"));
@@ -333,7 +333,7 @@ async fn an_invalid_sender_or_room_is_reported_at_its_field() {
     let all = form.set("sender", "bob").set("room", "Kitchen").set("members", "x");
     let page = all.submit(&mut alice.browser).await;
     for field in ["sender", "room", "members"] {
-        page.page(422, &format!("id=\"{field}-error\""));
+        page.assert_page(422, &format!("id=\"{field}-error\""));
     }
     assert_eq!(page.text.matches(" autofocus").count(), 1);
 }
@@ -450,7 +450,7 @@ async fn a_form_of_another_site_is_rejected() {
     let mut alice = Alice::new().await;
     let form = trial(&alice.browser.get(TRY).await);
     alice.browser.fetch_site = Some("cross-site");
-    form.submit(&mut alice.browser).await.page(403, "This form could not be checked");
+    form.submit(&mut alice.browser).await.assert_page(403, "This form could not be checked");
 }
 
 /// The second trial of a user is not an error of the server, and a full queue is one.
@@ -462,10 +462,10 @@ async fn a_trial_that_has_to_wait_is_rejected_with_the_status_of_its_cause() {
     let pool = &alice.service.state.evaluation_pool;
     let running = pool.enter_for_account(account).unwrap();
     let busy = "Your last trial is still running, or this server is busy.";
-    form.submit(&mut alice.browser).await.page(429, busy);
+    form.submit(&mut alice.browser).await.assert_page(429, busy);
     drop(running);
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
-    form.submit(&mut alice.browser).await.page(503, busy);
+    form.submit(&mut alice.browser).await.assert_page(503, busy);
     drop(slots);
     assert_eq!(form.submit(&mut alice.browser).await.status, 200);
 }

@@ -23,7 +23,8 @@ namespaces:
   rooms: []
 ";
 
-/// A service with a bridge from a registration file, and a client with the token of the bridge.
+/// Returns a service with a bridge from a registration file, and a client with the token of the
+/// bridge.
 async fn service_with_bridge() -> (Service, TestClient) {
     service_registered_by(REGISTRATION).await
 }
@@ -91,7 +92,7 @@ async fn nobody_can_register_the_sender_of_an_application_service() {
         let login = anonymous.send("POST /_matrix/client/v3/login", body.to_string());
         assert_eq!(login.await.errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
     }
-    // Even if the account was deleted: the name stays reserved.
+    // The name stays reserved even if the account is deleted.
     service.execute_sql("delete from accounts where name = 'helper'");
     let auth = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": "helper", "password": "correct horse", "auth": auth });

@@ -25,7 +25,7 @@ impl TestClient {
         assert_eq!(response.expect(StatusCode::OK), json!({}), "{changes}");
     }
 
-    /// The export without its time.
+    /// Returns the export without its time.
     async fn export(&self) -> Value {
         let mut export = self.get_rules("export").await;
         assert!(export["exported_ts"].take().is_i64());

@@ -16,7 +16,7 @@ fn after(seconds: i64) -> i64 {
     (START + seconds) * 1000
 }
 
-/// The user's rules in all responses that list rules, each as `scope/kind/id`.
+/// Returns the user's rules in all responses that list rules, each as `scope/kind/id`.
 async fn listed(alice: &TestClient) -> Vec<String> {
     let all = alice.get_rules("").await;
     let data = "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules";
@@ -237,7 +237,7 @@ async fn ended_rules_do_not_count_for_the_limits() {
     assert_eq!(listed(&alice).await, ["global/room/c", "device/phone/room/d"]);
 }
 
-/// The number of rules in the database, also of those that have ended.
+/// Returns the number of rules in the database, also of those that have ended.
 async fn stored_rules(service: &Service, account: i64) -> usize {
     // Clears the cache.
     service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();

@@ -100,7 +100,7 @@ async fn one_download_of_an_account_runs_at_a_time() {
     let page = browser.get(SECURITY).await;
     let running = service.state.large_bodies.take(account).unwrap();
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
-    response.page(429, "This server is busy");
+    response.assert_page(429, "This server is busy");
     assert_eq!(response.header("retry-after"), "1");
     assert_eq!(events(&service, "alice").await[0], "sign_in success 1", "nothing was downloaded");
     drop(running);
@@ -110,13 +110,13 @@ async fn one_download_of_an_account_runs_at_a_time() {
 
 /// An admin's address and notes are not data of the account.
 #[tokio::test]
-async fn what_admins_did_is_without_their_address_and_notes() {
+async fn actions_of_admins_are_exported_without_address_and_notes() {
     let service = Service::start().await;
     let mut browser = alice(&service).await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let detail = Some("by root: a private note".to_owned());
     let event =
-        AuditEntry { detail, ..AuditEntry::of_command(service.now(), AuditKind::AccountNote) };
+        AuditEntry { detail, ..AuditEntry::from_command(service.now(), AuditKind::AccountNote) };
     service.store().record_account_event(&event.into(), alice).await.unwrap();
     let page = browser.get(SECURITY).await;
     let response = browser.submit(&page, DOWNLOAD, &[]).await;

@@ -1,4 +1,4 @@
-//! Deleting the account on the security page, after a day.
+//! Account deletion requested on the security page and carried out a day later.
 
 use belfry_core::oauth::account::Role;
 use belfry_store::UpdateOutcome;
@@ -28,14 +28,14 @@ async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
     let mut browser = alice(&service).await;
     let app = service.user("alice").await;
     let page = browser.get(SECURITY).await;
-    page.page(200, "Your account is deleted after one day");
+    page.assert_page(200, "Your account is deleted after one day");
     let requested = delete(&mut browser, &page, "alice").await;
     assert_eq!((requested.status, requested.header("location")), (303, SECURITY));
     let page = browser.follow(&requested).await;
-    page.page(200, PENDING);
+    page.assert_page(200, PENDING);
     assert!(!page.text.contains("Delete my account"), "{}", page.text);
     // The banner is on every page of the account, and the account works as before.
-    browser.get("/oauth/account").await.page(200, PENDING);
+    browser.get("/oauth/account").await.assert_page(200, PENDING);
     signed_in(&service, "alice", FIREFOX).await;
     assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
@@ -58,13 +58,13 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
         delete(&mut browser, &page, "alice").await;
         service.clock.advance(1800);
     }
-    // From any page of the account, and twice.
+    // Cancelling works on any account page, and again without effect.
     let page = browser.get("/oauth/account").await;
-    page.page(200, PENDING);
+    page.assert_page(200, PENDING);
     for _ in 0..2 {
-        let kept = browser.submit(&page, KEEP, &[]).await;
-        let kept = browser.follow(&kept).await;
-        kept.page(200, "Your account will not be deleted.");
+        let redirect = browser.submit(&page, KEEP, &[]).await;
+        let kept = browser.follow(&redirect).await;
+        kept.assert_page(200, "Your account will not be deleted.");
         assert!(
             !kept.text.contains("will be deleted on") && kept.text.contains("Delete my account")
         );
@@ -96,7 +96,7 @@ async fn a_wrong_password_deletes_nothing() {
         let wrong = browser.submit(&page, DELETE, &[("password", password)]).await;
         let text =
             "<p class=\"field-error\" id=\"delete-password-error\">This is not your password.";
-        wrong.page(401, text);
+        wrong.assert_page(401, text);
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
@@ -112,11 +112,11 @@ async fn the_last_admin_cannot_be_deleted() {
     service.store().set_account_role(&any_events(), id("alice").await, Role::Admin).await.unwrap();
     let page = browser.get(SECURITY).await;
     let rejected = delete(&mut browser, &page, "alice").await;
-    rejected.page(403, "You are the only administrator of this server.");
-    let alice = id("alice").await;
-    let cancelled = service.store().cancel_account_deletion(&any_events(), alice).await.unwrap();
+    rejected.assert_page(403, "You are the only administrator of this server.");
+    let alice_id = id("alice").await;
+    let cancelled = service.store().cancel_account_deletion(&any_events(), alice_id).await.unwrap();
     assert_eq!(cancelled, UpdateOutcome::NotFound);
     service.store().set_account_role(&any_events(), id("bob").await, Role::Admin).await.unwrap();
     let requested = delete(&mut browser, &page, "alice").await;
-    browser.follow(&requested).await.page(200, PENDING);
+    browser.follow(&requested).await.assert_page(200, PENDING);
 }

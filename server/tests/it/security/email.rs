@@ -11,17 +11,17 @@ async fn change(browser: &mut Browser, email: &str, password: &str) -> TestRespo
     browser.submit(&page, EMAIL, &[("email", email), ("current_password", password)]).await
 }
 
-/// The verified and the unverified address of Alice.
+/// Returns the verified and the unverified address of Alice.
 async fn stored(service: &Service) -> (Option<String>, Option<String>) {
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     (account.email, account.unverified_email)
 }
 
-async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Service) {
+async fn the_email_address_is_shown_and_changed_with_the_password(service: Service) {
     let mut browser = alice(&service).await;
     let before = stored(&service).await.0.expect("the operator gave an address");
     for path in [SECURITY, "/oauth/account"] {
-        browser.get(path).await.page(200, &before);
+        browser.get(path).await.assert_page(200, &before);
     }
     // An unchanged address stays verified.
     let same = change(&mut browser, &before.to_uppercase(), PASSWORD).await;
@@ -30,8 +30,8 @@ async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Serv
 
     let saved = change(&mut browser, " New@Example.org ", PASSWORD).await;
     let page = browser.follow(&saved).await;
-    page.page(200, "Your e-mail address is updated.");
-    page.page(200, "value=\"new@example.org\"");
+    page.assert_page(200, "Your e-mail address is updated.");
+    page.assert_page(200, "value=\"new@example.org\"");
     assert_eq!(stored(&service).await, (None, Some("new@example.org".to_owned())));
     // Nobody has verified it, so it belongs to nobody.
     let mut other = service.browser();
@@ -44,8 +44,8 @@ async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Serv
     browser
         .follow(&removed)
         .await
-        .page(200, "id=\"email-address\" name=\"email\" type=\"email\" value=\"\"");
-    browser.get("/oauth/account").await.page(200, ">Add an e-mail address</a>");
+        .assert_page(200, "id=\"email-address\" name=\"email\" type=\"email\" value=\"\"");
+    browser.get("/oauth/account").await.assert_page(200, ">Add an e-mail address</a>");
     assert_eq!(stored(&service).await, (None, None));
     let events = events(&service, "alice").await;
     let changes = events.iter().filter(|event| *event == "email_change success 1").count();
@@ -54,7 +54,7 @@ async fn the_e_mail_address_is_shown_and_changed_with_the_password(service: Serv
 
 on_both_engines! {
     crate::security::start:
-    the_e_mail_address_is_shown_and_changed_with_the_password,
+    the_email_address_is_shown_and_changed_with_the_password,
 }
 
 #[tokio::test]
@@ -63,11 +63,11 @@ async fn a_wrong_password_or_address_changes_nothing() {
     let mut browser = alice(&service).await;
     let before = stored(&service).await;
     let wrong = change(&mut browser, "new@example.org", "wrong").await;
-    wrong.page(401, "id=\"email-password-error\">This is not your password.");
-    wrong.page(401, "value=\"new@example.org\"");
+    wrong.assert_page(401, "id=\"email-password-error\">This is not your password.");
+    wrong.assert_page(401, "value=\"new@example.org\"");
     let invalid = change(&mut browser, "new<", PASSWORD).await;
-    invalid.page(422, "id=\"email-address-error\">Please check the address.");
-    invalid.page(422, "value=\"new&#60;\"");
+    invalid.assert_page(422, "id=\"email-address-error\">Please check the address.");
+    invalid.assert_page(422, "value=\"new&#60;\"");
     assert_eq!(stored(&service).await, before);
     let events = events(&service, "alice").await;
     assert_eq!(events, ["email_change failure 1", "sign_in success 1"]);

@@ -13,7 +13,7 @@ use crate::support::{Browser, Service, on_both_engines};
 const CHANGED: &str = "/oauth/account/security?notice=password-changed";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-async fn a_new_password_ends_all_other_sessions_and_tokens(service: Service) {
+async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: Service) {
     let mut here = alice(&service).await;
     let mut elsewhere = signed_in(&service, "alice", SAFARI).await;
     let mut bob = signed_in(&service, "bob", FIREFOX).await;
@@ -24,7 +24,10 @@ async fn a_new_password_ends_all_other_sessions_and_tokens(service: Service) {
     let response = change_password(&mut here, &page, "correct horse alice", "a new horse").await;
     assert_eq!((response.status, response.header("location")), (303, CHANGED));
     let page = here.follow(&response).await;
-    page.page(200, "Your password is changed. All other browsers and all apps are signed out.");
+    page.assert_page(
+        200,
+        "Your password is changed. All other browsers and all apps are signed out.",
+    );
 
     assert!(is_signed_in(&mut here).await && is_signed_in(&mut bob).await);
     assert!(!is_signed_in(&mut elsewhere).await);
@@ -75,7 +78,7 @@ async fn a_double_submit_changes_the_password_once_and_reports_success(service: 
 
 on_both_engines! {
     crate::security::start:
-    a_new_password_ends_all_other_sessions_and_tokens,
+    a_new_password_ends_all_other_sessions_and_revokes_all_tokens,
     a_double_submit_changes_the_password_once_and_reports_success,
 }
 
@@ -125,7 +128,8 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
         let fields =
             [("current_password", current), ("new_password", new), ("password_again", again)];
         let response = browser.submit(&page, PASSWORD, &fields).await;
-        response.page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
+        response
+            .assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
         let input = format!("id=\"{field}\"");
         let input = response.text.split(&input).nth(1).unwrap().split('>').next().unwrap();
         assert!(input.contains("aria-invalid=\"true\""), "{input}");
@@ -176,21 +180,21 @@ async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
         assert_eq!(wrong.status, 401);
     }
     let right = change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
-    right.page(429, "Too many attempts. Please try again in 60 minutes.");
+    right.assert_page(429, "Too many attempts. Please try again in 60 minutes.");
     assert_eq!(right.header("retry-after"), "3600");
     // The same limit applies to the form that deletes the account.
     let delete = [("password", "correct horse alice")];
     let rejected = browser.submit(&page, "/oauth/account/security/delete", &delete).await;
-    rejected.page(429, "Too many attempts.");
+    rejected.assert_page(429, "Too many attempts.");
     // A stolen session cannot be used to guess from another address.
     let mut thief = Browser::new(service.anonymous().at(address(9)));
     thief.cookies = browser.cookies.clone();
     let moved = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;
-    moved.page(429, "Too many attempts.");
+    moved.assert_page(429, "Too many attempts.");
     // The owner can still sign in elsewhere.
     let mut owner = Browser::new(service.anonymous().at(address(7)));
     let page = owner.get("/oauth/sign_in").await;
-    owner.sign_in(&page, "alice").await.page(200, "@alice:ring.example");
+    owner.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }
 
 /// Otherwise the time would tell whether the current password is right.

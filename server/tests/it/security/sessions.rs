@@ -9,7 +9,7 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 const END: &str = "/oauth/account/security/end_session";
 const END_OTHERS: &str = "/oauth/account/security/end_other_sessions";
 
-/// The ids of the sessions on a page, in order.
+/// Returns the ids of the sessions on a page, in order.
 fn ids(page: &TestResponse) -> Vec<String> {
     let buttons = page.text.split("name=\"session\" value=\"").skip(1);
     buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
@@ -94,14 +94,14 @@ async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
     for _ in 0..2 {
         let ended = here.submit(&page, END, &[("session", &listed[1])]).await;
         let ended = here.follow(&ended).await;
-        ended.page(200, "That browser is signed out.");
+        ended.assert_page(200, "That browser is signed out.");
         assert_eq!(ids(&ended).len(), 3);
     }
     assert!(!is_signed_in(&mut others[2]).await && is_signed_in(&mut others[1]).await);
 
     let ended = here.submit(&page, END_OTHERS, &[]).await;
     let ended = here.follow(&ended).await;
-    ended.page(200, "All other browsers are signed out.");
+    ended.assert_page(200, "All other browsers are signed out.");
     assert_eq!(ids(&ended).len(), 1);
     assert!(!ended.text.contains("Sign out everywhere else"));
     for other in &mut others {
@@ -126,7 +126,7 @@ async fn the_session_of_this_browser_is_ended_like_by_signing_out() {
     let page = browser.get(SECURITY).await;
     let this = ids(&page).remove(0);
     let response = browser.submit(&page, END, &[("session", &this)]).await;
-    browser.follow(&response).await.page(200, "You are signed out");
+    browser.follow(&response).await.assert_page(200, "You are signed out");
     assert!(!is_signed_in(&mut browser).await);
 }
 
@@ -143,7 +143,7 @@ async fn a_stale_list_does_no_harm() {
     other.submit(&page, "/oauth/sign_out", &[]).await;
     for value in [&*id, "", "nonsense", &"f".repeat(1000)] {
         let ended = browser.submit(&stale, END, &[("session", value)]).await;
-        browser.follow(&ended).await.page(200, "That browser is signed out.");
+        browser.follow(&ended).await.assert_page(200, "That browser is signed out.");
     }
     assert!(is_signed_in(&mut browser).await);
 }
@@ -159,7 +159,7 @@ async fn a_bounded_number_of_sessions_is_listed() {
          (select id from accounts where name = 'alice'), 1, 1, 1900000000 from n",
     );
     let page = browser.get(SECURITY).await;
-    page.page(200, "Only the 50 used last are shown here.");
+    page.assert_page(200, "Only the 50 used last are shown here.");
     assert_eq!(ids(&page).len(), 50);
     let ended = browser.submit(&page, END_OTHERS, &[]).await;
     let page = browser.follow(&ended).await;

@@ -11,7 +11,7 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const SIGN_UP: &str = "/oauth/sign_up";
 
-/// The fields of a valid sign-up.
+/// Returns the fields of a valid sign-up.
 fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
     [
         ("username", name),
@@ -35,10 +35,10 @@ async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
 async fn a_person_signs_up_and_is_signed_in(service: Service) {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    page.page(200, "<a href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>");
+    page.assert_page(200, "<a href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>");
     let created = sign_up(&mut browser, "carol").await;
     assert_eq!((created.status, created.header("location")), (303, "/oauth/account"));
-    browser.follow(&created).await.page(200, "@carol:ring.example");
+    browser.follow(&created).await.assert_page(200, "@carol:ring.example");
     let account = service.store().account_by_name("carol").await.unwrap().unwrap();
     assert_eq!(account.unverified_email.as_deref(), Some("carol@example.org"));
     assert_eq!(account.email, None);
@@ -52,15 +52,15 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     let page = browser.get(&client.authorize(&[("lang", "de")])).await;
     let link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap().split('"').next().unwrap();
     let page = browser.get(&format!("{SIGN_UP}?{link}")).await;
-    page.page(200, "<html lang=\"de\"");
-    page.page(200, "Tusky");
+    page.assert_page(200, "<html lang=\"de\"");
+    page.assert_page(200, "Tusky");
     // Errors do not lose the authorization.
     let invalid = browser.submit(&page, SIGN_UP, &fields("carol", "short")).await;
-    invalid.page(422, "id=\"password-error\">Bitte ");
+    invalid.assert_page(422, "id=\"password-error\">Bitte ");
     let created = browser.submit(&invalid, SIGN_UP, &fields("carol", "correct horse")).await;
     assert!(created.header("location").starts_with("/oauth/authorize/resume?"), "{created:?}");
     let consent = browser.follow(&created).await;
-    consent.page(200, "@carol:ring.example");
+    consent.assert_page(200, "@carol:ring.example");
     let allowed = browser.decide(&consent, "allow").await;
     let code = allowed.redirected(&client.redirect_uri)["code"].clone();
     client.redeem(&code, &[]).await.expect(StatusCode::OK);
@@ -78,20 +78,20 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
         tokio::join!(browser.submit(&page, SIGN_UP, &fields), tab.submit(&page, SIGN_UP, &fields));
     for (browser, response) in [(&mut browser, first), (&mut tab, second)] {
         assert_eq!(response.header("location"), "/oauth/account", "{response:?}");
-        browser.follow(&response).await.page(200, "@carol:ring.example");
+        browser.follow(&response).await.assert_page(200, "@carol:ring.example");
     }
     // The second form arrives with the cookie of the session.
     let again = browser.submit(&page, SIGN_UP, &fields).await;
     assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
-    // Somebody else does not get the account, nor does anybody later.
+    // Someone else does not get the account, nor does anyone later.
     let mut other_browser = service.browser();
     let other = other_browser.get(SIGN_UP).await;
     let rejected =
         other_browser.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
-    rejected.page(422, "This username is already taken.");
+    rejected.assert_page(422, "This username is already taken.");
     service.clock.advance(60);
     let rejected = other_browser.submit(&other, SIGN_UP, &fields).await;
-    rejected.page(422, "This username is already taken.");
+    rejected.assert_page(422, "This username is already taken.");
 }
 
 on_both_engines! {
@@ -121,7 +121,7 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
         ("agreement", "Please accept the rules of this server."),
         ("password-again", "The two passwords are not the same."),
     ] {
-        response.page(422, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
+        response.assert_page(422, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     }
     for kept in ["value=\"Ali&#60;ce\"", "value=\"nowhere\""] {
         assert!(response.text.contains(kept), "{kept}: {}", response.text);
@@ -133,11 +133,11 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
     let response = browser.submit(&page, SIGN_UP, &entered).await;
     let text =
         "<p class=\"field-error\" id=\"password-again-error\">The two passwords are not the same.";
-    response.page(422, text);
+    response.assert_page(422, text);
     assert!(response.text.contains("value=\"true\" required checked"), "{}", response.text);
     assert!(!response.text.contains("already taken"), "nothing is said about the name yet");
     let response = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
-    response.page(
+    response.assert_page(
         422,
         "<p class=\"field-error\" id=\"username-error\">This username is already taken.",
     );
@@ -146,7 +146,7 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
 
 /// Nobody can sign in with the address, so nobody is asked for one who does not want to give it.
 #[tokio::test]
-async fn a_person_signs_up_without_an_e_mail_address() {
+async fn a_person_signs_up_without_an_email_address() {
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
@@ -180,9 +180,12 @@ async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
     let service = Service::with(with_rules()).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
-    page.page(200, "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">");
+    page.assert_page(
+        200,
+        "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">",
+    );
     let rejected = browser.submit(&page, SIGN_UP, &without_agreement).await;
-    rejected.page(422, "Please accept the rules of this server.");
+    rejected.assert_page(422, "Please accept the rules of this server.");
     let created = browser.submit(&rejected, SIGN_UP, &fields("carol", "correct horse")).await;
     assert_eq!(created.status, 303);
 }
@@ -195,8 +198,8 @@ async fn the_page_says_beforehand_what_names_and_passwords_must_be() {
         ("email", "Optional. The people who run this server can reach you there."),
         ("password", "At least 8 characters, and not a common password"),
     ] {
-        page.page(200, &format!("<p class=\"hint\" id=\"{field}-hint\">{hint}"));
-        page.page(200, &format!("aria-describedby=\"{field}-hint\""));
+        page.assert_page(200, &format!("<p class=\"hint\" id=\"{field}-hint\">{hint}"));
+        page.assert_page(200, &format!("aria-describedby=\"{field}-hint\""));
     }
 }
 
@@ -209,15 +212,18 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let page = browser.get(SIGN_UP).await;
     // Invalid fields say nothing about other accounts and do not count.
     for _ in 0..10 {
-        browser.submit(&page, SIGN_UP, &fields("alice", "short")).await.page(422, "at least 8");
+        browser
+            .submit(&page, SIGN_UP, &fields("alice", "short"))
+            .await
+            .assert_page(422, "at least 8");
     }
     for _ in 0..5 {
         let taken = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
-        taken.page(422, "This username is already taken.");
+        taken.assert_page(422, "This username is already taken.");
     }
     for name in ["alice", "free"] {
         let limited = browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await;
-        limited.page(429, "Too many attempts. Please try again in 30 minutes.");
+        limited.assert_page(429, "Too many attempts. Please try again in 30 minutes.");
         assert_eq!(limited.header("retry-after"), "1800");
         assert!(limited.text.contains(&format!("value=\"{name}\"")));
     }
@@ -243,13 +249,13 @@ async fn closed_registration_is_a_page_that_says_so() {
     let service = Service::with(closed(None)).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
-    page.page(403, "This server does not accept new accounts.");
+    page.assert_page(403, "This server does not accept new accounts.");
     let sign_in = browser.get("/oauth/sign_in").await;
     assert!(!sign_in.text.contains("Create an account"));
     let csrf = sign_in.form("/oauth/sign_in")[0].1.clone();
     let mut all = fields("carol", "correct horse").to_vec();
     all.push(("csrf", &csrf));
-    browser.post(SIGN_UP, &all).await.page(403, "This server does not accept new accounts.");
+    browser.post(SIGN_UP, &all).await.assert_page(403, "This server does not accept new accounts.");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
     let json = service.anonymous().with("accept", "application/json").get(SIGN_UP).await;
     let error = json.expect(StatusCode::FORBIDDEN)["error_description"].clone();
@@ -257,7 +263,7 @@ async fn closed_registration_is_a_page_that_says_so() {
 
     let service = Service::with(closed(Some("https://ring.example/join"))).await;
     let link = "<a href=\"https://ring.example/join\" rel=\"noreferrer\">Create an account</a>";
-    service.browser().get("/oauth/sign_in").await.page(200, link);
+    service.browser().get("/oauth/sign_in").await.assert_page(200, link);
 }
 
 #[tokio::test]
@@ -267,9 +273,9 @@ async fn a_sign_up_from_another_site_is_rejected() {
     let page = browser.get(SIGN_UP).await;
     browser.fetch_site = Some("cross-site");
     let forged = browser.submit(&page, SIGN_UP, &fields("carol", "correct horse")).await;
-    forged.page(403, "This form could not be checked");
+    forged.assert_page(403, "This form could not be checked");
     browser.fetch_site = Some("same-origin");
     let forged = browser.post(SIGN_UP, &fields("carol", "correct horse")).await;
-    forged.page(403, "This form could not be checked");
+    forged.assert_page(403, "This form could not be checked");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
 }

@@ -11,7 +11,7 @@ const ACCOUNT: &str = "/oauth/account";
 const REVOKE: &str = "/oauth/account/revoke_token";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-/// The ids of the tokens on a page, in order.
+/// Returns the ids of the tokens on a page, in order.
 fn ids(page: &TestResponse) -> Vec<String> {
     let buttons = page.text.split("name=\"token\" value=\"").skip(1);
     buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
@@ -45,7 +45,7 @@ async fn a_token_is_revoked_and_the_others_stay(service: Service) {
     // The second submit has no effect.
     for _ in 0..2 {
         let revoked = browser.submit(&page, REVOKE, &[("token", &used)]).await;
-        browser.follow(&revoked).await.page(200, "That sign-in of the app has ended.");
+        browser.follow(&revoked).await.assert_page(200, "That sign-in of the app has ended.");
     }
     let mut is_valid = Vec::new();
     for device in &devices {
@@ -88,7 +88,7 @@ async fn the_token_of_another_account_is_not_revoked() {
     assert_eq!(ids(&browser.get(ACCOUNT).await).len(), 2);
 }
 
-/// A page with the secret of a token would let everybody who sees it use the token.
+/// A page with the secret of a token would let everyone who sees it use the token.
 #[tokio::test]
 async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
     let service = Service::start().await;
@@ -99,7 +99,7 @@ async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
     }
     let page = browser.get(ACCOUNT).await;
     assert_eq!(ids(&page).len(), 10);
-    page.page(200, "Only the 10 used last are shown here.");
+    page.assert_page(200, "Only the 10 used last are shown here.");
     for token in tokens {
         assert!(!page.text.contains(&token));
         let secret = &token[token.len() - 43..];

@@ -19,7 +19,7 @@ enum Transport {
     Http { client: reqwest::Client, url: String },
 }
 
-/// The text of a page, without tags and bidirectional isolates.
+/// Returns the text of a page, without tags and bidirectional isolates.
 pub(crate) fn visible_text(page: &TestResponse) -> String {
     let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
     let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
@@ -27,12 +27,12 @@ pub(crate) fn visible_text(page: &TestResponse) -> String {
 }
 
 impl Browser {
-    /// A browser of a service in this process.
+    /// Creates a browser of a service in this process.
     pub(crate) fn new(client: TestClient) -> Self {
         Self::with(Transport::InProcess(client))
     }
 
-    /// A browser of a process, by its URL.
+    /// Creates a browser of a process, by its URL.
     pub(crate) fn over_http(url: &str) -> Self {
         let no_redirects = reqwest::redirect::Policy::none();
         let client = reqwest::Client::builder().redirect(no_redirects).build().unwrap();
@@ -50,7 +50,7 @@ impl Browser {
         }
     }
 
-    /// The value of the session cookie.
+    /// Returns the value of the session cookie.
     pub(crate) fn cookie(&self) -> &str {
         let named = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
         named.expect("the browser has a cookie")
@@ -100,7 +100,7 @@ impl Browser {
     /// This browser after signing in, as a user of [`super::Service::add_account`].
     pub(crate) async fn signed_in(mut self, name: &str) -> Self {
         let page = self.get("/oauth/sign_in").await;
-        self.sign_in(&page, name).await.page(200, &format!("@{name}:ring.example"));
+        self.sign_in(&page, name).await.assert_page(200, &format!("@{name}:ring.example"));
         self
     }
 
@@ -158,7 +158,7 @@ impl Browser {
 }
 
 impl TestResponse {
-    /// The hidden fields of the form with this action.
+    /// Returns the hidden fields of the form with this action.
     #[track_caller]
     pub(crate) fn form(&self, action: &str) -> Vec<(String, String)> {
         let begin = format!("action=\"{action}\">");
@@ -185,7 +185,7 @@ impl TestResponse {
 
     /// Asserts an HTML page with this status and text.
     #[track_caller]
-    pub(crate) fn page(&self, status: u16, text: &str) {
+    pub(crate) fn assert_page(&self, status: u16, text: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
         assert!(self.text.contains(text), "{text}: {self:?}");
@@ -206,7 +206,7 @@ pub(crate) fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// A path with query parameters.
+/// Returns a path with query parameters.
 pub(crate) fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
     let mut url = Url::parse("http://x").unwrap().join(path).unwrap();
     url.query_pairs_mut().extend_pairs(parameters);

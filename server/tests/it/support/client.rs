@@ -48,7 +48,7 @@ impl TestClient {
         Self { peer: Peer(peer(ip)), ..self.clone() }
     }
 
-    /// The access token of the client.
+    /// Returns the access token of the client.
     pub(crate) fn token(&self) -> &str {
         let bearer = self.headers.iter().find(|(name, _)| name == "authorization").unwrap();
         bearer.1.strip_prefix("Bearer ").unwrap()
@@ -80,7 +80,7 @@ impl TestClient {
 }
 
 impl TestResponse {
-    /// The body as JSON; the content type must be JSON, too.
+    /// Returns the body as JSON; the content type must be JSON, too.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert!(self.header("content-type").starts_with("application/json"), "{self:?}");
@@ -98,7 +98,7 @@ impl TestResponse {
         self.json()
     }
 
-    /// The status and `errcode` of a Matrix error.
+    /// Returns the status and `errcode` of a Matrix error.
     #[track_caller]
     pub(crate) fn errcode(&self) -> (u16, String) {
         let body = self.json();
@@ -107,7 +107,7 @@ impl TestResponse {
     }
 }
 
-/// The address `192.0.2.LAST` of the documentation range.
+/// Returns the address `192.0.2.LAST` of the documentation range.
 pub(crate) fn address(last: u8) -> std::net::IpAddr {
     SocketAddr::from(([192, 0, 2, last], 0)).ip()
 }

@@ -13,8 +13,8 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Writes a new certificate for this host to `certificate.pem`, and its key to `key.pem`. Returns the
-/// certificate.
+/// Writes a new certificate for this host to `certificate.pem`, and its key to `key.pem`. Returns
+/// the certificate.
 pub(crate) fn write_certificate(folder: &Path, host: &str) -> CertificateDer<'static> {
     write_certificate_with(folder, host, |_| {})
 }
@@ -34,7 +34,7 @@ pub(crate) fn write_certificate_with(
     certificate.der().clone()
 }
 
-/// The time this many days from now, or before now.
+/// Returns the time this many days from now, or before now.
 #[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
 pub(crate) fn days_from_now(days: i64) -> SystemTime {
     let time = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();

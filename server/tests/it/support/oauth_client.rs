@@ -40,7 +40,7 @@ impl OAuthClient {
         Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
     }
 
-    /// The path of an authorization request, with more parameters.
+    /// Returns the path of an authorization request, with more parameters.
     pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
@@ -69,10 +69,10 @@ impl OAuthClient {
         self.post("/oauth/token", &fields).await
     }
 
-    /// A token of the app itself.
+    /// Returns a token of the app itself.
     pub(crate) async fn app_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
-        token_of(&self.post("/oauth/token", &fields).await)
+        parse_token(&self.post("/oauth/token", &fields).await)
     }
 
     /// Signs the user in, approves the request, and returns the code.
@@ -91,14 +91,14 @@ impl OAuthClient {
     }
 }
 
-/// The token of a token response.
+/// Returns the access token of a token response.
 #[track_caller]
-pub(crate) fn token_of(response: &TestResponse) -> String {
+pub(crate) fn parse_token(response: &TestResponse) -> String {
     assert_eq!(response.status, 200, "{response:?}");
     response.json()["access_token"].as_str().unwrap().to_owned()
 }
 
-/// The status and `error` of an OAuth error, which must have a description.
+/// Returns the status and `error` of an OAuth error, which must have a description.
 #[track_caller]
 pub(crate) fn error_of(response: &TestResponse) -> (u16, String) {
     let body: Value = response.json();
@@ -109,7 +109,7 @@ pub(crate) fn error_of(response: &TestResponse) -> (u16, String) {
     (response.status, body["error"].as_str().unwrap().to_owned())
 }
 
-/// The expected result of [`error_of`].
+/// Returns the expected result of [`error_of`].
 pub(crate) fn oauth_error(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }

@@ -23,7 +23,7 @@ pub(crate) struct Process {
     log: PathBuf,
 }
 
-/// A `belfry` command without the `BELFRY_…` variables of the test's environment.
+/// Returns a `belfry` command without the `BELFRY_…` variables of the test's environment.
 pub(crate) fn belfry(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belfry"));
     command.current_dir(folder).args(arguments).stdin(Stdio::null());
@@ -42,7 +42,7 @@ pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// A `belfry` command without the rights of root.
+/// Returns a `belfry` command without the rights of root.
 pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = belfry(folder, arguments);
     if is_root() {
@@ -125,12 +125,12 @@ impl Process {
         }
     }
 
-    /// The lines printed after the ready line. To be called once, after the end.
+    /// Returns the lines printed after the ready line. To be called once, after the end.
     pub(crate) fn further_output(&mut self) -> Vec<String> {
         self.output.take().unwrap().join().unwrap()
     }
 
-    /// Its log so far.
+    /// Returns its log so far.
     pub(crate) fn log(&self) -> String {
         read(&self.log)
     }

@@ -36,23 +36,23 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A service with default settings, on SQLite.
+    /// Creates a service with default settings, on SQLite.
     pub(crate) async fn start() -> Self {
         Self::with(Config::default()).await
     }
 
-    /// A service with these settings, on SQLite.
+    /// Creates a service with these settings, on SQLite.
     pub(crate) async fn with(config: Config) -> Self {
         // The settings are large, and so are all futures that contain this one.
         Box::pin(Self::on(TestDatabase::sqlite(), config)).await
     }
 
-    /// A service with these settings and parts of the state replaced, on SQLite.
+    /// Creates a service with these settings and parts of the state replaced, on SQLite.
     pub(crate) async fn with_state(config: Config, change: impl FnOnce(&mut AppState)) -> Self {
         Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
     }
 
-    /// A service with these settings, on this database.
+    /// Creates a service with these settings, on this database.
     pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
         Self::build(database, config, |_| {}).await
     }
@@ -91,37 +91,38 @@ impl Service {
         self.clock.now()
     }
 
-    /// A client without a token, at 192.0.2.1.
+    /// Returns a client without a token, at 192.0.2.1.
     pub(crate) fn anonymous(&self) -> TestClient {
         TestClient::new(self.http.clone(), Peer(peer([192, 0, 2, 1])))
     }
 
-    /// A client on the machine of the server, without a token.
+    /// Returns a client on the machine of the server, without a token.
     pub(crate) fn operator(&self) -> TestClient {
         self.anonymous().at([127, 0, 0, 1])
     }
 
-    /// The text of all metrics.
+    /// Returns the text of all metrics.
     pub(crate) async fn metrics(&self) -> String {
         self.operator().get("/metrics").await.text
     }
 
-    /// A browser without a session.
+    /// Returns a browser without a session.
     pub(crate) fn browser(&self) -> Browser {
         Browser::new(self.anonymous())
     }
 
-    /// A registered app.
+    /// Returns a registered app.
     pub(crate) async fn client(&self) -> OAuthClient {
         OAuthClient::register(self.anonymous()).await
     }
 
-    /// A client with a token of this user with all scopes of push rules. Adds a missing account.
+    /// Returns a client with a token of this user with all scopes of push rules. Adds a missing
+    /// account.
     pub(crate) async fn user(&self, name: &str) -> TestClient {
         self.user_with_scopes(name, "read write push").await
     }
 
-    /// A client with a token of this user with these scopes. Adds a missing account.
+    /// Returns a client with a token of this user with these scopes. Adds a missing account.
     pub(crate) async fn user_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
         let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
@@ -202,19 +203,19 @@ pub(crate) fn peer(ip: impl Into<IpAddr>) -> SocketAddr {
     SocketAddr::new(ip.into(), 40_000)
 }
 
-/// The default settings without rate limits.
+/// Returns the default settings without rate limits.
 pub(crate) fn unlimited() -> Config {
     config(|config| config.limits.mode = LimitMode::Off)
 }
 
-/// The default settings with a change.
+/// Returns the default settings with a change.
 pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
     let mut config = Config::default();
     change(&mut config);
     config
 }
 
-/// The value of a series, with its labels, in the text of all metrics.
+/// Returns the value of a series, with its labels, in the text of all metrics.
 #[track_caller]
 pub(crate) fn metric(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));

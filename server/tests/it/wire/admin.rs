@@ -5,7 +5,7 @@ use belfry_core::oauth::account::Role;
 use super::{Cases, FORM, assert_snapshot};
 use crate::support::{Service, TestClient, any_events};
 
-/// A client with a token of the admin `root` with these scopes, and the id of `root`.
+/// Returns a client with a token of the admin `root` with these scopes, and the id of `root`.
 async fn admin(service: &Service, scopes: &str) -> (TestClient, i64) {
     let client = service.user_with_scopes("root", scopes).await.with("content-type", FORM);
     let id = service.store().account_by_name("root").await.unwrap().unwrap().id;

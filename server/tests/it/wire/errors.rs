@@ -12,13 +12,13 @@ fn large_body() -> String {
     format!("a={}", "b".repeat(70_000))
 }
 
-/// A client with the token of an app.
+/// Returns a client with the token of an app.
 async fn app_client(service: &Service, scopes: &str) -> TestClient {
     let token = service.issue(None, scopes).await;
     service.anonymous().with_token(token.reveal())
 }
 
-/// A client with a revoked token.
+/// Returns a client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user("bob").await;
     let token = SplitToken::parse(client.token()).unwrap().hashed().lookup;

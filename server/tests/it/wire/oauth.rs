@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::{Cases, Exchange, FORM, assert_snapshot};
 use crate::support::browser::form;
-use crate::support::oauth_client::token_of;
+use crate::support::oauth_client::parse_token;
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
-/// A service whose tokens expire after an hour.
+/// Returns a service whose tokens expire after an hour.
 async fn with_token_lifetime() -> Service {
     let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
     Service::with(expiring).await
@@ -133,7 +133,7 @@ async fn introspection_matches_its_snapshot() {
     let client = service.client().await;
     let mut cases = Cases(Vec::new());
     let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let user_token = token_of(&client.redeem(&code, &[]).await);
+    let user_token = parse_token(&client.redeem(&code, &[]).await);
     let app_token = client.app_token("read").await;
     for (case, token) in [
         ("active token of a user", &*user_token),

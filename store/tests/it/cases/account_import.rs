@@ -16,7 +16,7 @@ use super::{account, at, run_concurrently, with_alice};
 /// A time later than that of the test accounts.
 const NOW: i64 = 1_800_000_000;
 
-/// A document with one rule.
+/// Returns a document with one rule.
 fn document(scope: &str, id: &str) -> Document {
     let mut document = Document::new(scope.parse::<RuleScope>().unwrap());
     let rule = NewRule::read(
@@ -30,7 +30,7 @@ fn document(scope: &str, id: &str) -> Document {
     document
 }
 
-/// An account like [`account`], with these rulesets.
+/// Returns an account like [`account`], with these rulesets.
 pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
@@ -42,7 +42,7 @@ pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccoun
     imported
 }
 
-/// An account with a global ruleset and one of a device.
+/// Returns an account with a global ruleset and one of a device.
 fn import(name: &str) -> ImportedAccount {
     import_with(name, vec![document("global", name), document("device/phone", "other")])
 }
@@ -103,7 +103,7 @@ pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store)
 pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     with_alice(&store).await;
     let detail = Some("import".to_owned());
-    let event = AuditEntry { detail, ..AuditEntry::of_command(at(NOW), AuditKind::AccountAdd) };
+    let event = AuditEntry { detail, ..AuditEntry::from_command(at(NOW), AuditKind::AccountAdd) };
     let imports = ["alice", "bob", "carol"].map(import).into();
     store.import_accounts(&event.into(), at(NOW), imports).await.unwrap();
     let mut events: Vec<_> = store
@@ -118,7 +118,7 @@ pub(crate) async fn every_imported_account_has_its_event(store: Store) {
     assert_eq!(events, expected.map(|[name, kind, detail]| (name, kind, detail)));
 }
 
-pub(crate) async fn of_concurrent_imports_of_an_account_one_adds_it(store: Store) {
+pub(crate) async fn one_of_several_concurrent_imports_adds_an_account(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, _| async move {
         let imports = ["alice", "bob"].map(import).into();
         store.import_accounts(&any_events(), at(NOW), imports).await.unwrap()

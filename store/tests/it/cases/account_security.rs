@@ -27,17 +27,17 @@ async fn with_alice_and_bob(store: &Store) -> [Account; 2] {
 }
 
 fn event(kind: AuditKind) -> Events {
-    AuditEntry::of_command(at(NOW), kind).into()
+    AuditEntry::from_command(at(NOW), kind).into()
 }
 
-/// The kinds and counts of an account's events.
+/// Returns the kinds and counts of an account's events.
 async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
 
-pub(crate) async fn a_changed_password_ends_sessions_codes_and_tokens_except_one_session(
+pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session(
     store: Store,
 ) {
     let [alice, _] = with_alice_and_bob(&store).await;
@@ -80,7 +80,7 @@ pub(crate) async fn a_changed_password_ends_sessions_codes_and_tokens_except_one
     assert_eq!(events(&store, 7).await, [("password_change".to_owned(), 1)]);
 }
 
-pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
     let [alice, _] = with_alice_and_bob(&store).await;
     let (store, changed) = run_concurrently(store, move |store, index| {
         let alice = alice.clone();
@@ -97,7 +97,7 @@ pub(crate) async fn of_concurrent_changes_of_a_password_one_succeeds(store: Stor
     assert_eq!(changed, [store.account(7).await.unwrap().unwrap().password]);
 }
 
-pub(crate) async fn a_changed_e_mail_address_is_unverified(store: Store) {
+pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     let [alice, bob] = with_alice_and_bob(&store).await;
     let changing = event(AuditKind::EmailChange);
     let change = async |verified: &Account, email| {
@@ -223,7 +223,7 @@ pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     }
     let revoking = event(AuditKind::TokenRevoke);
     let revoke = async |name: &str| {
-        store.revoke_token_of(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
+        store.revoke_account_token(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
     };
     assert_eq!(revoke("of bob").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);

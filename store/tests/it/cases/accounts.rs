@@ -57,7 +57,7 @@ pub(crate) async fn a_name_or_email_can_only_be_used_once(store: Store) {
     assert_eq!(store.account(7).await.unwrap(), Some(alice));
 }
 
-pub(crate) async fn of_concurrent_registrations_of_a_name_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_registrations_of_a_name_succeeds(store: Store) {
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         store.add_account(&any_events(), &account(index, "alice")).await
     })
@@ -111,7 +111,7 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
         (email(""), vec![1, 3, 2, 4, 5]),
         (AccountListFilter { state: active, ..name("bob") }, vec![4]),
     ] {
-        // In pages of one row, in the order of bytes.
+        // Read in pages of one row, in byte order.
         let mut found = Vec::new();
         let mut after = String::new();
         while let [account] = &store.accounts(&filter, &after, 1).await.unwrap()[..] {
@@ -156,7 +156,7 @@ pub(crate) async fn the_account_of_an_application_service_request_is_current(sto
     };
     for disabled_at in [None, Some(at(50)), None] {
         store.set_account_disabled_at(&any_events(), 7, disabled_at).await.unwrap();
-        // From the database, then from the cache.
+        // Read from the database, then from the cache.
         for _ in 0..2 {
             assert_eq!(store.token_account("alice").await.unwrap(), Some(alice(disabled_at)));
         }
@@ -253,7 +253,7 @@ pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
-    // Even if the new password has the same hash.
+    // This holds even if the new password has the same hash.
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);

@@ -14,7 +14,7 @@ async fn add_admin(store: &Store, id: i64, name: &str) {
     store.add_account(&any_events(), &admin).await.unwrap();
 }
 
-/// The number of enabled admins among these accounts.
+/// Returns the number of enabled admins among these accounts.
 async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usize {
     let mut count = 0;
     for id in ids {
@@ -25,14 +25,14 @@ async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usiz
     count
 }
 
-/// The kinds of all events.
+/// Returns the kinds of all events.
 async fn events(store: &Store) -> Vec<String> {
     let events = store.audit_events(recorded_events(), 100).await.unwrap();
     events.into_iter().map(|event| event.kind).collect()
 }
 
 fn event(kind: AuditKind) -> Events {
-    AuditEntry::of_command(at(1), kind).into()
+    AuditEntry::from_command(at(1), kind).into()
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
@@ -138,7 +138,7 @@ async fn remove(store: &Store, id: i64, way: i64) -> bool {
     }
 }
 
-pub(crate) async fn of_concurrent_removals_of_all_admins_one_fails(store: Store) {
+pub(crate) async fn one_of_several_concurrent_removals_of_all_admins_fails(store: Store) {
     for id in 0..MANY {
         add_admin(&store, id, &format!("admin_{id}")).await;
     }

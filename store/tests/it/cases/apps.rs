@@ -127,7 +127,7 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
         (unused.clone(), &[1, 2, 3]),
         (AppListFilter { name: Some("tusky".to_owned()), ..unused }, &[1, 3]),
     ] {
-        // In pages of one row.
+        // Read in pages of one row.
         let mut found = Vec::new();
         let mut after = 0;
         while let [stored] = &store.apps(&filter, after, 1).await.unwrap()[..] {

@@ -70,7 +70,7 @@ pub(crate) async fn an_unknown_code_is_not_redeemed(store: Store) {
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
 }
 
-pub(crate) async fn of_concurrent_redemptions_of_a_code_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_redemptions_of_a_code_succeeds(store: Store) {
     with_alice(&store).await;
     issue_code(&store, "c", &grant()).await;
 

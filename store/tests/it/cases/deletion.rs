@@ -75,7 +75,7 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
 
 pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
     with_two_of_each(&store).await;
-    let entry = AuditEntry::of_command(at(50), AuditKind::AccountDelete);
+    let entry = AuditEntry::from_command(at(50), AuditKind::AccountDelete);
     store.delete_account(&entry.clone().into(), 7, at(50)).await.unwrap();
     let by_admin = AuditEntry { at: at(60), detail: Some("by root; why".to_owned()), ..entry };
     store.delete_account(&by_admin.into(), 8, at(60)).await.unwrap();

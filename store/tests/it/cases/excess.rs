@@ -26,7 +26,7 @@ async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
     Some(token.revoked_at.is_none())
 }
 
-/// The kinds, counts and reasons of alice's events.
+/// Returns the kinds, counts and reasons of alice's events.
 async fn events(store: &Store) -> Vec<(String, i64, Option<String>)> {
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let events = store.audit_events(filter, 1000).await.unwrap();
@@ -47,7 +47,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         // Now it is cached.
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    issue(&store, 2, "of a different app", START).await;
+    issue(&store, 2, "of another app", START).await;
     store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
     // It may have been used until an hour later.
     use_token(&store, "b", START + 10).await;
@@ -61,7 +61,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         ("c", false),
         ("d", true),
         ("e", true),
-        ("of a different app", true),
+        ("of another app", true),
         ("of a user", true),
     ] {
         assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
@@ -85,7 +85,7 @@ pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(stor
     assert_eq!(store.app_tokens(1, at(START)).await.unwrap().valid, 10);
 }
 
-pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(store: Store) {
+pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Store) {
     with_alice(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
@@ -96,9 +96,9 @@ pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(stor
         store.add_token(&any_events(), &new).await.unwrap();
     }
     for (name, app_id, account, scopes) in [
-        ("of a different app", 2, 7, "read push"),
-        ("of a different account", 1, 8, "read push"),
-        ("of a different grant", 1, 7, "read"),
+        ("of another app", 2, 7, "read push"),
+        ("of another account", 1, 8, "read push"),
+        ("of another grant", 1, 7, "read"),
     ] {
         let scopes = scopes.parse().unwrap();
         let new = NewToken { app_id, scopes, ..token(name, Some(account)) };
@@ -114,7 +114,7 @@ pub(crate) async fn of_the_valid_tokens_of_a_grant_the_100_last_used_remain(stor
         let remains = !["t001", "t002", "t003"].contains(&name.as_str());
         assert_eq!(is_valid(&store, name).await.is_some(), remains, "{name}");
     }
-    for name in ["of a different app", "of a different account", "of a different grant"] {
+    for name in ["of another app", "of another account", "of another grant"] {
         assert_eq!(is_valid(&store, name).await, Some(true), "{name}");
     }
     let expected = [event("token_revoke", 3, "more than 100 tokens of a grant")];
@@ -155,7 +155,9 @@ pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Stor
     assert_eq!(count(&store).await, 2);
 }
 
-pub(crate) async fn a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum(store: Store) {
+pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum(
+    store: Store,
+) {
     with_alice(&store).await;
     let add = async |name: &str, scopes: &str, expires_at: i64| {
         let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
@@ -173,7 +175,7 @@ pub(crate) async fn a_grant_ends_with_the_last_of_its_tokens_beyond_the_maximum(
     assert_eq!(count(&store).await, 1);
 }
 
-pub(crate) async fn of_the_grants_of_an_account_the_500_last_used_remain(store: Store) {
+pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) {
     with_alice(&store).await;
     let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
@@ -200,7 +202,7 @@ pub(crate) async fn of_the_grants_of_an_account_the_500_last_used_remain(store: 
     assert_eq!(events(&store).await, [expected.clone(), expected]);
 }
 
-pub(crate) async fn of_the_sessions_of_an_account_the_50_last_used_remain(store: Store) {
+pub(crate) async fn the_50_last_used_sessions_of_an_account_remain(store: Store) {
     with_alice(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_session(&store, hashed("of bob"), &session(8, START + 600)).await;

@@ -26,7 +26,7 @@ pub(crate) fn device(id: &str, name: &str) -> Device {
     LoginRequest::read(body.to_string().as_bytes()).unwrap().device.with_random_id([0; 10])
 }
 
-/// The number of stored grants, active or not.
+/// Returns the number of stored grants, active or not.
 pub(crate) async fn count(store: &Store) -> usize {
     let sql = "select id from grants".to_owned();
     let select = RecordedStatement { sql, values: Vec::new(), rows: Vec::new() };
@@ -36,12 +36,12 @@ pub(crate) async fn count(store: &Store) -> usize {
     }
 }
 
-/// The number of alice's active grants to app 1.
+/// Returns the number of alice's active grants to app 1.
 async fn active(store: &Store, now: i64) -> usize {
     store.active_grants(7, 1, at(now)).await.unwrap().len()
 }
 
-/// The number of valid tokens with a grant from alice to app 1.
+/// Returns the number of valid tokens with a grant from alice to app 1.
 async fn tokens(store: &Store, now: i64) -> i64 {
     i64::try_from(store.tokens_of(7, 1, at(now)).await.unwrap().len()).unwrap()
 }
@@ -107,7 +107,7 @@ pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(stor
     assert_eq!((count(&store).await, active(&store, 20).await), (8, 6));
 }
 
-pub(crate) async fn a_grant_ends_with_its_last_valid_token(store: Store) {
+pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     with_alice(&store).await;
     for (secret, created_at, expires_at) in [("a", 10, None), ("b", 20, None), ("c", 5, Some(60))] {
         let (created_at, expires_at) = (at(created_at), expires_at.map(at));
@@ -126,7 +126,7 @@ pub(crate) async fn a_grant_ends_with_its_last_valid_token(store: Store) {
     assert_eq!((active(&store, 70).await, since(&store, 70).await), (1, 70), "it begins anew");
 }
 
-pub(crate) async fn revoking_access_ends_the_grants_of_the_app_only(store: Store) {
+pub(crate) async fn revoking_access_deletes_the_grants_of_the_app_only(store: Store) {
     with_alice(&store).await;
     add_app(&store, &app(2, "other")).await;
     issue_code(&store, "pending", &grant()).await;

@@ -14,7 +14,7 @@ pub(crate) async fn use_token(store: &Store, secret: &str, now: i64) {
     store.record_use(hashed(secret).lookup, &token, at(now));
 }
 
-/// The stored last use of a token. Revoking it invalidates the cache.
+/// Returns the stored last use of a token. Revoking it invalidates the cache.
 async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
     store.revoke_token(&any_events(), hashed(secret).lookup, at(1)).await.unwrap();
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()

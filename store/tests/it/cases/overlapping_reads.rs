@@ -19,7 +19,7 @@ struct ReadPause {
 }
 
 impl ReadPause {
-    /// A pause, and the store whose reads it pauses.
+    /// Creates a pause, and the store whose reads it pauses.
     async fn new(store: Store) -> (Self, Store) {
         while !store.is_cache_enabled() {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;

@@ -95,7 +95,7 @@ pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: St
     assert_eq!(consume("b", 99).await, None);
 }
 
-pub(crate) async fn of_concurrent_attempts_to_consume_a_request_one_succeeds(store: Store) {
+pub(crate) async fn one_of_several_concurrent_attempts_to_consume_a_request_succeeds(store: Store) {
     with_alice(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let (_, consumed) = run_concurrently(store, |store, _| async move {

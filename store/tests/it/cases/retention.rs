@@ -165,7 +165,7 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     // The rows that proved the use of some apps are deleted now.
     assert!(matches!(sweep(&store, START + MINUTE).await, SweepOutcome::Swept(_)));
 
-    // Not the app of alice, which was not used either.
+    // Alice's app remains, although it was not used either.
     assert_eq!(remaining_apps(&store).await, [3, 4, 5, 6, 7, 8, 9, 11, 12]);
     assert!(store.app_by_client_id("unused").await.unwrap().is_none());
     for (secret, remains) in
@@ -280,11 +280,11 @@ pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
     assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(at(now + HOUR)));
     settle(&store, now + 5 * MINUTE).await;
     assert!(store.session(hashed("s"), at(START)).await.unwrap().is_none());
-    // Not `t`, which is still cached, as an expired token.
+    // `t` is omitted, because it is still cached as an expired token.
     assert!(store.token(hashed("u")).await.unwrap().is_none());
 }
 
-pub(crate) async fn of_concurrent_sweeps_one_runs(store: Store) {
+pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
     let now = settle(&store, START).await + MINUTE;
     let (_, outcomes) = run_concurrently(store, |store, _| async move {
         matches!(sweep(&store, now).await, SweepOutcome::Swept(_))

@@ -22,7 +22,7 @@ fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
 }
 
-/// The ids of the room rules of each scope, in order.
+/// Returns the ids of the room rules of each scope, in order.
 async fn rules(store: &Store) -> Vec<(String, Vec<String>)> {
     let rulesets = store.rulesets(7, at(5)).await.unwrap();
     let ids = |document: &Document| {
@@ -34,7 +34,7 @@ async fn rules(store: &Store) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// The expected result of [`rules`].
+/// Returns the expected result of [`rules`].
 fn expected<const N: usize>(scopes: [(&str, &[&str]); N]) -> Vec<(String, Vec<String>)> {
     let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
     scopes.into_iter().map(|(scope, ids)| (scope.to_owned(), owned(ids))).collect()

@@ -201,7 +201,7 @@ fn scope(text: &str) -> RuleScope {
     text.parse().unwrap()
 }
 
-/// The ids of accounts' global rules by account name; `None` for an unknown name.
+/// Returns the ids of accounts' global rules by account name; `None` for an unknown name.
 async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();

@@ -47,14 +47,14 @@ async fn save_document(store: &Store, account: i64, document: Document) {
     assert_eq!(saved, SaveOutcome::Saved);
 }
 
-/// An account's rules at a time; `None` if it has no document.
+/// Returns an account's rules at a time; `None` if it has no document.
 async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String> {
     let rulesets = store.rulesets(account, now).await.unwrap();
     let document = rulesets.documents().next()?;
     Some(document.user_rules()[RuleKind::Room].iter().map(|rule| &*rule.rule_id).collect())
 }
 
-/// An account's rules in the database, including those that have ended.
+/// Returns an account's rules in the database, including those that have ended.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     // Invalidates the cached rules.
     store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();

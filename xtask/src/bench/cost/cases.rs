@@ -1,4 +1,4 @@
-//! The most expensive legal requests, and the data that makes them expensive.
+//! The most expensive valid requests, and the data that makes them expensive.
 
 use std::error::Error;
 use std::io;
@@ -32,14 +32,14 @@ pub(super) const SETTINGS: &str = "[[application_services]]\n\
 /// A request, and the kind of client that can send it.
 pub(super) struct Case {
     pub name: &'static str,
-    pub who: &'static str,
+    pub client: &'static str,
     /// Variants of the request, which are sent in turn.
     pub requests: Vec<Request>,
 }
 
 /// The server and its data.
 pub(super) struct Installation<'a> {
-    /// The program that stores data which requests cannot.
+    /// Program that inserts data that no request can create.
     pub bench: &'a Path,
     pub dir: &'a Path,
     pub address: SocketAddr,
@@ -52,18 +52,18 @@ struct User {
 }
 
 impl User {
-    fn get(&self, path: &str) -> Request {
+    fn get_page(&self, path: &str) -> Request {
         Request::new("GET", path).with_cookie(&self.cookie)
     }
 
-    fn post(&self, path: &str, body: &Value) -> Request {
+    fn post_push_rules(&self, path: &str, body: &Value) -> Request {
         let request = Request::new("POST", &format!("{PUSH_RULES}{path}"));
         request.with_bearer(&self.token).with_body(JSON, body.to_string())
     }
 }
 
 impl Installation<'_> {
-    /// The requests, after their data was stored.
+    /// Stores the data and returns the requests.
     pub(super) fn prepare_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let mut cases = self.anonymous_cases()?;
         cases.extend(self.access_cases()?);
@@ -87,35 +87,40 @@ impl Installation<'_> {
         let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
         let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
-        let fields = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
+        let large_form = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
         Ok(vec![
-            case("GET authorize, 4 kB of state", "anybody", Request::new("GET", &authorize)),
-            case("POST apps, 2 kB of URIs", "anybody", register),
-            case("POST token, client_credentials", "anybody", request_token),
-            // A name can be taken once.
+            case(
+                "GET authorize, 4 kB of state",
+                "unauthenticated",
+                Request::new("GET", &authorize),
+            ),
+            case("POST apps, 2 kB of URIs", "unauthenticated", register),
+            case("POST token, client_credentials", "unauthenticated", request_token),
+            // Each sign-up needs a new name.
             Case {
                 name: "POST accounts, sign-up",
-                who: "anybody",
+                client: "unauthenticated",
                 requests: (0..=TIMES).map(add).collect(),
             },
-            case("POST login, wrong password", "anybody", login("wrong").expecting(403)),
+            case("POST login, wrong password", "unauthenticated", login("wrong").expecting(403)),
             case("POST login", "user", login(PASSWORD)),
-            case("POST form of 63 kB", "anybody", fields),
+            case("POST form of 63 kB", "unauthenticated", large_form),
         ])
     }
 
-    /// The requests of an account with as many grants, tokens and sessions as it may hold.
+    /// Returns the requests of an account with as many grants, tokens and sessions as its limits
+    /// allow.
     fn access_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let user = self.add_user("hoarder")?;
         self.run(Command::new(self.bench).args(["hoard", "hoarder"]))?;
-        let page = user.get("/oauth/account/security");
+        let page = user.get_page("/oauth/account/security");
         let html = text(&self.send(&page)?);
         let download =
             form("/oauth/account/security/download", &format!("csrf={}", hidden(&html, "csrf")?));
         let (id, _) = self.register_app()?;
         Ok(vec![
-            case("GET authorize, 50,000 tokens", "user", user.get(&authorize(&id))),
-            case("GET account, 50,000 tokens of 500 apps", "user", user.get("/oauth/account")),
+            case("GET authorize, 50,000 tokens", "user", user.get_page(&authorize(&id))),
+            case("GET account, 50,000 tokens of 500 apps", "user", user.get_page("/oauth/account")),
             case("GET security, 50 sessions", "user", page),
             case("POST download, 50,000 tokens", "user", download.with_cookie(&user.cookie)),
         ])
@@ -129,13 +134,13 @@ impl Installation<'_> {
             json!({ "rule_id": id(number), "actions": ["notify", tweak], "enabled": true })
         };
         let rules: Vec<Value> = (0..1000).map(rule).collect();
-        self.send(&collector.post("import", &json!({ "global": { "room": rules } })))?;
+        self.send(&collector.post_push_rules("import", &json!({ "global": { "room": rules } })))?;
         let profiles: Map<String, Value> = (0..1000)
             .map(|number| {
                 (id(number), json!({ "room": [{ "rule_id": id(number), "actions": [] }] }))
             })
             .collect();
-        self.send(&tagger.post("import", &json!({ "global": {}, "device": profiles })))?;
+        self.send(&tagger.post_push_rules("import", &json!({ "global": {}, "device": profiles })))?;
         let path = format!("{PUSH_RULES}global/room/{}/enabled", id(0).replace('&', "%26"));
         let set_enabled = |enabled: bool| {
             let put = Request::new("PUT", &path).with_bearer(&collector.token);
@@ -143,44 +148,47 @@ impl Installation<'_> {
         };
         let bulk = |enabled: bool| {
             let change = |number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": enabled });
-            collector.post("bulk", &json!({ "changes": (0..1000).map(change).collect::<Vec<_>>() }))
+            collector.post_push_rules(
+                "bulk",
+                &json!({ "changes": (0..1000).map(change).collect::<Vec<_>>() }),
+            )
         };
         let devices: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
-        let empty = tagger.post("import", &json!({ "global": {}, "device": devices }));
-        let html = text(&self.send(&collector.get("/oauth/account/try"))?);
+        let empty = tagger.post_push_rules("import", &json!({ "global": {}, "device": devices }));
+        let html = text(&self.send(&collector.get_page("/oauth/account/try"))?);
         let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
         let attempt =
             form("/oauth/account/try", &format!("csrf={}&{message}", hidden(&html, "csrf")?))
                 .with_cookie(&collector.cookie);
         let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
-            case("GET rules page, 1,000 rules", "user", collector.get("/oauth/account/rules")),
+            case("GET rules page, 1,000 rules", "user", collector.get_page("/oauth/account/rules")),
             case(
                 "GET notifications, 1,000 rules",
                 "user",
-                collector.get("/oauth/account/notifications"),
+                collector.get_page("/oauth/account/notifications"),
             ),
-            case("GET rules page, 1,000 profiles", "user", tagger.get("/oauth/account/rules")),
+            case("GET rules page, 1,000 profiles", "user", tagger.get_page("/oauth/account/rules")),
             case(
                 "GET notifications, 1,000 profiles",
                 "user",
-                tagger.get("/oauth/account/notifications"),
+                tagger.get_page("/oauth/account/notifications"),
             ),
-            case("GET try page, 1,000 profiles", "user", tagger.get("/oauth/account/try")),
+            case("GET try page, 1,000 profiles", "user", tagger.get_page("/oauth/account/try")),
             case("POST try page, 1,000 rules", "user", attempt),
             case("GET pushrules, 1 MB", "user", read),
             Case {
                 name: "PUT enabled, 1 MB of rules",
-                who: "user",
+                client: "user",
                 requests: [false, true].map(set_enabled).into(),
             },
             Case {
                 name: "POST bulk, 1,000 changes of 1 MB",
-                who: "user",
+                client: "user",
                 requests: [false, true].map(bulk).into(),
             },
-            // The last one, because it replaces the rules.
+            // Last, because it replaces the rules.
             case("POST import, 170,000 empty profiles", "user", empty),
         ])
     }
@@ -189,8 +197,8 @@ impl Installation<'_> {
         let user = self.add_user("evaluator")?;
         put_expensive_rules(self.address, &user.token)?;
         let event: Value = serde_json::from_str(&expensive_event())?;
-        let explain =
-            user.post("explain", &json!({ "event": event, "room": { "member_count": 3 } }));
+        let explain = user
+            .post_push_rules("explain", &json!({ "event": event, "room": { "member_count": 3 } }));
         let member = json!({ "user_id": format!("@evaluator:{}", self.address.ip()) });
         let body = json!({ "event": event, "members": vec![member; 1000] });
         let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
@@ -212,22 +220,22 @@ impl Installation<'_> {
         Ok((id, credentials))
     }
 
-    /// A token with which an app signs people up.
+    /// Requests a token with which an app signs people up.
     fn app_token(&self) -> Result<String, Box<dyn Error>> {
         let (_, credentials) = self.register_app()?;
         let request = format!("grant_type=client_credentials&scope=write&{credentials}");
-        token_of(&self.send(&form("/oauth/token", &request))?)
+        parse_token(&self.send(&form("/oauth/token", &request))?)
     }
 
     /// Signs a user up and in.
     fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
-        let token = token_of(&self.send(&sign_up(&self.app_token()?, name))?)?;
+        let token = parse_token(&self.send(&sign_up(&self.app_token()?, name))?)?;
 
         let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
         let html = text(&page);
         let fields = format!("csrf={}&username={name}&password={PASSWORD}", hidden(&html, "csrf")?);
-        let sign_in = form("/oauth/sign_in", &fields).with_cookie(&cookie_of(&page)?);
-        let cookie = cookie_of(&self.send(&sign_in.expecting(303))?)?;
+        let sign_in = form("/oauth/sign_in", &fields).with_cookie(&parse_cookie(&page)?);
+        let cookie = parse_cookie(&self.send(&sign_in.expecting(303))?)?;
         Ok(User { token, cookie })
     }
 
@@ -247,8 +255,8 @@ impl Installation<'_> {
     }
 }
 
-fn case(name: &'static str, who: &'static str, request: Request) -> Case {
-    Case { name, who, requests: vec![request] }
+fn case(name: &'static str, client: &'static str, request: Request) -> Case {
+    Case { name, client, requests: vec![request] }
 }
 
 fn sign_up(app_token: &str, name: &str) -> Request {
@@ -267,12 +275,12 @@ fn authorize(client_id: &str) -> String {
     )
 }
 
-fn token_of(response: &Response) -> Result<String, Box<dyn Error>> {
+fn parse_token(response: &Response) -> Result<String, Box<dyn Error>> {
     let body: Value = serde_json::from_slice(&response.body)?;
     body["access_token"].as_str().map(str::to_owned).ok_or_else(|| "no token".into())
 }
 
-fn cookie_of(response: &Response) -> Result<String, Box<dyn Error>> {
+fn parse_cookie(response: &Response) -> Result<String, Box<dyn Error>> {
     let cookie = response
         .headers
         .iter()
@@ -285,7 +293,7 @@ fn text(response: &Response) -> String {
     String::from_utf8_lossy(&response.body).into_owned()
 }
 
-/// The value of the first hidden field with this name.
+/// Returns the value of the first hidden field with this name.
 fn hidden<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
     let field = format!("name=\"{name}\" value=\"");
     let value = page.split_once(&field).and_then(|(_, rest)| rest.split('"').next());

@@ -46,12 +46,12 @@ pub(super) fn render(path: &str, item: &Value) -> String {
     page
 }
 
-/// The operations of a path item, by method.
+/// Returns the operations of a path item, by method.
 pub(super) fn methods(item: &Value) -> impl Iterator<Item = (&'static str, &Value)> {
     METHODS.into_iter().filter_map(|method| Some((method, item.get(method)?)))
 }
 
-/// The name of an endpoint: `GET /healthz`.
+/// Returns the name of an endpoint: `GET /healthz`.
 pub(super) fn name(method: &str, path: &str) -> String {
     match method {
         "any" => format!("{path}, any method"),
@@ -59,7 +59,7 @@ pub(super) fn name(method: &str, path: &str) -> String {
     }
 }
 
-/// A table of responses.
+/// Returns a table of responses.
 pub(super) fn responses(responses: &Value) -> String {
     let mut page = "| status | meaning |\n|---|---|\n".to_owned();
     for (status, response) in entries(responses) {
@@ -71,7 +71,7 @@ pub(super) fn responses(responses: &Value) -> String {
     page
 }
 
-/// The authorization that a request needs: scopes, or a different authentication.
+/// Returns the authorization that a request needs: scopes, or another kind of authentication.
 fn access(security: &Value) -> String {
     let mut scopes = Vec::new();
     let mut others = Vec::new();

@@ -46,7 +46,7 @@ pub(super) fn render(source: &Source) -> String {
     page
 }
 
-/// The endpoints that a scope opens.
+/// Returns the endpoints that a scope opens.
 fn endpoints(source: &Source, scope: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (path, item) in source.areas.iter().flat_map(described_paths) {

@@ -37,7 +37,7 @@ impl Source {
         entries(&self.base["securitySchemes"])
     }
 
-    /// The schemas of all files.
+    /// Returns the schemas of all files.
     pub(super) fn schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
         let all = self.areas.iter().chain([&self.base]);
         let mut schemas: Vec<_> = all.flat_map(|file| entries(&file["schemas"])).collect();
@@ -52,22 +52,23 @@ fn parse(name: &str) -> Result<Value, Box<dyn Error>> {
     Ok(serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// The paths of an area, without those of devices, which differ from others only in their scope.
+/// Returns the paths of an area, without those of devices, which differ from others only in their
+/// scope.
 pub(super) fn described_paths(area: &Value) -> impl Iterator<Item = (&str, &Value)> {
     entries(&area["paths"]).filter(|(path, _)| !path.contains("/device/{profile_tag}/"))
 }
 
-/// The members of an object.
+/// Returns the members of an object.
 pub(super) fn entries(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }
 
-/// The items of an array.
+/// Returns the items of an array.
 pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The text of a field, or an empty text.
+/// Returns the text of a field, or an empty text.
 pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }

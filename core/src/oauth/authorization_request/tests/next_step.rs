@@ -66,7 +66,7 @@ fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
 }
 
 #[test]
-fn scopes_of_admins_are_granted_by_admins_only() {
+fn admin_scopes_are_granted_by_admins_only() {
     let declared = Registration {
         client_name: "App".to_owned(),
         redirect_uris: vec!["https://a.example/cb".to_owned()],

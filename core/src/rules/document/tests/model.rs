@@ -56,7 +56,7 @@ impl Model {
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The height directly above or below a rule, ignoring the rule that moves.
+    /// Returns the height directly above or below a rule, ignoring the rule that moves.
     fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
         let height = self.heights[&(kind, named.to_owned())];
         let others = self

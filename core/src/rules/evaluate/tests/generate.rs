@@ -46,7 +46,7 @@ const KEYS: [&str; 10] = [
     "absent",
 ];
 
-/// A value of any type that can be compared.
+/// Returns a value of any type that can be compared.
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         select(&PATTERNS[..]).prop_map(Value::from),
@@ -86,7 +86,7 @@ fn actions() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// A stored rule of any kind.
+/// Returns a stored rule of any kind.
 fn rule() -> impl Strategy<Value = (&'static str, Value)> {
     let enabled = || prop::bool::weighted(0.8);
     let conditional = (prop::collection::vec(condition(), 0..3), actions(), enabled(), 0..3).prop_map(
@@ -130,14 +130,14 @@ fn changes() -> impl Strategy<Value = Value> {
     prop::collection::btree_map(select(ids), change, 0..4).prop_map(|changes| json!(changes))
 }
 
-/// A global document.
+/// Returns a global document.
 pub(crate) fn global() -> impl Strategy<Value = Document> {
     (rules(), prop_oneof![2 => Just(json!({})), 1 => changes()]).prop_map(|(rules, changes)| {
         document("global", &json!({"rules": rules, "changes": changes}))
     })
 }
 
-/// All documents of a user: a global one, and sometimes one of a device.
+/// Returns all documents of a user: a global one, and sometimes one of a device.
 pub(crate) fn documents() -> impl Strategy<Value = Vec<Document>> {
     let device = prop::option::weighted(0.2, (select(&TAGS[..]), rules())).prop_map(|device| {
         device.map(|(tag, rules)| {
@@ -170,7 +170,7 @@ fn mentions() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An event of various types, rooms and senders.
+/// Returns an event of various types, rooms and senders.
 pub(crate) fn event() -> impl Strategy<Value = Value> {
     let types =
         ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];

@@ -28,7 +28,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The rules that match according to Belfry and to ruma.
+    /// Returns the rules that match according to Belfry and to ruma.
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
         let rules = UserRules::new(self.user, [&self.document]);

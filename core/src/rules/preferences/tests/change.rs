@@ -3,7 +3,7 @@
 use super::*;
 use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
-/// The rules after changes.
+/// Returns the rules after changes.
 #[track_caller]
 fn changed(document: &Document, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();
@@ -286,8 +286,8 @@ fn a_switch_sets_all_its_rules() {
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
 }
 
-/// Messages from bots and edits are messages, of which later rules notify; of reactions and events of
-/// a room no later rule notifies.
+/// Messages from bots and edits are messages, of which later rules notify; of reactions and events
+/// of a room no later rule notifies.
 #[test]
 fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
     let notify = &[Action::Notify][..];
@@ -311,7 +311,7 @@ fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // Even if a client gave the rule other actions.
+    // This holds even if a client gave the rule other actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();

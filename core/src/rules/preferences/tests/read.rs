@@ -125,10 +125,10 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
     assert_eq!(switched, all.iter().collect::<Vec<_>>());
     for &switch in Switch::ALL {
         for (kind, id) in switch.rules() {
-            assert_eq!(Switch::of_rule(*kind, id), Some(switch));
+            assert_eq!(Switch::from_rule(*kind, id), Some(switch));
         }
     }
-    assert_eq!(Switch::of_rule(RuleKind::Override, builtin::MASTER), None);
+    assert_eq!(Switch::from_rule(RuleKind::Override, builtin::MASTER), None);
 }
 
 #[test]

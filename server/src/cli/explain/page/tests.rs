@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::*;
 
-/// A document with these rules, in evaluation order.
+/// Returns a document with these rules, in evaluation order.
 fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     let mut document = Document::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {

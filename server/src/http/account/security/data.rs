@@ -122,8 +122,8 @@ fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
     })
 }
 
-/// An event. The address and the detail of an action by an admin or the operator are omitted,
-/// because they are data of that person.
+/// Returns an event. The address and the detail of an action by an admin or the operator are
+/// omitted, because they are data of that person.
 fn event_to_json(event: &AuditEvent) -> Value {
     let mut value = json!({
         "at": event.at.to_string(),

@@ -34,13 +34,13 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
     })
 }
 
-/// A time in Mastodon's format.
+/// Returns a time in Mastodon's format.
 fn timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
-/// The role as a record, with numbers, unlike the role of `CredentialAccount`. The permission 1
-/// implies all others. Roles are built in, so they have no times of their own.
+/// Returns the role as a record, with numbers, unlike the role of `CredentialAccount`. The
+/// permission 1 implies all others. Roles are built in, so they have no times of their own.
 fn role(role: Role) -> Value {
     let is_admin = role == Role::Admin;
     json!({

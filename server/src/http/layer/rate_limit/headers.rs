@@ -56,8 +56,8 @@ fn number(value: u32) -> HeaderValue {
     text(itoa::Buffer::new().format(value))
 }
 
-/// The text as a header value. It is always valid, because names of limits consist of characters
-/// that headers allow.
+/// Returns the text as a header value. It is always valid, because names of limits consist of
+/// characters that headers allow.
 ///
 /// Copied into one allocation of its length. A conversion of a `String` or of a number would make a
 /// second one, and one more atomic operation when the value is dropped.

@@ -14,7 +14,8 @@ use crate::http::service::tests::test_state;
 /// The methods of an OpenAPI document besides `HEAD`, which `GET` implies.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
 
-/// The methods of a route: those in `Allow` of the response to an unknown method, or all methods.
+/// Returns the methods of a route: those in `Allow` of the response to an unknown method, or all
+/// methods.
 async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
     let path: String = path.split('/').map(concrete).collect::<Vec<_>>().join("/");
     let unknown = Method::from_bytes(b"UNKNOWN").unwrap();

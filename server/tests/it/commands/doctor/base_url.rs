@@ -21,7 +21,7 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
 
     let other = format!("http://127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--base-url", &other]);
-    let text = "leads to a different server: 404 Not Found, nothing let the proxy forward to";
+    let text = "leads to another server: 404 Not Found, nothing let the proxy forward to";
     checks.assert_failed("base_url", text);
     checks.assert("proxy", "skipped", "");
 
@@ -36,11 +36,7 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
     let _node = start(&node);
     let url = format!("http://127.0.0.1:{port}");
     let checks = doctor(&workspace, &["--base-url", &url]);
-    checks.assert(
-        "base_url",
-        "warning",
-        "leads to a different process, whose issuer is this base_url",
-    );
+    checks.assert("base_url", "warning", "leads to another process, whose issuer is this base_url");
     assert_eq!(checks.exit_code, Some(0));
 }
 
@@ -50,13 +46,13 @@ fn an_impostor_at_the_base_url_is_not_taken_for_this_server() {
     let _server = start(&workspace);
     let impostor = format!("http://127.0.0.1:{}", respond_with(IMPOSTOR));
     let checks = doctor(&workspace, &["--base-url", &impostor]);
-    checks.assert_failed("base_url", "leads to a different server: 200 OK");
+    checks.assert_failed("base_url", "leads to another server: 200 OK");
 
     let replay = format!("http://127.0.0.1:{}", replay(port));
     let checks = doctor(&workspace, &["--base-url", &replay]);
     checks.assert("base_url", "ok", "leads to this server");
     let checks = doctor(&workspace, &["--base-url", &replay]);
-    checks.assert_failed("base_url", "leads to a different server: 200 OK");
+    checks.assert_failed("base_url", "leads to another server: 200 OK");
     checks.assert("proxy", "skipped", "no request through base_url reached this server");
 }
 

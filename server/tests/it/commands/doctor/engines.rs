@@ -135,7 +135,7 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     let checks = doctor(&workspace, &[]);
     checks.assert_failed("write", "use the primary");
     checks.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
-    // Of several servers one must accept writes.
+    // One of several servers must accept writes.
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let several = url.as_str().replace(&server, &format!("{server},{server}"));
     let direct = with_database();

@@ -10,7 +10,7 @@ use crate::commands::Workspace;
 use crate::support::process::belfry;
 use crate::support::{Process, report_skipped};
 
-/// A workspace whose server listens on a fixed port, and the port.
+/// Returns a workspace whose server listens on a fixed port, and the port.
 pub(super) fn with_port(settings: &str) -> (Workspace, u16) {
     let workspace = Workspace::sqlite();
     let port = free_port().unwrap();

@@ -34,8 +34,8 @@ pub(super) struct Addresses<'a> {
     pub(super) upstream: &'a str,
 }
 
-/// The code blocks with these languages in a section of the guide: the last part of the file name
-/// in their first line, if there is one, and their text.
+/// Returns the code blocks with these languages in a section of the guide: the last part of the
+/// file name in their first line, if there is one, and their text.
 pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     let section = match language {
         "nginx" => "nginx",
@@ -48,7 +48,7 @@ pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     named_blocks(section).map(|(_, name, text)| (name, text)).collect()
 }
 
-/// The language, file name and text of each code block.
+/// Returns the language, file name and text of each code block.
 fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
     text.split("```").skip(1).step_by(2).map(|block| {
         let (language, text) = block.split_once('\n').unwrap();

@@ -42,7 +42,7 @@ impl Upstream {
         Self { address, hits }
     }
 
-    /// The number of requests received.
+    /// Returns the number of requests received.
     pub(super) fn hits(&self) -> usize {
         self.hits.load(Ordering::SeqCst)
     }

@@ -155,7 +155,7 @@ impl Worker {
         written
     }
 
-    /// The body of a successful response. Other responses are recorded as failures.
+    /// Returns the body of a successful response. Other responses are recorded as failures.
     async fn send(&self, method: &str, request: reqwest::RequestBuilder) -> Option<Value> {
         let failure = match request.send().await {
             Ok(response) if response.status() == 200 => match response.json().await {

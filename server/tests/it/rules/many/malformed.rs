@@ -72,7 +72,7 @@ async fn no_malformed_body_changes_anything() {
     }
 }
 
-/// The JSON pointers of all values below a value, and of the value itself.
+/// Returns the JSON pointers of all values below a value, and of the value itself.
 fn pointers(value: &Value) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut add = |name: &str, below: &Value| {
