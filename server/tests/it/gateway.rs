@@ -128,10 +128,17 @@ async fn a_check_can_require_scopes() {
         ("?scope=write:statuses", 403),
         ("?scope=read%20write:statuses", 403),
         ("?scope=nonsense", 400),
+        ("?scope=", 400),
+        ("?scopes=read", 400),
+        ("?Scope=read", 400),
+        ("?scope=read&apps=allow", 400),
     ] {
         let response = client.get(&format!("/gateway/check{query}")).await;
         assert_eq!(response.status, status, "{query}: {}", response.text);
     }
+    let rejected = client.get("/gateway/check?scopes=write").await;
+    let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
+    assert_eq!(rejected.json()["error"], error);
     let rejected = client.get("/gateway/check?scope=write").await;
     assert_eq!(rejected.json()["error"], "This action is outside the authorized scopes");
     assert_eq!(rejected.json()["error_description"], "This token lacks the scope write");
@@ -233,6 +240,8 @@ async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check()
         ("?scope=x", "/x?scope=x", 200),
         ("?scope=x", "/x?scope=y", 400),
         ("?scope=write:media", "/x?scope=write:media", 403),
+        ("?scopes=x&a=b&scope=", "/x?a=b&scopes=x&scope=", 200),
+        ("?scopes=x", "/x?a=b", 400),
     ] {
         let client = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", uri);
         let response = client.get(&format!("/gateway/check{query}")).await;
