@@ -196,7 +196,14 @@ async fn hints_for_the_operator_are_logged() {
     let check = format!("{}/gateway/check", server.url);
     let token = app_token(&server.url).await;
     let request = reqwest::Client::new().get(check).bearer_auth(token);
-    let request = request.header("x-original-method", "GET").header("x-original-uri", "/x");
+    let original = |uri: &str| {
+        let request = request.try_clone().unwrap().header("x-original-method", "POST");
+        request.header("x-original-uri", uri)
+    };
+    let misspelt = original("/y?access_token=hidden").query(&[("scopes", "hidden")]);
+    assert_eq!(misspelt.send().await.unwrap().status(), 400);
+    assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 400);
+    let request = original("/x");
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 403);
     let request = request.header("x-forwarded-method", "GET").header("x-forwarded-uri", "/y");
     assert_eq!(request.send().await.unwrap().status(), 403);
@@ -211,6 +218,18 @@ async fn hints_for_the_operator_are_logged() {
     ] {
         assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
     }
+    let is_misconfigured = |line: &&Value| line["message"] == "a gateway check is misconfigured";
+    let [misspelt, unnamed] = lines.iter().filter(is_misconfigured).collect::<Vec<_>>()[..] else {
+        panic!("{log}");
+    };
+    let fields = |line: &Value| {
+        ["level", "method", "path", "error"].map(|name| line[name].as_str().unwrap().to_owned())
+    };
+    let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
+    assert_eq!(fields(misspelt), ["WARN", "POST", "/y", error]);
+    assert_eq!(fields(unnamed)[..3], ["WARN", "GET", "/gateway/check"]);
+    assert!(fields(unnamed)[3].starts_with("name the original request"), "{log}");
+    assert!(!misspelt.to_string().contains("hidden"), "{log}");
 }
 
 /// An app counts like an account of its own, at the gateway and at Belfry itself.

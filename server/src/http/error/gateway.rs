@@ -41,6 +41,12 @@ pub(crate) enum GatewayError {
 }
 
 impl GatewayError {
+    /// Returns whether the configuration of the proxy is wrong. The status is then 400.
+    pub(crate) const fn is_misconfiguration(&self) -> bool {
+        use OriginalRequestError::{Incomplete, Missing};
+        matches!(self, Self::Request(Missing | Incomplete) | Self::Options(_))
+    }
+
     /// The error code of Matrix, for clients of a chat server behind the proxy. Other clients ignore
     /// it.
     const fn errcode(&self) -> &'static str {
