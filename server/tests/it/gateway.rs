@@ -277,7 +277,10 @@ async fn the_original_request_is_counted_and_not_the_check() {
     }
     let rejected = original(&alice, "POST", "/api/v1/media").await;
     assert_eq!(rejected.status, 429);
-    assert_eq!(rejected.json(), serde_json::json!({ "error": "Too many requests" }));
+    let body = serde_json::json!({
+        "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 1_800_000,
+    });
+    assert_eq!(rejected.json(), body);
     assert_eq!(rejected.header("x-ratelimit-limit"), "30");
     assert_eq!(rejected.header("retry-after"), "1800");
     assert_eq!(rejected.header("x-account-id"), "");

@@ -196,7 +196,9 @@ impl Gateway {
             assert_eq!(rejected.headers()["x-ratelimit-remaining"], "0");
             let wait: u64 = rejected.headers()["retry-after"].to_str().unwrap().parse().unwrap();
             assert!((1700..=1800).contains(&wait), "{wait}");
-            assert_eq!(rejected.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
+            let body: Value = rejected.json().await.unwrap();
+            assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
+            assert_eq!(body["error"], "Too many requests");
         }
         assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
         assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
