@@ -92,15 +92,11 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
+    let missing = "No access token was sent; send it as Authorization: Bearer TOKEN";
     for (client, status, text, challenge) in [
-        (&service.anonymous(), 401, "No access token was sent", "Bearer"),
+        (&service.anonymous(), 401, missing, "Bearer"),
         (&service.anonymous().with_token("made-up"), 401, "The access token is invalid", invalid),
-        (
-            &service.anonymous().with("authorization", "Basic x"),
-            401,
-            "No access token was sent",
-            "Bearer",
-        ),
+        (&service.anonymous().with("authorization", "Basic x"), 401, missing, "Bearer"),
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {

@@ -23,7 +23,7 @@ pub(crate) enum GatewayError {
     /// The query of the check itself is invalid.
     #[error(transparent)]
     Options(#[from] CheckOptionsError),
-    #[error("No access token was sent")]
+    #[error("No access token was sent; send it as Authorization: Bearer TOKEN")]
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
     MultipleTokens,

@@ -259,6 +259,19 @@ async fn nginx_checks_every_request() {
     gateway.verify().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_requires_the_scope_of_the_method() {
+    let options = "scope=$belfry_scope";
+    let Some(gateway) = Gateway::start(Configuration::Nginx, options).await else { return };
+    for (method, status) in [("GET", 200), ("HEAD", 200), ("POST", 403), ("DELETE", 403)] {
+        let target = format!("{method} /x");
+        let reader = gateway.send(&target, Some(&gateway.reader), &[]).await;
+        assert_eq!(reader.status(), status, "{method}");
+        let writer = gateway.send(&target, Some(&gateway.token), &[]).await;
+        assert_eq!(writer.status(), 200, "{method}");
+    }
+}
+
 /// Servers that normalise these paths would serve `/api/v1/media` without its scope.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_rejects_paths_that_some_servers_normalise() {

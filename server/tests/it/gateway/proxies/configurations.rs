@@ -39,6 +39,7 @@ pub(super) struct Addresses<'a> {
 pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     let section = match language {
         "nginx" => "nginx",
+        "map" => "Scopes by method",
         "caddyfile" => "Caddy",
         "traefik" => "Traefik",
         _ => "Envoy",
@@ -126,7 +127,8 @@ impl Configuration {
                     .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
                     .replace("include belfry_", &format!("include {}/belfry_", folder.display()));
                 let directives = "access_log off; client_body_temp_path body;";
-                Proxy::nginx(port, &format!("events {{}} http {{ {directives} {site} }}"))
+                let [(_, map), _] = &self::blocks("map")[..] else { panic!("two blocks") };
+                Proxy::nginx(port, &format!("events {{}} http {{ {directives} {map} {site} }}"))
             }
             Self::Caddy => {
                 let [(_, file)] = &blocks("caddyfile")[..] else { panic!("one block") };
