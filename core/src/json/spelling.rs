@@ -2,7 +2,7 @@
 
 /// Keys of Matrix that resemble ours. They may be present wherever Matrix clients copy members of
 /// an event or of a response into a request.
-const MATRIX_KEYS: [&str; 5] = ["creator", "displayname", "events", "rooms", "user_ids"];
+const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 
 /// Returns the known key that was probably meant by an unknown one: one character was added,
 /// removed or replaced, or two adjacent ones were exchanged, apart from case, `_` and `-`. A key
@@ -55,6 +55,7 @@ mod tests {
             ("memberCount", Some("member_count")),
             ("member-count", Some("member_count")),
             ("displayName", Some("display_name")),
+            ("displayname", Some("display_name")),
             ("userid", Some("user_id")),
             // Known keys.
             ("until", None),
@@ -67,7 +68,6 @@ mod tests {
             ("", None),
             ("____until____", None),
             // Keys of Matrix and of other namespaces.
-            ("displayname", None),
             ("events", None),
             ("rooms", None),
             ("user_ids", None),

@@ -22,6 +22,10 @@ pub enum CheckOptionsError {
     Query(#[from] PercentError),
     #[error(transparent)]
     Scope(#[from] ScopeError),
+    #[error("`scope` is empty; name the scopes that the check requires, or remove it")]
+    EmptyScope,
+    #[error("unknown parameter `{0}`; a check has only `scope` and `app`")]
+    UnknownParameter(String),
 }
 
 impl CheckOptions {
@@ -31,27 +35,39 @@ impl CheckOptions {
     /// is in both queries may therefore come from the client and must not weaken the check. Such an
     /// `app` is ignored. Such a `scope` is still required, because a client could otherwise remove
     /// a required scope by sending it, too. It is ignored only if it is not a valid scope. A
-    /// malformed original query may contain anything.
+    /// malformed original query may contain an `app`.
+    ///
+    /// Any other parameter is an error, unless the original request has it, too: a check that is
+    /// configured with a misspelt `scope` would otherwise require none.
     pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
         let original = percent::parse_query(original).ok();
         let may_be_original = |name: &str| {
             original.as_ref().is_none_or(|pairs| pairs.iter().any(|(other, _)| other == name))
         };
+        let is_original =
+            |pair: &(String, String)| original.as_ref().is_some_and(|pairs| pairs.contains(pair));
         let mut scopes = Vec::new();
         let mut allows_app_tokens = false;
         for pair in percent::parse_query(check)? {
             match pair.0.as_str() {
-                "scope" => match pair.1.parse::<Scopes>() {
+                "scope" => match parse_scopes(&pair.1) {
                     Ok(required) => scopes.push(required),
-                    Err(_) if original.as_ref().is_some_and(|pairs| pairs.contains(&pair)) => {}
-                    Err(error) => return Err(error.into()),
+                    Err(_) if is_original(&pair) => {}
+                    Err(error) => return Err(error),
                 },
                 "app" => allows_app_tokens |= pair.1 == "allow" && !may_be_original("app"),
-                _ => {}
+                _ if is_original(&pair) => {}
+                _ => return Err(CheckOptionsError::UnknownParameter(pair.0)),
             }
         }
         Ok(Self { scopes: scopes.iter().flat_map(Scopes::iter).collect(), allows_app_tokens })
     }
+}
+
+/// Parses the value of `scope`, which must name at least one scope.
+fn parse_scopes(value: &str) -> Result<Scopes, CheckOptionsError> {
+    let scopes: Scopes = value.parse()?;
+    if scopes.is_empty() { Err(CheckOptionsError::EmptyScope) } else { Ok(scopes) }
 }
 
 #[cfg(test)]
@@ -82,11 +98,36 @@ mod tests {
             ("scope=x", "scope=x&q=%ff", None, false),
             ("scope=read&q=100%", "", None, false),
             ("scope=read&q=%ff", "q=%ff", None, false),
+            // An empty scope of the client.
+            ("scope=", "scope=", Some(""), false),
+            ("scope=&scope=read", "scope=", Some("read"), false),
         ] {
             let options = CheckOptions::parse(check, original).ok();
             let expected = scopes
                 .map(|scopes| CheckOptions { scopes: scopes.parse().unwrap(), allows_app_tokens });
             assert_eq!(options, expected, "{check} for {original}");
+        }
+    }
+    #[test]
+    fn an_empty_scope_and_a_parameter_that_is_not_an_option_are_rejected() {
+        let empty = "`scope` is empty; name the scopes that the check requires, or remove it";
+        let unknown =
+            |name| format!("unknown parameter `{name}`; a check has only `scope` and `app`");
+        for (check, original, error) in [
+            ("scope=", "", empty.to_owned()),
+            ("scope", "", empty.to_owned()),
+            ("scope=read&scope=", "a=b", empty.to_owned()),
+            ("scopes=write:statuses", "", unknown("scopes")),
+            ("Scope=write", "scope=write", unknown("Scope")),
+            ("scope=read&apps=allow", "", unknown("apps")),
+            ("=write", "", unknown("")),
+            // The original request has the name, but not the value.
+            ("scopes=write", "scopes=read", unknown("scopes")),
+            ("scopes=write", "q=100%", unknown("scopes")),
+        ] {
+            let result = CheckOptions::parse(check, original);
+            let message = result.map_err(|error| error.to_string());
+            assert_eq!(message, Err(error), "{check} for {original}");
         }
     }
 }

@@ -55,8 +55,8 @@ impl NewRule {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let fields = Fields::new(body, Location::Body)?;
-        // The other fields are Matrix's.
-        fields.check_spelling(&["until"])?;
+        // A rule without its conditions would match every event.
+        fields.check_spelling(&["actions", "conditions", "pattern", "until"])?;
         let new = Self::from_existing(kind, fields, limits)?;
         new.0.until.map_or(Ok(()), |until| until.check(now))?;
         Ok(new)

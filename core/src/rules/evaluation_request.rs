@@ -56,7 +56,6 @@ impl ExplainRoom {
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
-        fields.check_spelling(&["display_name"])?;
         let room = read_room(&mut fields)?;
         Ok(Self { room, display_name: fields.take_string("display_name")? })
     }
@@ -137,7 +136,7 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
-    fields.check_spelling(&["member_count", "power_levels", "creators"])?;
+    fields.check_spelling(&["member_count", "power_levels", "creators", "display_name"])?;
     let member_count = fields.take_as("member_count", "a whole number")?;
     let power_levels = fields
         .take("power_levels")

@@ -55,6 +55,13 @@ pub(crate) async fn check(
         }
         (Ok(()), Ok(original)) => authorize(&state, client.credential, options(uri, original), now),
     };
+    if let Err(error) = &response
+        && error.is_misconfiguration()
+    {
+        // Without the query, which may contain a token.
+        let path = target.split(['?', '#']).next();
+        log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
+    }
     // The layer of the area reports the decision in the headers.
     (Extension(decision), response)
 }

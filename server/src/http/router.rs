@@ -42,9 +42,14 @@ const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
-/// The check of requests that another server will serve.
-const GATEWAY: Area =
-    Area { cache: CachePolicy::PrivateNoStore, limits: LimitClass::Gateway, ..DEFAULT_AREA };
+/// The check of requests that another server will serve. Clients of Mastodon's API read `error`,
+/// which Matrix's format has, too.
+const GATEWAY: Area = Area {
+    errors: ErrorFormat::Matrix,
+    cache: CachePolicy::PrivateNoStore,
+    limits: LimitClass::Gateway,
+    ..DEFAULT_AREA
+};
 
 /// Metadata, which scripts of any origin may read.
 const WELL_KNOWN: Area =

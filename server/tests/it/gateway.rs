@@ -92,15 +92,11 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
+    let missing = "No access token was sent; send it as Authorization: Bearer TOKEN";
     for (client, status, text, challenge) in [
-        (&service.anonymous(), 401, "No access token was sent", "Bearer"),
+        (&service.anonymous(), 401, missing, "Bearer"),
         (&service.anonymous().with_token("made-up"), 401, "The access token is invalid", invalid),
-        (
-            &service.anonymous().with("authorization", "Basic x"),
-            401,
-            "No access token was sent",
-            "Bearer",
-        ),
+        (&service.anonymous().with("authorization", "Basic x"), 401, missing, "Bearer"),
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {
@@ -128,10 +124,17 @@ async fn a_check_can_require_scopes() {
         ("?scope=write:statuses", 403),
         ("?scope=read%20write:statuses", 403),
         ("?scope=nonsense", 400),
+        ("?scope=", 400),
+        ("?scopes=read", 400),
+        ("?Scope=read", 400),
+        ("?scope=read&apps=allow", 400),
     ] {
         let response = client.get(&format!("/gateway/check{query}")).await;
         assert_eq!(response.status, status, "{query}: {}", response.text);
     }
+    let rejected = client.get("/gateway/check?scopes=write").await;
+    let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
+    assert_eq!(rejected.json()["error"], error);
     let rejected = client.get("/gateway/check?scope=write").await;
     assert_eq!(rejected.json()["error"], "This action is outside the authorized scopes");
     assert_eq!(rejected.json()["error_description"], "This token lacks the scope write");
@@ -189,7 +192,14 @@ async fn hints_for_the_operator_are_logged() {
     let check = format!("{}/gateway/check", server.url);
     let token = app_token(&server.url).await;
     let request = reqwest::Client::new().get(check).bearer_auth(token);
-    let request = request.header("x-original-method", "GET").header("x-original-uri", "/x");
+    let original = |uri: &str| {
+        let request = request.try_clone().unwrap().header("x-original-method", "POST");
+        request.header("x-original-uri", uri)
+    };
+    let misspelt = original("/y?access_token=hidden").query(&[("scopes", "hidden")]);
+    assert_eq!(misspelt.send().await.unwrap().status(), 400);
+    assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 400);
+    let request = original("/x");
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 403);
     let request = request.header("x-forwarded-method", "GET").header("x-forwarded-uri", "/y");
     assert_eq!(request.send().await.unwrap().status(), 403);
@@ -204,6 +214,18 @@ async fn hints_for_the_operator_are_logged() {
     ] {
         assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
     }
+    let is_misconfigured = |line: &&Value| line["message"] == "a gateway check is misconfigured";
+    let [misspelt, unnamed] = lines.iter().filter(is_misconfigured).collect::<Vec<_>>()[..] else {
+        panic!("{log}");
+    };
+    let fields = |line: &Value| {
+        ["level", "method", "path", "error"].map(|name| line[name].as_str().unwrap().to_owned())
+    };
+    let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
+    assert_eq!(fields(misspelt), ["WARN", "POST", "/y", error]);
+    assert_eq!(fields(unnamed)[..3], ["WARN", "GET", "/gateway/check"]);
+    assert!(fields(unnamed)[3].starts_with("name the original request"), "{log}");
+    assert!(!misspelt.to_string().contains("hidden"), "{log}");
 }
 
 /// An app counts like an account of its own, at the gateway and at Belfry itself.
@@ -233,6 +255,8 @@ async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check()
         ("?scope=x", "/x?scope=x", 200),
         ("?scope=x", "/x?scope=y", 400),
         ("?scope=write:media", "/x?scope=write:media", 403),
+        ("?scopes=x&a=b&scope=", "/x?a=b&scopes=x&scope=", 200),
+        ("?scopes=x", "/x?a=b", 400),
     ] {
         let client = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", uri);
         let response = client.get(&format!("/gateway/check{query}")).await;
@@ -249,7 +273,10 @@ async fn the_original_request_is_counted_and_not_the_check() {
     }
     let rejected = original(&alice, "POST", "/api/v1/media").await;
     assert_eq!(rejected.status, 429);
-    assert_eq!(rejected.json(), serde_json::json!({ "error": "Too many requests" }));
+    let body = serde_json::json!({
+        "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 1_800_000,
+    });
+    assert_eq!(rejected.json(), body);
     assert_eq!(rejected.header("x-ratelimit-limit"), "30");
     assert_eq!(rejected.header("retry-after"), "1800");
     assert_eq!(rejected.header("x-account-id"), "");

@@ -114,7 +114,9 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Checks that the log next to a file, if any, belongs to it.
 ///
-/// # Errors If the log belongs to a different file. The message says how to continue.
+/// # Errors
+///
+/// If the log belongs to a different file. The message says how to continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
     let wal = Wal::new(database);
     loop {

@@ -118,6 +118,34 @@ fn a_misspelt_end_is_rejected_because_the_rule_would_be_permanent() {
 }
 
 #[test]
+fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
+    let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+    for (field, meant) in [
+        ("condtions", "conditions"),
+        ("condition", "conditions"),
+        ("Conditions", "conditions"),
+        ("patern", "pattern"),
+        ("patterns", "pattern"),
+        ("action", "actions"),
+        ("acitons", "actions"),
+    ] {
+        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+        for kind in RuleKind::ALL {
+            let mut body = json!({"actions": [], "pattern": "x"});
+            body[field] = json!([]);
+            let error = NewRule::from_json(kind, body, limits, now).unwrap_err();
+            assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text.clone()));
+        }
+    }
+    // Every field that Matrix defines, and those of other namespaces.
+    let body = json!({"rule_id": "a", "default": false, "enabled": true, "actions": [],
+        "conditions": [], "pattern": "x", "org.example.condtions": [], "note": 1});
+    for kind in RuleKind::ALL {
+        NewRule::from_json(kind, body.clone(), limits, now).unwrap();
+    }
+}
+
+#[test]
 fn similar_fields_of_an_existing_rule_are_preserved() {
     let fields = json!({"actions": [], "conditions": [], "untill": 1});
     let fields = Fields::new(fields, Location::Body).unwrap();

@@ -176,6 +176,7 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
         (json!({"room": {"membercount": 1}}), "room.membercount", "member_count"),
         (json!({"room": {"power_level": {}}}), "room.power_level", "power_levels"),
         (json!({"room": {"creatros": {}}}), "room.creatros", "creators"),
+        (json!({"room": {"displayname": "x"}}), "room.displayname", "display_name"),
     ] {
         let mut many = body.clone();
         many["members"] = json!([]);
@@ -211,6 +212,11 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
             "members[0].profile_tags",
             "profile_tag",
         ),
+        (
+            json!({"members": [{"user_id": "@a:x", "displayname": "x"}]}),
+            "members[0].displayname",
+            "display_name",
+        ),
     ] {
         let mut body = more;
         body["event"] = json!({});
@@ -221,9 +227,10 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
 
 #[test]
 fn members_of_matrix_events_are_ignored() {
-    let member = json!({"user_id": "@a:x", "displayname": "A", "membership": "join"});
+    let event = json!({"content": {"displayname": "A", "membership": "join"}, "displayname": "A"});
+    let member = json!({"user_id": "@a:x", "membership": "join"});
     let room = json!({"creator": "@a:x", "room_id": "!a:x", "org.x.member_counts": 1});
-    let body = json!({"event": {}, "room": room, "members": [member], "rooms": 1, "events": 1});
+    let body = json!({"event": event, "room": room, "members": [member], "rooms": 1, "events": 1});
     explain(&body).unwrap();
     evaluate(&body).unwrap();
 }

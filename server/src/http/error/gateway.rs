@@ -23,7 +23,7 @@ pub(crate) enum GatewayError {
     /// The query of the check itself is invalid.
     #[error(transparent)]
     Options(#[from] CheckOptionsError),
-    #[error("No access token was sent")]
+    #[error("No access token was sent; send it as Authorization: Bearer TOKEN")]
     MissingToken,
     #[error("Send the access token once: in the Authorization header or as access_token")]
     MultipleTokens,
@@ -41,6 +41,12 @@ pub(crate) enum GatewayError {
 }
 
 impl GatewayError {
+    /// Returns whether the configuration of the proxy is wrong. The status is then 400.
+    pub(crate) const fn is_misconfiguration(&self) -> bool {
+        use OriginalRequestError::{Incomplete, Missing};
+        matches!(self, Self::Request(Missing | Incomplete) | Self::Options(_))
+    }
+
     /// Returns the error code of Matrix, for clients of a chat server behind the proxy. Other
     /// clients ignore it.
     const fn errcode(&self) -> &'static str {

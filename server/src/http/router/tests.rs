@@ -443,8 +443,7 @@ impl FullResponse {
         }
         let body: Value = serde_json::from_slice(&self.body).unwrap();
         match (body.get("errcode"), body.get("error_description")) {
-            // Gateway errors are those of the API with Matrix's code in addition.
-            (Some(_), None) if self.header("x-error-body").is_none() => ErrorFormat::Matrix,
+            (Some(_), None) => ErrorFormat::Matrix,
             (None, Some(_)) => ErrorFormat::OAuth,
             _ => ErrorFormat::Api,
         }

@@ -196,7 +196,9 @@ impl Gateway {
             assert_eq!(rejected.headers()["x-ratelimit-remaining"], "0");
             let wait: u64 = rejected.headers()["retry-after"].to_str().unwrap().parse().unwrap();
             assert!((1700..=1800).contains(&wait), "{wait}");
-            assert_eq!(rejected.text().await.unwrap(), r#"{"error":"Too many requests"}"#);
+            let body: Value = rejected.json().await.unwrap();
+            assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
+            assert_eq!(body["error"], "Too many requests");
         }
         assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
         assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
@@ -255,6 +257,19 @@ async fn nginx_checks_every_request() {
     gateway.verify_errors().await;
     gateway.verify_scope().await;
     gateway.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_requires_the_scope_of_the_method() {
+    let options = "scope=$belfry_scope";
+    let Some(gateway) = Gateway::start(Configuration::Nginx, options).await else { return };
+    for (method, status) in [("GET", 200), ("HEAD", 200), ("POST", 403), ("DELETE", 403)] {
+        let target = format!("{method} /x");
+        let reader = gateway.send(&target, Some(&gateway.reader), &[]).await;
+        assert_eq!(reader.status(), status, "{method}");
+        let writer = gateway.send(&target, Some(&gateway.token), &[]).await;
+        assert_eq!(writer.status(), 200, "{method}");
+    }
 }
 
 /// Servers that normalise these paths would serve `/api/v1/media` without its scope.

@@ -37,6 +37,14 @@ async fn a_misspelt_field_changes_nothing_and_is_named() {
     let body = json!({ "enabled": true, "untill": 1 });
     let response = alice.put("global/override/.m.rule.master/enabled", &body).await;
     assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    let condition = json!({ "kind": "room_member_count", "is": "2" });
+    let rule = json!({ "actions": [], "condtions": [condition] });
+    let response = alice.put("global/override/a", &rule).await;
+    let error = "unknown field `condtions`; did you mean `conditions`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": error });
+    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    let absent = alice.get(&pushrules("global/override/a")).await;
+    assert_eq!(absent.errcode(), (404, "M_NOT_FOUND".into()));
     let event = json!({ "event": {}, "rom": 1 });
     let response = alice.post_rules("explain", &event).await;
     let error = "unknown field `rom`; did you mean `room`?";

@@ -39,6 +39,7 @@ pub(super) struct Addresses<'a> {
 pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     let section = match language {
         "nginx" => "nginx",
+        "map" => "Scopes by method",
         "caddyfile" => "Caddy",
         "traefik" => "Traefik",
         _ => "Envoy",
@@ -58,16 +59,27 @@ fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
     })
 }
 
+/// The first line of a block that the guide adds to the file of the check.
+const CHECK_ADDITION: &str = "# Add to /etc/nginx/belfry_check.conf\n";
+
 /// Adds the locations of a guide, which have no file name, to the nginx server, and writes its
-/// files to the directory.
-fn extend_site(site: &str, guide: &str, write: impl Fn(&(String, String)) -> String) -> String {
+/// files and its addition to the file of the check to the directory.
+fn extend_site(
+    files: &[(String, String)],
+    guide: &str,
+    write: impl Fn(&(String, String)) -> String,
+) -> String {
+    let (_, site) = files.last().unwrap();
     let mut locations = String::new();
     let blocks = named_blocks(HOMESERVER).filter(|(_, name, _)| !name.is_empty());
     for (_, name, text) in blocks {
         write(&(name, text));
     }
     for (language, name, text) in named_blocks(guide) {
-        if language == "nginx" && name.is_empty() {
+        if let Some(addition) = text.strip_prefix(CHECK_ADDITION) {
+            let check = files.iter().find(|(name, _)| name == "belfry_check.conf").unwrap();
+            write(&(check.0.clone(), format!("{}{addition}", check.1)));
+        } else if language == "nginx" && name.is_empty() {
             locations.push_str(&text);
         }
     }
@@ -106,7 +118,7 @@ impl Configuration {
                     write(block);
                 }
                 let site = match self {
-                    Self::NginxWith(guide) => extend_site(&blocks.last().unwrap().1, guide, write),
+                    Self::NginxWith(guide) => extend_site(&blocks, guide, write),
                     _ => blocks.last().unwrap().1.clone(),
                 };
                 let site = addresses
@@ -115,7 +127,8 @@ impl Configuration {
                     .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
                     .replace("include belfry_", &format!("include {}/belfry_", folder.display()));
                 let directives = "access_log off; client_body_temp_path body;";
-                Proxy::nginx(port, &format!("events {{}} http {{ {directives} {site} }}"))
+                let [(_, map), _] = &self::blocks("map")[..] else { panic!("two blocks") };
+                Proxy::nginx(port, &format!("events {{}} http {{ {directives} {map} {site} }}"))
             }
             Self::Caddy => {
                 let [(_, file)] = &blocks("caddyfile")[..] else { panic!("one block") };

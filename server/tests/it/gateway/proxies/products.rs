@@ -53,7 +53,33 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
         );
     }
     assert_eq!(gateway.send("GET /oauth/account", None, &[]).await.status(), 200, "a page");
+    for target in
+        ["POST /_matrix/client/v3/logout/all", "GET /_matrix/client/r0/register/available"]
+    {
+        let unknown = gateway.send(target, None, &[]).await;
+        assert_eq!(unknown.status(), 404, "{target}");
+        assert_eq!(unknown.json::<Value>().await.unwrap()["errcode"], "M_UNRECOGNIZED");
+    }
     assert_eq!(gateway.upstream.hits(), 3);
+    verify_preflight(&gateway, "/_matrix/client/v3/sync").await;
+}
+
+/// Asserts that the protected server responds to the preflights of browsers, which have no token,
+/// and that it gets no identity with them.
+async fn verify_preflight(gateway: &Gateway, path: &str) {
+    let hits = gateway.upstream.hits();
+    let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+    for token in [None, Some(gateway.token.as_str())] {
+        let preflight = gateway.send(&format!("OPTIONS {path}"), token, &forged).await;
+        let status = preflight.status().as_u16();
+        assert_eq!((status, &*preflight.text().await.unwrap()), (200, "-|-|-"));
+    }
+    assert_eq!(gateway.upstream.hits(), hits + 2);
+    for method in ["GET", "POST"] {
+        let rejected = gateway.send(&format!("{method} {path}"), None, &forged).await;
+        assert_eq!(rejected.status(), 401, "{method}");
+    }
+    assert_eq!(gateway.upstream.hits(), hits + 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -100,4 +126,5 @@ async fn mastodon_clients_use_a_social_server_and_belfry_at_one_url() {
         );
     }
     assert_eq!(gateway.upstream.hits(), 3);
+    verify_preflight(&gateway, "/api/v1/timelines/home").await;
 }
