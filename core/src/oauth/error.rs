@@ -35,7 +35,7 @@ pub enum OAuthError {
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
-    #[error("The redirect uri included is not valid.")]
+    #[error("This redirect_uri is not registered for the app.")]
     InvalidRedirectUri,
     #[error("The authorization server does not support this response type.")]
     UnsupportedResponseType,

@@ -116,6 +116,40 @@ async fn an_invalid_scope_is_named() {
     browser.sign_in(&page, "alice").await.page(400, "The scope reed does not exist.");
 }
 
+/// The commonest mistake of a new client. The log shows what to compare with the registration.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let http = reqwest::Client::new();
+    let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let app = http.post(format!("{}/api/v1/apps", server.url)).form(&register).send().await;
+    let app: Value = app.unwrap().json().await.unwrap();
+    let long = format!("https://app.example/{}", "a".repeat(1000));
+    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &long] {
+        let query = [
+            ("client_id", app["client_id"].as_str().unwrap()),
+            ("response_type", "code"),
+            ("redirect_uri", uri),
+        ];
+        let request = http.get(format!("{}/oauth/authorize", server.url)).query(&query);
+        let response = request.header("accept", "application/json").send().await.unwrap();
+        assert_eq!(response.status(), 400);
+        let body: Value = response.json().await.unwrap();
+        let description = "This redirect_uri is not registered for the app.";
+        assert_eq!(body, json!({ "error": "invalid_request", "error_description": description }));
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let log = server.log();
+    assert!(!log.contains("secret"), "{log}");
+    let lines = json_lines(&log);
+    let rejected = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
+    let logged: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
+    let expected = [json!("https://app.example/\u{1b}cb"), json!(long[..500])];
+    assert_eq!(logged, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reason_is_logged() {
     let folder = tempfile::tempdir().unwrap();
