@@ -1,5 +1,6 @@
 //! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -8,7 +9,7 @@ use super::parameter::{MAX_STATE_LENGTH, Parameter};
 const MAX_SCOPE_NAME: usize = 64;
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]

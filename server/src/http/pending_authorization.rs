@@ -62,7 +62,7 @@ impl PendingAuthorization {
         Ok(pending.inspect_err(|error| {
             let is_unregistered = *error == OAuthError::InvalidRedirectUri;
             let redirect_uri = is_unregistered.then(|| last_value(pairs, "redirect_uri"));
-            log_rejection(error, error, app_id, redirect_uri);
+            log_rejection(&error.clone().into(), app_id, redirect_uri);
         })?)
     }
 

@@ -74,11 +74,11 @@ async fn proceed(
             show_consent_page(session, &pending)
         }
         NextStep::ShowError(error) => {
-            log_rejection(&error, &error, Some(pending.app.id), None);
+            log_rejection(&error.clone().into(), Some(pending.app.id), None);
             pending.show_error(session, error)
         }
         NextStep::Reject(error) => {
-            log_rejection(&error, &error, Some(pending.app.id), None);
+            log_rejection(&error.clone().into(), Some(pending.app.id), None);
             pending.approve(session, true).await
         }
         NextStep::Approve => pending.approve(session, true).await,
