@@ -24,6 +24,7 @@ mod tests;
 mod token;
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
@@ -258,7 +259,7 @@ fn or_dash(value: Option<impl ToString>) -> String {
 }
 
 /// A time, or `never` if there is none.
-fn or_never(time: Option<Timestamp>) -> String {
+fn or_never(time: Option<impl Display>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }
 

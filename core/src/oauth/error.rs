@@ -48,6 +48,8 @@ pub enum OAuthError {
     UnknownScope(ScopeName),
     #[error("The client did not register the scope {0}.")]
     UnregisteredScope(ScopeName),
+    #[error("No scope was sent, so read was assumed, which the client did not register.")]
+    UnregisteredDefaultScope,
     /// Neither a user who is not an admin nor an app itself can get it.
     #[error("Only an admin can grant the scope {0}.")]
     AdminScope(ScopeName),
@@ -92,6 +94,7 @@ impl OAuthError {
             Self::MalformedScope
             | Self::UnknownScope(_)
             | Self::UnregisteredScope(_)
+            | Self::UnregisteredDefaultScope
             | Self::AdminScope(_) => "invalid_scope",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
@@ -117,7 +120,7 @@ mod tests {
     use super::*;
 
     /// Every error, with its protocol code.
-    fn all() -> [(OAuthError, &'static str); 23] {
+    fn all() -> [(OAuthError, &'static str); 24] {
         let scope = || ScopeName::from("a");
         [
             (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
@@ -135,6 +138,7 @@ mod tests {
             (OAuthError::MalformedScope, "invalid_scope"),
             (OAuthError::UnknownScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
+            (OAuthError::UnregisteredDefaultScope, "invalid_scope"),
             (OAuthError::AdminScope(scope()), "invalid_scope"),
             (OAuthError::InvalidChallengeMethod, "invalid_request"),
             (OAuthError::InvalidChallenge, "invalid_request"),

@@ -96,7 +96,8 @@ async fn an_invalid_scope_is_named() {
     for (client, scope, description) in [
         (&client, "read reed", "The scope reed does not exist."),
         (&narrow, "push write", "The client did not register the scope write."),
-        (&narrow, "", "The client did not register the scope read."),
+        (&narrow, "read", "The client did not register the scope read."),
+        (&narrow, "", "No scope was sent, so read was assumed, which the client did not register."),
         (&narrow, "push admin:read", "Only an admin can grant the scope admin:read."),
         (
             &client,
