@@ -63,7 +63,7 @@ impl LogThrottle {
         self.admits_key("")
     }
 
-    /// The same for a line with this key.
+    /// Returns whether a line with this key may be written now. If not, it is counted as suppressed.
     pub fn admits_key(&'static self, key: &'static str) -> bool {
         self.admits_at(key, Instant::now())
     }

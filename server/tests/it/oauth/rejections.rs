@@ -126,8 +126,8 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
     let app = http.post(format!("{}/api/v1/apps", server.url)).form(&register).send().await;
     let app: Value = app.unwrap().json().await.unwrap();
-    let long = format!("https://app.example/{}", "a".repeat(1000));
-    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &long] {
+    let oversized = format!("https://app.example/{}", "a".repeat(1000));
+    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &oversized] {
         let query = [
             ("client_id", app["client_id"].as_str().unwrap()),
             ("response_type", "code"),
@@ -147,7 +147,7 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let lines = json_lines(&log);
     let rejected = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
     let logged: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
-    let expected = [json!("https://app.example/\u{1b}cb"), json!(long[..500])];
+    let expected = [json!("https://app.example/\u{1b}cb"), json!(oversized[..500])];
     assert_eq!(logged, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
 }
 
