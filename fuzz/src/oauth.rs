@@ -56,7 +56,7 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
     let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
     let _ = TokenRequest::parse(Some(header), parameters);
-    let _ = ClientTokenRequest::parse_revocation(Some(header), parameters);
+    let _ = ClientTokenRequest::parse(Some(header), parameters);
     let _ = SignUp::from_pairs(pairs).validate(|_| false);
     let _ = parameters.required(Parameter::ClientId);
     for (_, value) in pairs {

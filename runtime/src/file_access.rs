@@ -39,6 +39,25 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     check(path, Access::WRITE_OK | search)
 }
 
+/// Checks that root does not create files in a directory of a different user, who could not read
+/// them. A missing directory is created, and belongs to the user who runs this process.
+///
+/// # Errors
+/// What to do instead.
+pub fn check_creator(directory: &Path) -> Result<(), String> {
+    let owner = fs::metadata(directory).map_or(0, |directory| directory.uid());
+    if owner == 0 || !geteuid().is_root() {
+        return Ok(());
+    }
+    let users = read_users();
+    Err(format!(
+        "{} belongs to {}, who could not read files of root; run it as the owner: sudo -u {} belfry …",
+        directory.display(),
+        describe_user(&users, owner),
+        sudo_name(&users, owner),
+    ))
+}
+
 fn check(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
@@ -48,8 +67,10 @@ fn describe_denial(path: &Path) -> String {
     // The file itself; if it is missing, or its directory hides it, the directory.
     let existing = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
     let Some((path, file)) = existing else { return "permission denied".to_owned() };
-    let (path, user) = (path.display(), geteuid().as_raw());
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let user = geteuid().as_raw();
+    let directory = path.parent().and_then(|directory| fs::metadata(directory).ok());
+    let path = path.display();
+    let users = read_users();
     let this_user = describe_user(&users, user);
     if file.uid() == user {
         let mode = file.mode() & 0o7777;
@@ -58,15 +79,28 @@ fn describe_denial(path: &Path) -> String {
              {mode:04o}; change it with chmod"
         );
     }
-    let owner = match find_name(&users, file.uid()) {
-        Some(name) => name.to_owned(),
-        None => format!("'#{}'", file.uid()),
-    };
+    let owner = describe_user(&users, file.uid());
+    // A command of a different user has created the file.
+    if directory.is_some_and(|directory| directory.uid() == user) {
+        return format!(
+            "permission denied: {path} belongs to {owner}, and its directory to {this_user}, who \
+             runs belfry; change the owner of the file with chown"
+        );
+    }
     format!(
-        "permission denied: {path} belongs to {}, and {this_user} runs belfry; run it as the owner \
-         (sudo -u {owner} belfry …), or give this user access with chown or chmod",
-        describe_user(&users, file.uid()),
+        "permission denied: {path} belongs to {owner}, and {this_user} runs belfry; run it as the \
+         owner (sudo -u {} belfry …), or give this user access with chown or chmod",
+        sudo_name(&users, file.uid()),
     )
+}
+
+fn read_users() -> String {
+    fs::read_to_string("/etc/passwd").unwrap_or_default()
+}
+
+/// Returns a user as the argument of `sudo -u`.
+fn sudo_name(users: &str, id: u32) -> String {
+    find_name(users, id).map_or_else(|| format!("'#{id}'"), str::to_owned)
 }
 
 /// Returns the name and the id of a user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as

@@ -3,71 +3,76 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum number of lines of one kind in a window. Several, because the causes may differ.
+/// Maximum number of lines of one kind and key in a window. Several, because the causes may differ.
 const MAX_LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// A kind of log line that is written at most ten times per minute.
+/// A kind of log line that is written at most ten times per minute, or ten times for each key.
 pub struct LogThrottle {
     /// The message of the line.
     message: &'static str,
     state: Mutex<State>,
 }
 
-/// The state of the current window.
 struct State {
+    /// The windows of the keys. The code has all keys, so their number is bounded.
+    windows: Vec<(&'static str, Window)>,
+    /// True if the throttle is in the registry.
+    is_registered: bool,
+}
+
+/// The current window of a key.
+#[derive(Default)]
+struct Window {
     start: Option<Instant>,
     written: u32,
     suppressed: u64,
     /// The number of suppressed lines of earlier windows that has not been logged yet.
     unreported: u64,
-    /// True if the throttle is in the registry.
-    is_registered: bool,
 }
 
 /// The throttles that have suppressed a line since the process started.
 static REGISTRY: Mutex<Vec<&'static LogThrottle>> = Mutex::new(Vec::new());
 
 /// Writes a log line with this level, message and fields, if its throttle admits it:
-/// `log_throttled!(warn, "connection lost", %error)`.
+/// `log_throttled!(warn, "connection lost", %error)`. With a key, which is `&'static str`, the lines
+/// of each key are throttled separately: `log_throttled!(info, by cause, "rejected", cause)`.
 #[macro_export]
 macro_rules! log_throttled {
-    ($level:ident, $message:literal $(, $($fields:tt)+)?) => {{
+    ($level:ident, by $key:expr, $message:literal $(, $($fields:tt)+)?) => {{
         use $crate::log_throttle::LogThrottle;
         static LINES: LogThrottle = LogThrottle::new($message);
-        if LINES.admits() {
+        if LINES.admits_key($key) {
             tracing::$level!($($($fields)+,)? $message);
         }
     }};
+    ($level:ident, $message:literal $(, $($fields:tt)+)?) => {
+        $crate::log_throttled!($level, by "", $message $(, $($fields)+)?)
+    };
 }
 
 impl LogThrottle {
     /// Creates a throttle of the lines with this message.
     pub const fn new(message: &'static str) -> Self {
-        let state =
-            State { start: None, written: 0, suppressed: 0, unreported: 0, is_registered: false };
+        let state = State { windows: Vec::new(), is_registered: false };
         Self { message, state: Mutex::new(state) }
     }
 
     /// Returns whether a line may be written now. If not, it is counted as suppressed.
     pub fn admits(&'static self) -> bool {
-        self.admits_at(Instant::now())
+        self.admits_key("")
     }
 
-    fn admits_at(&'static self, now: Instant) -> bool {
+    /// Returns whether a line with this key may be written now. If not, it is counted as suppressed.
+    pub fn admits_key(&'static self, key: &'static str) -> bool {
+        self.admits_at(key, Instant::now())
+    }
+
+    fn admits_at(&'static self, key: &'static str, now: Instant) -> bool {
         let mut state = lock(&self.state);
-        if state.has_ended(now) {
-            state.end_window();
-            (state.start, state.written) = (Some(now), 0);
-        }
-        let is_admitted = state.written < MAX_LINES;
-        if is_admitted {
-            state.written += 1;
-        } else {
-            state.suppressed += 1;
-            if !std::mem::replace(&mut state.is_registered, true) {
-                lock(&REGISTRY).push(self);
-            }
+        let is_admitted = state.window(key).admits(now);
+        if !is_admitted && !std::mem::replace(&mut state.is_registered, true) {
+            lock(&REGISTRY).push(self);
         }
         is_admitted
     }
@@ -75,24 +80,53 @@ impl LogThrottle {
     /// Returns the number of lines suppressed in the windows that have ended, since the last call.
     fn take_suppressed(&self, now: Instant) -> u64 {
         let mut state = lock(&self.state);
-        if state.has_ended(now) {
-            state.end_window();
-        }
-        std::mem::take(&mut state.unreported)
+        state.windows.iter_mut().map(|(_, window)| window.take_suppressed(now)).sum()
     }
 
-    /// Ends the current window.
+    /// Ends the current windows.
     fn close(&self) {
-        lock(&self.state).end_window();
+        lock(&self.state).windows.iter_mut().for_each(|(_, window)| window.end());
     }
 }
 
 impl State {
+    fn window(&mut self, key: &'static str) -> &mut Window {
+        let position = self.windows.iter().position(|(known, _)| *known == key);
+        let index = position.unwrap_or_else(|| {
+            self.windows.push((key, Window::default()));
+            self.windows.len() - 1
+        });
+        &mut self.windows[index].1
+    }
+}
+
+impl Window {
+    fn admits(&mut self, now: Instant) -> bool {
+        if self.has_ended(now) {
+            self.end();
+            (self.start, self.written) = (Some(now), 0);
+        }
+        let is_admitted = self.written < MAX_LINES;
+        if is_admitted {
+            self.written += 1;
+        } else {
+            self.suppressed += 1;
+        }
+        is_admitted
+    }
+
+    fn take_suppressed(&mut self, now: Instant) -> u64 {
+        if self.has_ended(now) {
+            self.end();
+        }
+        std::mem::take(&mut self.unreported)
+    }
+
     fn has_ended(&self, now: Instant) -> bool {
         self.start.is_none_or(|start| now.saturating_duration_since(start) >= WINDOW)
     }
 
-    fn end_window(&mut self) {
+    fn end(&mut self) {
         self.unreported += std::mem::take(&mut self.suppressed);
     }
 }
@@ -129,8 +163,9 @@ mod tests {
         static THROTTLE: LogThrottle = LogThrottle::new("test");
         let (throttle, start) = (&THROTTLE, Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        let written =
-            |seconds, lines: usize| (0..lines).filter(|_| throttle.admits_at(at(seconds))).count();
+        let written = |seconds, lines: usize| {
+            (0..lines).filter(|_| throttle.admits_at("", at(seconds))).count()
+        };
         assert_eq!(throttle.take_suppressed(at(0)), 0);
         assert_eq!(written(0, 4), 4);
         assert_eq!(written(30, 1000), 6);
@@ -144,5 +179,15 @@ mod tests {
         assert_eq!(written(500, 11), 10);
         throttle.close();
         assert_eq!(throttle.take_suppressed(at(501)), 1);
+    }
+    #[test]
+    fn the_lines_of_one_key_do_not_suppress_those_of_a_different_one() {
+        static THROTTLE: LogThrottle = LogThrottle::new("test");
+        let now = Instant::now();
+        let written =
+            |key, lines: usize| (0..lines).filter(|_| THROTTLE.admits_at(key, now)).count();
+        assert_eq!([written("a", 15), written("b", 12), written("a", 1)], [10, 10, 0]);
+        THROTTLE.close();
+        assert_eq!(THROTTLE.take_suppressed(now), 8, "those of all keys");
     }
 }

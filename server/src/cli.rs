@@ -24,6 +24,7 @@ mod tests;
 mod token;
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
@@ -239,11 +240,14 @@ fn with_store(
         DatabaseUse::Write => (SchemaPolicy::Require, Access::ReadWrite),
         DatabaseUse::Create => (SchemaPolicy::Create, Access::ReadWrite),
     };
-    let options = Options { schema, access, ..config.store };
+    let (options, database) = (Options { schema, access, ..config.store }, config.database());
+    if database_use == DatabaseUse::Create {
+        lock::check_owner(&database)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let now = SystemClock.now();
-        let store = Store::open(&config.database(), &options, now).await?;
+        let store = Store::open(&database, &options, now).await?;
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
             // When the command ends, a running server has noticed its writes.
@@ -259,7 +263,7 @@ fn or_dash(value: Option<impl ToString>) -> String {
 }
 
 /// Returns a time, or `never` if there is none.
-fn or_never(time: Option<Timestamp>) -> String {
+fn or_never(time: Option<impl Display>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }
 

@@ -25,6 +25,11 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     )
 }
 
+/// Returns the beginning of a string, with at most this many bytes.
+pub(crate) fn shorten(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
 /// Returns whether a character neither controls a terminal nor hides text.
 fn is_printable(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
@@ -70,6 +75,12 @@ mod tests {
             let escaped = escape_json(&pretty);
             assert!(escaped.lines().flat_map(str::chars).all(is_printable), "{escaped:?}");
             assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
+        }
+    }
+    #[test]
+    fn long_values_are_shortened_between_characters() {
+        for (text, shortened) in [("", ""), ("abc", "abc"), ("abcd", "abc"), ("abäc", "ab")] {
+            assert_eq!(shorten(text, 3), shortened);
         }
     }
 }

@@ -40,8 +40,11 @@ impl App {
     /// the app did not declare are invalid. Whether a user may grant them depends on the user's
     /// role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let requested = requested.unwrap_or_default().parse::<Scopes>()?.or_read();
+        let sent = requested.unwrap_or_default().parse::<Scopes>()?;
+        let is_default = sent.is_empty();
+        let requested = sent.or_read();
         match self.details.scopes.first_not_covered(&requested) {
+            Some(_) if is_default => Err(OAuthError::UnregisteredDefaultScope),
             Some(name) => Err(OAuthError::UnregisteredScope((&*name).into())),
             None => Ok(requested),
         }

@@ -1,5 +1,6 @@
 //! Errors of the OAuth endpoints, with their protocol codes and descriptions.
 
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
@@ -8,7 +9,7 @@ use super::parameter::{MAX_STATE_LENGTH, Parameter};
 const MAX_SCOPE_NAME: usize = 64;
 
 /// Why an OAuth request is rejected. Its text is the `error_description`.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
@@ -35,7 +36,7 @@ pub enum OAuthError {
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     TwoAuthentications,
-    #[error("The redirect uri included is not valid.")]
+    #[error("This redirect_uri is not registered for the app.")]
     InvalidRedirectUri,
     #[error("The authorization server does not support this response type.")]
     UnsupportedResponseType,
@@ -47,6 +48,8 @@ pub enum OAuthError {
     UnknownScope(ScopeName),
     #[error("The client did not register the scope {0}.")]
     UnregisteredScope(ScopeName),
+    #[error("No scope was sent, so read was assumed, which the client did not register.")]
+    UnregisteredDefaultScope,
     /// Neither a user who is not an admin nor an app itself can get it.
     #[error("Only an admin can grant the scope {0}.")]
     AdminScope(ScopeName),
@@ -91,6 +94,7 @@ impl OAuthError {
             Self::MalformedScope
             | Self::UnknownScope(_)
             | Self::UnregisteredScope(_)
+            | Self::UnregisteredDefaultScope
             | Self::AdminScope(_) => "invalid_scope",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
@@ -116,7 +120,7 @@ mod tests {
     use super::*;
 
     /// Returns every error, with its protocol code.
-    fn all() -> [(OAuthError, &'static str); 23] {
+    fn all() -> [(OAuthError, &'static str); 24] {
         let scope = || ScopeName::from("a");
         [
             (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
@@ -134,6 +138,7 @@ mod tests {
             (OAuthError::MalformedScope, "invalid_scope"),
             (OAuthError::UnknownScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
+            (OAuthError::UnregisteredDefaultScope, "invalid_scope"),
             (OAuthError::AdminScope(scope()), "invalid_scope"),
             (OAuthError::InvalidChallengeMethod, "invalid_request"),
             (OAuthError::InvalidChallenge, "invalid_request"),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use strum::IntoStaticStr;
 use thiserror::Error;
 
 use super::error::OAuthError;
@@ -69,7 +70,7 @@ pub struct Redemption<'a> {
 
 /// Why a code cannot be redeemed. The reason is recorded; the response contains only
 /// [`GrantError::description`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum GrantError {
     #[error("the code is unknown or has been deleted")]

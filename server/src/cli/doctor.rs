@@ -38,9 +38,8 @@ impl Command {
             report.warn("settings", warning.as_str(), "");
         }
         match config {
-            Err(error) => {
-                report.fail("settings", error.to_string(), "correct it and run this again");
-            }
+            // The error says what to do.
+            Err(error) => report.fail("settings", error.to_string(), ""),
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(check(&config, &mut report));

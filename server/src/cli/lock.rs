@@ -1,14 +1,23 @@
-//! The lock of the data directory of SQLite.
+//! The data directory of SQLite: its owner and its lock.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_runtime::file_access::describe_file_error;
+use belfry_runtime::file_access::{check_creator, describe_file_error};
 use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
+
+/// Checks that a command does not create a database as root in the directory of a different user,
+/// whose server could not read it.
+pub(super) fn check_owner(database: &Database) -> Result<(), CliError> {
+    let Database::Sqlite(path) = database else { return Ok(()) };
+    let Some(directory) = path.parent().filter(|_| !path.exists()) else { return Ok(()) };
+    let failed = |reason| format!("cannot create the database {}: {reason}", path.display());
+    Ok(check_creator(directory).map_err(failed)?)
+}
 
 /// Locks the data directory of SQLite: two servers on one file would not notice each other's
 /// writes immediately, and a restore replaces everything. Other commands do not need the lock.

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::CliError;
 use super::backup::describe;
-use super::lock::lock;
+use super::lock::{check_owner, lock};
 use super::output::print_message;
 use super::progress::ProgressBar;
 use crate::config::Config;
@@ -26,6 +26,8 @@ pub(super) struct Command {
 
 impl Command {
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
+        let database = config.database();
+        check_owner(&database)?;
         let mut bar = ProgressBar::new();
         let backup = Backup::open(&self.file, &config.store)?;
         // Verified before anything is created.
@@ -37,7 +39,6 @@ impl Command {
             ));
         }
 
-        let database = config.database();
         let _lock = lock(&database)?;
         let (tokens, effect) = if self.revoke_tokens {
             (RestoredTokens::Revoke, ", all tokens revoked")

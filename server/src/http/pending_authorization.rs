@@ -9,7 +9,7 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
 use belfry_core::oauth::error::OAuthError;
-use belfry_core::oauth::form::Pairs;
+use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::oauth::grant::{Binding, CODE_LIFETIME, Grant};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
@@ -20,7 +20,7 @@ use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
 use belfry_store::{Account, CodeOutcome, Consent, StoredRequest};
 
-use crate::http::error::PageError;
+use crate::http::error::{PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
@@ -48,13 +48,30 @@ pub(crate) struct PendingAuthorization {
 }
 
 impl PendingAuthorization {
-    /// Parses the request that an app sends through the browser.
+    /// Parses the request that an app sends through the browser. The reason of a rejection is
+    /// logged.
     pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
-        let parameters = Parameters::new(pairs);
-        let client_id = parameters.required(Parameter::ClientId)?;
-        let app = session.state.store.app_by_client_id(client_id).await?;
+        let client_id = Parameters::new(pairs).required(Parameter::ClientId);
+        let app = match client_id {
+            Ok(client_id) => session.state.store.app_by_client_id(client_id).await?,
+            Err(_) => None,
+        };
         let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
-        let request = parse(session, parameters, app.as_ref())?;
+        let app_id = app.as_ref().map(|app| app.id);
+        let pending = client_id.and_then(|_| Self::from_pairs(session, pairs, app));
+        Ok(pending.inspect_err(|error| {
+            let is_unregistered = *error == OAuthError::InvalidRedirectUri;
+            let redirect_uri = is_unregistered.then(|| last_value(pairs, "redirect_uri"));
+            log_rejection(&error.clone().into(), app_id, redirect_uri);
+        })?)
+    }
+
+    fn from_pairs(
+        session: &BrowserSession,
+        pairs: &Pairs,
+        app: Option<App>,
+    ) -> Result<Self, OAuthError> {
+        let request = parse(session, Parameters::new(pairs), app.as_ref())?;
         let app = app.ok_or(OAuthError::UnknownClient)?;
         let account = session.account().map(|account| account.id);
         // `force_login` requires a new sign-in, even with a session.

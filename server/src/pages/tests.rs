@@ -408,7 +408,7 @@ fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_dev
         (
             "invalid-request",
             "<p>Die App will dich an eine ",
-            "invalid_request: The redirect uri included is not valid.</code>",
+            "invalid_request: This redirect_uri is not registered for the app.</code>",
         ),
         (
             "missing-parameter",

@@ -44,7 +44,7 @@ impl Show {
         rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
         rows.extend([
             ("registered", stored.created_at.to_string()),
-            ("last used", or_never(stored.last_used_at)),
+            ("last used", or_never(stored.last_used_at.map(|time| format!("{time}, to the hour")))),
             ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
             ("tokens", format!("{valid} valid, last issued {}", or_never(last_issued_at))),
             ("state", EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned()),

@@ -1,7 +1,5 @@
 //! Errors of the OAuth endpoints.
 
-use std::fmt::Display;
-
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::error::OAuthError;
@@ -12,7 +10,11 @@ use serde_json::json;
 
 use super::{CommonError, LimitExceeded, from_common, with_challenge};
 use crate::auth::tokens::IssueError;
+use crate::escape::shorten;
 use crate::http::json::Json;
+
+/// Maximum length of a redirect URI in the log, in bytes. Clients choose it.
+const MAX_LOGGED_URI: usize = 500;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. The response logs
 /// the reason.
@@ -32,20 +34,33 @@ pub(crate) enum OAuthApiError {
 
 impl IntoResponse for OAuthApiError {
     fn into_response(self) -> Response {
-        let (error, description) = match &self {
-            Self::Common(error) => return error.clone().into_response(),
-            Self::Protocol(error) | Self::Undisclosed { error, .. } => (error, error.to_string()),
-            Self::Grant(error) => (&OAuthError::InvalidGrant, error.description()),
-        };
-        log_rejection(error, &self, None);
-        to_response(error, &description)
+        log_rejection(&self, None, None);
+        match &self {
+            Self::Common(error) => error.clone().into_response(),
+            Self::Protocol(error) | Self::Undisclosed { error, .. } => {
+                to_response(error, &error.to_string())
+            }
+            Self::Grant(error) => to_response(&OAuthError::InvalidGrant, &error.description()),
+        }
     }
 }
 
 /// Logs why an OAuth request is rejected. `app` is the app that a request names without
-/// authentication; an authenticated one is in the context of the log line.
-pub(crate) fn log_rejection(error: &OAuthError, reason: &dyn Display, app: Option<i64>) {
-    log_throttled!(info, "OAuth request rejected", error = error.code(), %reason, app);
+/// authentication; an authenticated one is in the context of the log line. `redirect_uri` is the
+/// URI that it sent, if that is the reason.
+pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_uri: Option<&str>) {
+    let (error, key) = match reason {
+        OAuthApiError::Common(_) => return,
+        OAuthApiError::Protocol(error) => (error, error.into()),
+        OAuthApiError::Undisclosed { error, reason } => (error, *reason),
+        OAuthApiError::Grant(error) => (&OAuthError::InvalidGrant, error.into()),
+    };
+    // Without query and fragment, which may contain secrets.
+    let redirect_uri = redirect_uri
+        .and_then(|uri| uri.split(['?', '#']).next())
+        .map(|uri| shorten(uri, MAX_LOGGED_URI));
+    let error = error.code();
+    log_throttled!(info, by key, "OAuth request rejected", error, %reason, app, redirect_uri);
 }
 
 pub(super) fn to_response(error: &OAuthError, description: &str) -> Response {

@@ -22,11 +22,7 @@ pub(crate) async fn begin(
     Query(pairs): Query,
 ) -> Response {
     let result = async {
-        let pending = PendingAuthorization::new(&session, &pairs).await;
-        if let Err(PageError::OAuth(error)) = &pending {
-            log_rejection(error, error, None);
-        }
-        proceed(&session, &guard, pending?).await
+        proceed(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
     };
     respond(&session, result.await)
 }
@@ -78,11 +74,11 @@ async fn proceed(
             show_consent_page(session, &pending)
         }
         NextStep::ShowError(error) => {
-            log_rejection(&error, &error, Some(pending.app.id));
+            log_rejection(&error.clone().into(), Some(pending.app.id), None);
             pending.show_error(session, error)
         }
         NextStep::Reject(error) => {
-            log_rejection(&error, &error, Some(pending.app.id));
+            log_rejection(&error.clone().into(), Some(pending.app.id), None);
             pending.approve(session, true).await
         }
         NextStep::Approve => pending.approve(session, true).await,

@@ -28,7 +28,7 @@ pub(crate) async fn introspect(
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse_introspection(authorization(&headers)?, parameters)?;
+    let request = ClientTokenRequest::parse(authorization(&headers)?, parameters)?;
     let app = authenticate(&state, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 

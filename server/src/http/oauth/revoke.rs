@@ -27,7 +27,12 @@ pub(crate) async fn revoke(
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse_revocation(authorization(&headers)?, parameters)?;
+    let request = ClientTokenRequest::parse(authorization(&headers)?, parameters);
+    let request = request.map_err(|error| match error {
+        OAuthError::MissingCredentials => unauthorized("no client credentials"),
+        OAuthError::Missing(_) => unauthorized("no token"),
+        other => other.into(),
+    })?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
         Err(OAuthApiError::Undisclosed { reason, .. }) => return Err(unauthorized(reason)),
         authenticated => authenticated?,

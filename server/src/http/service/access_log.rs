@@ -8,6 +8,7 @@ use axum::response::Response;
 
 use crate::app::AppState;
 use crate::config::AccessLog;
+use crate::escape::shorten;
 use crate::http::extract::client::{client_address, peer_address};
 
 /// The maximum lengths of values that clients choose.
@@ -68,21 +69,4 @@ impl AccessLogEntry {
 
 fn is_debug() -> bool {
     tracing::enabled!(target: "belfry::access", tracing::Level::DEBUG)
-}
-
-/// Returns the beginning of a string, with at most this many bytes.
-fn shorten(text: &str, max_bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(max_bytes)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_values_are_shortened_between_characters() {
-        for (text, shortened) in [("", ""), ("abc", "abc"), ("abcd", "abc"), ("abäc", "ab")] {
-            assert_eq!(shorten(text, 3), shortened);
-        }
-    }
 }

@@ -151,6 +151,11 @@ async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
     let text = workspace.run(&["app", "show", "cli:Command line"]);
     assert!(text.contains(&format!("tokens         3 valid, last issued {last}\n")), "{text}");
     assert!(text.contains("last used      never\n"), "{text}");
+    // Recorded once an hour, so it may precede the last token.
+    workspace.execute("update apps set last_used_at = 1700000000").await;
+    let text = workspace.run(&["app", "show", "cli:Command line"]);
+    let last_used = "last used      2023-11-14T22:13:20Z, to the hour\n";
+    assert!(text.contains(last_used), "{text}");
     workspace.run(&["app", "add", "Tusky"]);
     let text = workspace.run(&["app", "show", "Tusky"]);
     assert!(text.contains("tokens         0 valid, last issued never\n"), "{text}");

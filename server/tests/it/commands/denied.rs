@@ -1,7 +1,8 @@
 //! Files that the user who runs a command may not read or write. Only root can create such files
 //! for another user.
 
-use std::fs::{create_dir, write};
+use std::fs::{create_dir, read_dir, write};
+use std::os::unix::fs::chown;
 use std::path::Path;
 
 use super::Workspace;
@@ -113,4 +114,48 @@ fn a_directory_of_another_user_is_not_written_by_a_backup() {
         assert!(message.contains(expected), "{message}");
         assert_denied(&message, &directory);
     }
+}
+
+/// Root creates no database that the server of the owner could not read.
+#[test]
+fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
+    let Some(workspace) = workspace_of_root() else { return };
+    workspace.run(&["account", "add", "alice"]);
+    workspace.run(&["backup", "backup.db"]);
+    set_mode(&workspace.path().join("backup.db"), 0o644);
+    let new = workspace.path().join("new");
+    create_dir(&new).unwrap();
+    chown(&new, Some(65_534), Some(65_534)).unwrap();
+    let add = ["account", "add", "bob", "--data", "new"];
+    let restore = ["restore", "backup.db", "--data", "new"];
+    for arguments in [&add[..], &restore] {
+        let message = workspace.fail(arguments);
+        let expected = "belfry: cannot create the database new/belfry.db: new belongs to ";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("(uid 65534), who could not read files of root"), "{message}");
+        assert!(message.contains("; run it as the owner: sudo -u "), "{message}");
+        assert_eq!(read_dir(&new).unwrap().count(), 0);
+    }
+    let output = unprivileged_belfry(workspace.path(), &restore).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // The database exists now, and remains readable for its owner.
+    workspace.run(&add);
+    let list = ["account", "list", "--data", "new"];
+    let output = unprivileged_belfry(workspace.path(), &list).output().unwrap();
+    let names = String::from_utf8(output.stdout).unwrap();
+    assert!(names.contains("alice") && names.contains("bob"), "{names}");
+}
+
+#[test]
+fn a_file_of_another_user_in_the_own_directory_is_to_be_changed_with_chown() {
+    let Some(workspace) = workspace_of_root() else { return };
+    workspace.run(&["account", "add", "alice"]);
+    let data = workspace.path().join("data");
+    chown(&data, Some(65_534), Some(65_534)).unwrap();
+    let message = fail_as_nobody(&workspace, &["account", "list"]);
+    let denied = data.join("belfry.db");
+    let expected = format!("permission denied: {} belongs to root (uid 0), ", denied.display());
+    assert!(message.contains(&expected), "{message}");
+    assert!(message.contains("; change the owner of the file with chown"), "{message}");
+    assert!(!message.contains("sudo"), "{message}");
 }

@@ -37,6 +37,21 @@ fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace
 }
 
 #[test]
+fn a_missing_file_is_named() {
+    let workspace = Workspace::sqlite();
+    workspace.run(&["account", "add", "alice"]);
+    for arguments in [
+        &["restore", "missing", "--data", "new"][..],
+        &["explain", "missing", "--account", "alice"],
+    ] {
+        let message = workspace.fail(arguments);
+        let expected = "belfry: cannot read missing: No such file or directory (os error 2)\n";
+        assert_eq!(message, expected, "{arguments:?}");
+    }
+    assert!(!workspace.path().join("new").exists());
+}
+
+#[test]
 fn commands_do_not_create_a_database_on_sqlite() {
     commands_that_need_a_database_report_that_there_is_none(&Workspace::sqlite());
 }

@@ -96,7 +96,8 @@ async fn an_invalid_scope_is_named() {
     for (client, scope, description) in [
         (&client, "read reed", "The scope reed does not exist."),
         (&narrow, "push write", "The client did not register the scope write."),
-        (&narrow, "", "The client did not register the scope read."),
+        (&narrow, "read", "The client did not register the scope read."),
+        (&narrow, "", "No scope was sent, so read was assumed, which the client did not register."),
         (&narrow, "push admin:read", "Only an admin can grant the scope admin:read."),
         (
             &client,
@@ -114,6 +115,40 @@ async fn an_invalid_scope_is_named() {
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
     browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
+}
+
+/// The commonest mistake of a new client. The log shows what to compare with the registration.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Process::start(folder.path(), &[]);
+    let http = reqwest::Client::new();
+    let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let app = http.post(format!("{}/api/v1/apps", server.url)).form(&register).send().await;
+    let app: Value = app.unwrap().json().await.unwrap();
+    let oversized = format!("https://app.example/{}", "a".repeat(1000));
+    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &oversized] {
+        let query = [
+            ("client_id", app["client_id"].as_str().unwrap()),
+            ("response_type", "code"),
+            ("redirect_uri", uri),
+        ];
+        let request = http.get(format!("{}/oauth/authorize", server.url)).query(&query);
+        let response = request.header("accept", "application/json").send().await.unwrap();
+        assert_eq!(response.status(), 400);
+        let body: Value = response.json().await.unwrap();
+        let description = "This redirect_uri is not registered for the app.";
+        assert_eq!(body, json!({ "error": "invalid_request", "error_description": description }));
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let log = server.log();
+    assert!(!log.contains("secret"), "{log}");
+    let lines = json_lines(&log);
+    let rejected = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
+    let logged: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
+    let expected = [json!("https://app.example/\u{1b}cb"), json!(oversized[..500])];
+    assert_eq!(logged, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,6 +176,10 @@ async fn the_reason_is_logged() {
     let token = token["access_token"].as_str().unwrap();
     let authorize = format!("{url}/oauth/authorize?client_id=unknown");
     assert_eq!(reqwest::get(authorize).await.unwrap().status(), 401);
+    // More lines than are written in a minute; those of other reasons are written nevertheless.
+    for _ in 0..12 {
+        post("/oauth/revoke", &[("token", token)]).await;
+    }
     for (path, fields) in [
         ("/oauth/token", vec![grant]),
         ("/oauth/token", vec![grant, ("client_id", "unknown"), ("client_secret", "x")]),
@@ -149,6 +188,7 @@ async fn the_reason_is_logged() {
         ("/oauth/token", [&client[..], &[code, ("code", "x"), uri]].concat()),
         ("/oauth/revoke", [&client[..], &[("token", "x")]].concat()),
         ("/oauth/revoke", [&other[..], &[("token", token)]].concat()),
+        ("/oauth/revoke", client.to_vec()),
         ("/oauth/introspect", [&other[..], &[("token", token)]].concat()),
     ] {
         post(path, &fields).await;
@@ -169,8 +209,9 @@ async fn the_reason_is_logged() {
         })
         .map(|line| (text(&line["request"]["route"]), text(&line["error"]), text(&line["reason"])))
         .collect();
-    let expected = [
-        ("/oauth/authorize", "invalid_client", "There is no app with this client_id."),
+    let without_credentials = ("/oauth/revoke", "unauthorized_client", "no client credentials");
+    let first = ("/oauth/authorize", "invalid_client", "There is no app with this client_id.");
+    let rest = [
         (
             "/oauth/token",
             "invalid_client",
@@ -182,8 +223,11 @@ async fn the_reason_is_logged() {
         ("/oauth/token", "invalid_grant", "the code is unknown or has been deleted"),
         ("/oauth/revoke", "unauthorized_client", "the token is malformed"),
         ("/oauth/revoke", "unauthorized_client", "the token belongs to another app"),
+        ("/oauth/revoke", "unauthorized_client", "no token"),
         ("/oauth/introspect", "", ""),
     ];
-    let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
-    assert_eq!(logged, expected, "{log}");
+    let expected = [&[first][..], &[without_credentials; 10], &rest].concat();
+    let expected =
+        expected.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()));
+    assert_eq!(logged, expected.collect::<Vec<_>>(), "{log}");
 }

@@ -34,5 +34,9 @@ fn files_of_another_user_are_reported_as_denied() {
     let settings = workspace.path().join("belfry.toml");
     set_mode(&settings, 0o600);
     let reason = format!("permission denied: {} belongs to root", settings.display());
-    doctor(&workspace).assert_failed("settings", &reason);
+    let checks = doctor(&workspace);
+    checks.assert_failed("settings", &reason);
+    // One remedy, that of the reason.
+    let [result] = &checks.lines("settings")[..] else { panic!("one result") };
+    assert!(result.trim_end().ends_with("give this user access with chown or chmod"), "{result}");
 }
