@@ -63,11 +63,10 @@ pub struct Layout<'a> {
     /// The logo of the service, next to its title; a bell without one.
     pub logo: Option<&'a StaticFile>,
     pub style: &'a str,
-    /// True if a press right after loading is ignored. A site that led here can choose the time, so
-    /// that the press may have been meant for a page of that site.
+    /// True if presses just after loading are ignored, because the site that opened this page may
+    /// have timed a click to land here (clickjacking).
     pub pauses_at_load: bool,
-    /// The beginning of the links at the foot of the page that choose a language; no links without
-    /// it.
+    /// The path of the language links at the foot of the page; `None` for no links.
     pub language_link: Option<&'a str>,
 }
 
@@ -78,7 +77,7 @@ struct LanguageLink {
 }
 
 impl<'a> Layout<'a> {
-    /// Returns the layout of a page that is opened at this path in a different language.
+    /// Returns a copy with links that open this path in each language.
     pub(crate) fn with_language_link(self, link: &'a str) -> Self {
         Self { language_link: Some(link), ..self }
     }

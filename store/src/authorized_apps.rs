@@ -26,7 +26,7 @@ pub struct AuthorizedApp {
     pub website: Option<String>,
     /// The scopes of all its active grants.
     pub scopes: Scopes,
-    /// When the oldest of them began.
+    /// The creation time of the oldest of them.
     pub since: Timestamp,
 }
 
@@ -89,19 +89,19 @@ impl Store {
     }
 }
 
-/// Locks an account row for the rest of a transaction that grants or revokes access, so that such
-/// transactions are serialised.
+/// Locks an account row, by an update that changes nothing, for the rest of a transaction that
+/// grants or revokes access, so that such transactions are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
 /// Adds statements to a change that revoke the access of one app or all apps: delete the codes that
 /// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a
-/// credential version, they do it only if the account has it.
+/// credential version, they have no effect unless it is the account's.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
-/// deletes the code, or the last one revokes its token. Grants are locked before tokens, as by
-/// sweeps.
+/// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
+/// the same order as by sweeps, to avoid deadlocks.
 pub(super) fn and_revoke_access(
     change: Change<'_>,
     account: i64,

@@ -70,7 +70,7 @@ impl LimitOverride {
         Self { requests, window, ..Self::default() }
     }
 
-    /// Applies the override to a default limit.
+    /// Applies `requests` and `window` to a default limit.
     pub(super) fn apply(&self, default: &Limit) -> Result<Arc<Limit>, LimitSettingError> {
         let requests = self.requests.unwrap_or(default.requests());
         new_limit(default.name(), requests, self.window.unwrap_or(default.window()))

@@ -7,8 +7,8 @@ use super::pkce;
 use super::response::ResponseMode;
 use super::scope::Scope;
 
-/// Returns the issuer identifier. Clients compare the issuer in the metadata with the one in each
-/// authorization response (RFC 9207), byte by byte.
+/// Returns the issuer identifier: the base URL with a slash, as in Mastodon. Clients compare the
+/// issuer in the metadata with the one in each authorization response (RFC 9207), byte by byte.
 pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }

@@ -17,7 +17,7 @@ use crate::paths;
 pub enum AccountSection {
     /// The name of the account and the apps with access.
     Overview,
-    /// Page about notifications.
+    /// The switches, words, people and rooms that decide about notifications.
     Notifications,
     /// All rules in evaluation order.
     Rules,

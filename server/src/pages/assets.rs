@@ -39,7 +39,7 @@ pub static SUBMIT: LazyLock<StaticFile> = compiled_in!("submit", "js");
 pub static PRESS_GUARD: LazyLock<StaticFile> = compiled_in!("press-guard", "js");
 /// Shows times in the time zone of the browser.
 pub static LOCAL_TIMES: LazyLock<StaticFile> = compiled_in!("local-times", "js");
-/// Tells the server when the next morning begins.
+/// Sends the time at which the next morning begins.
 pub static NEXT_MORNING: LazyLock<StaticFile> = compiled_in!("next-morning", "js");
 
 /// Returns every file that is compiled in.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Returns the first characters of a string.
+/// Truncates text to this many characters, followed by an ellipsis.
 pub(super) fn truncate(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

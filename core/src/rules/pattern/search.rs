@@ -5,7 +5,7 @@ use super::{Work, is_word_byte};
 /// The positions at which a match may start or end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// Anywhere.
+    /// Any position.
     Anywhere,
     /// Only at the start or end of the text.
     Text,
@@ -31,7 +31,7 @@ impl Boundary {
     }
 }
 
-/// The number of steps that matching one pattern may still take, within the user's work.
+/// The number of steps that matching one pattern may still take, within the user's work budget.
 pub(super) struct StepBudget<'a> {
     remaining: usize,
     work: &'a Work,
@@ -54,7 +54,8 @@ impl<'a> StepBudget<'a> {
     }
 }
 
-/// Returns the end of the first occurrence of a literal at or after `from`.
+/// Returns the end of the first occurrence of a literal at or after `from` that the boundaries
+/// allow; `None` if there is none, or if the budget is exceeded.
 pub(super) fn find(
     text: &str,
     literal: &str,

@@ -1,6 +1,7 @@
 //! `GET /oauth/authorize/native`: shows a code to the user of an app without a redirect URI.
 //!
-//! The code is in a cookie, because a code in the URL would remain in the browser's history.
+//! The code is normally in a cookie, because a code in the URL would remain in the browser's
+//! history. Mastodon's URL with the parameter `code` works too.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -15,9 +16,9 @@ use crate::http::respond::{respond, show_page};
 use crate::pages::CodePage;
 use crate::paths::{ACCOUNT, with_language};
 
-/// Shows the code of the cookie, or of the parameter `code`, only if it is redeemable, and only to
-/// the account that approved it: otherwise a link could show an attacker's code as if this server
-/// had issued it to the user.
+/// Shows the code from the cookie, or from the parameter `code`, only if it is redeemable, and only
+/// to the account that approved it: otherwise a link could show an attacker's code as if this
+/// server had issued it to the user.
 pub(crate) async fn show_code_page(
     session: BrowserSession,
     headers: HeaderMap,

@@ -10,7 +10,8 @@ use crate::rules::pushrules;
 use crate::support::service::START;
 use crate::support::{Service, TestClient, any_events, recorded_events};
 
-/// Two bridges: the namespace of the first is exclusive, that of the second is not and contains it.
+/// Two bridges: the first has an exclusive and a shared namespace, that of the second contains
+/// both.
 const SERVICES: &str = "
 [[application_services]]
 id = 'irc'
@@ -95,7 +96,7 @@ async fn a_service_creates_users_of_its_namespaces_only() {
     for (client, body, status, code) in [
         (&irc, service_registration("shared_ann"), 200, ""),
         (&all, service_registration("zoe"), 200, ""),
-        // Reserved names are for people; the operator decides about services.
+        // Name reservations restrict people only; the operator vouches for services.
         (&all, service_registration("support"), 200, ""),
         (&irc, service_registration("zoe"), 400, "M_EXCLUSIVE"),
         (&irc, service_registration("xirc_ann"), 400, "M_EXCLUSIVE"),
@@ -121,7 +122,7 @@ async fn a_service_creates_users_of_its_namespaces_only() {
     }
 }
 
-/// A deleted sender can be created again by its service alone.
+/// A deleted sender can be created again by its service.
 #[tokio::test]
 async fn a_service_can_create_its_sender() {
     let service = start(|_| {}).await;
@@ -196,12 +197,13 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
         let body = without_token(&format!("irc_{number}"));
         assert_eq!(post(&irc(&service), "register", &body).await.status, 200, "{number}");
     }
-    // Those of people do, from the same address.
+    // Sign-ups of people do count, from the same address.
     let person = post(&service.anonymous(), "register", &registration("zoe")).await;
     assert!(person.header("ratelimit").contains("\"sign_up\";r=4"), "{person:?}");
 }
 
-/// Without a token for the new user, an application service does not need the app.
+/// Without a token for the new user, an application service does not need the built-in app for
+/// Matrix clients.
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_of_its_users() {
     let service = start(|_| {}).await;

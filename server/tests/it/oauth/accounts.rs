@@ -21,7 +21,7 @@ async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
     http.send("POST /api/v1/accounts", form(fields)).await
 }
 
-/// Returns the token of an app that may sign up users.
+/// Returns a client with the token of an app that may sign up users.
 async fn app(service: &Service) -> TestClient {
     let client = service.client().await;
     service.anonymous().with_token(&client.app_token("write:accounts").await)
@@ -125,7 +125,7 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     };
     let taken = json!([{ "error": "ERR_TAKEN", "description": "has already been taken" }]);
     assert_eq!(details(&ALICE).await, json!({ "username": taken }));
-    // Neither the address of another sign-up nor one that the operator gave.
+    // An address in use is not reported, whether from another sign-up or set by the operator.
     service.add_account("bob").await;
     for (name, email) in [("other", "alice@example.org"), ("another", "bob@example.org")] {
         let mut fields = ALICE;

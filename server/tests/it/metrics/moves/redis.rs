@@ -1,10 +1,11 @@
-//! A server with Redis, which stops.
+//! Metrics during an outage of Redis.
 
 use super::Observer;
 use crate::limits::nodes::own_redis;
 use crate::support::Process;
 
-/// Returns whether Redis is installed.
+/// Stops and starts the Redis of a server while the observer records metrics. Returns false if
+/// Redis is not installed.
 pub(super) async fn drive(observer: &mut Observer) -> bool {
     let Some(mut redis) = own_redis() else { return false };
     let folder = tempfile::tempdir().unwrap();
