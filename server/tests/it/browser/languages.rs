@@ -88,6 +88,8 @@ fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
                 assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
             }
             tab.resize(320, 800).await;
+            tab.goto(&format!("{}/oauth/account{page}?lang=de", fixture.server.url)).await;
+            tab.wait_for_text("Benachrichtigungen").await;
             // One row, in which the current page is visible before anyone scrolls.
             let tops = "new Set([...document.querySelectorAll('.sections a')]
                 .map((link) => link.getBoundingClientRect().top)).size";
