@@ -1,4 +1,4 @@
-//! Why this process cannot read or write a file, for messages to the operator.
+//! Descriptions of file errors for the operator: missing permissions, read-only file systems.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
 /// Checks that this process may read a file, or reach the files of a directory.
 ///
 /// # Errors
-/// If it may not, or there is no such file.
+/// If access is denied, or the file does not exist.
 pub fn check_readable(path: &Path) -> io::Result<()> {
     check(path, if path.is_dir() { Access::EXEC_OK } else { Access::READ_OK })
 }
@@ -33,7 +33,7 @@ pub fn check_readable(path: &Path) -> io::Result<()> {
 /// Checks that this process may write a file, or create files in a directory.
 ///
 /// # Errors
-/// If it may not, or there is no such file.
+/// If access is denied, or the file does not exist.
 pub fn check_writable(path: &Path) -> io::Result<()> {
     let search = if path.is_dir() { Access::EXEC_OK } else { Access::empty() };
     check(path, Access::WRITE_OK | search)
@@ -43,7 +43,7 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
 /// them. A missing directory is created, and belongs to the user who runs this process.
 ///
 /// # Errors
-/// What to do instead.
+/// A message with the owner and the command to run instead.
 pub fn check_creator(directory: &Path) -> Result<(), String> {
     let owner = fs::metadata(directory).map_or(0, |directory| directory.uid());
     if owner == 0 || !geteuid().is_root() {

@@ -101,7 +101,7 @@ pub(super) fn lock_account(id: i64) -> Statement {
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
-/// the same order as by sweeps, to avoid deadlocks.
+/// the same order as in a sweep, to avoid deadlocks.
 pub(super) fn and_revoke_access(
     change: Change<'_>,
     account: i64,

@@ -5,6 +5,9 @@ use thiserror::Error;
 use crate::oauth::scope::{ScopeError, Scopes};
 use crate::percent::{self, PercentError};
 
+/// Maximum length of a parameter name in an error, in bytes. Anyone can send a check.
+const MAX_NAME: usize = 100;
+
 /// The requirements of a gateway check, from the query that the proxy is configured with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckOptions {
@@ -57,7 +60,10 @@ impl CheckOptions {
                 },
                 "app" => allows_app_tokens |= pair.1 == "allow" && !may_be_original("app"),
                 _ if is_original(&pair) => {}
-                _ => return Err(CheckOptionsError::UnknownParameter(pair.0)),
+                _ => {
+                    let end = pair.0.floor_char_boundary(MAX_NAME);
+                    return Err(CheckOptionsError::UnknownParameter(pair.0[..end].to_owned()));
+                }
             }
         }
         Ok(Self { scopes: scopes.iter().flat_map(Scopes::iter).collect(), allows_app_tokens })
@@ -129,5 +135,7 @@ mod tests {
             let message = result.map_err(|error| error.to_string());
             assert_eq!(message, Err(error), "{check} for {original}");
         }
+        let long = CheckOptions::parse(&"ä".repeat(1000), "").unwrap_err();
+        assert_eq!(long, CheckOptionsError::UnknownParameter("ä".repeat(MAX_NAME / 2)));
     }
 }

@@ -19,11 +19,15 @@ use belfry_runtime::log_throttled;
 use jiff::Timestamp;
 
 use crate::app::AppState;
+use crate::escape::shorten;
 use crate::http::error::LimitExceeded;
 use crate::http::error::gateway::GatewayError;
 use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, LimitedRequest};
 use crate::paths::GATEWAY_CHECK;
+
+/// Maximum length of a method and a path in the log, in bytes. Clients choose them.
+const MAX_LOGGED: usize = 500;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
 pub(crate) async fn check(
@@ -59,7 +63,8 @@ pub(crate) async fn check(
         && error.is_misconfiguration()
     {
         // Without the query, which may contain a token.
-        let path = target.split(['?', '#']).next();
+        let path = target.split(['?', '#']).next().unwrap_or_default();
+        let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED));
         log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
     }
     // The layer of the area reports the decision in the headers.

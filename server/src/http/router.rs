@@ -42,8 +42,8 @@ const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
-/// The check of requests that another server will serve. Clients of Mastodon's API read `error`,
-/// which Matrix's format has, too.
+/// The check of requests that another server will serve. Matrix's error format also
+/// has the field `error`, which clients of Mastodon's API read.
 const GATEWAY: Area = Area {
     errors: ErrorFormat::Matrix,
     cache: CachePolicy::PrivateNoStore,

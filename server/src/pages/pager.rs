@@ -43,7 +43,8 @@ impl PageNumber {
         start..count.min(start + ENTRIES)
     }
 
-    /// Returns the links of the page with these entries of all; `None` if there is no other page.
+    /// Returns the links to the neighbours of the page that shows these entries; `None` if it is the
+    /// only page.
     pub(super) fn pager(
         entries: &Range<usize>,
         count: usize,

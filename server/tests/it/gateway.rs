@@ -196,7 +196,8 @@ async fn hints_for_the_operator_are_logged() {
         let request = request.try_clone().unwrap().header("x-original-method", "POST");
         request.header("x-original-uri", uri)
     };
-    let misspelt = original("/y?access_token=hidden").query(&[("scopes", "hidden")]);
+    let target = format!("/{}?access_token=hidden", "y".repeat(1000));
+    let misspelt = original(&target).query(&[("scopes", "hidden")]);
     assert_eq!(misspelt.send().await.unwrap().status(), 400);
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 400);
     let request = original("/x");
@@ -222,7 +223,7 @@ async fn hints_for_the_operator_are_logged() {
         ["level", "method", "path", "error"].map(|name| line[name].as_str().unwrap().to_owned())
     };
     let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
-    assert_eq!(fields(misspelt), ["WARN", "POST", "/y", error]);
+    assert_eq!(fields(misspelt), ["WARN", "POST", &target[..500], error]);
     assert_eq!(fields(unnamed)[..3], ["WARN", "GET", "/gateway/check"]);
     assert!(fields(unnamed)[3].starts_with("name the original request"), "{log}");
     assert!(!misspelt.to_string().contains("hidden"), "{log}");
