@@ -79,7 +79,7 @@ enum Segment {
     Rest,
 }
 
-/// The text is not a pattern.
+/// A string that is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \
