@@ -323,7 +323,6 @@ proptest! {
         let _ = ImportedAccount::parse(&bytes, &LIMITS, now());
     }
 
-    /// The rules of an account that is exported and imported again are the same.
     #[test]
     fn exported_rules_are_imported_unchanged(enabled: [bool; 3], master: bool, kinds in proptest::collection::vec(0_usize..5, 3)) {
         let mut document = Document::new(RuleScope::Global);

@@ -17,7 +17,7 @@ pub struct LoginRequest {
     pub device: RequestedDevice,
 }
 
-/// Reason why a login request is rejected.
+/// The reason a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum LoginError {
