@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parameters_of_a_page_are_parsed() {
+    fn page_parameters_are_parsed() {
         use PageStart::{Highest, Lowest};
         let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
         for (query, expected) in [

@@ -1,4 +1,4 @@
-//! Values of the rate limit headers.
+//! Rate-limit header values.
 //!
 //! `X-RateLimit-*` report the limit that is closest to being exceeded. `RateLimit` and
 //! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) list all limits.

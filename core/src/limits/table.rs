@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_is_keyed_by_the_owner_of_the_token_or_the_network() {
+    fn a_bucket_is_keyed_by_the_token_owner_or_the_network() {
         let table = LimitTable::default();
         for (account, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
             let buckets =

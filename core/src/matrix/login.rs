@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_are_rejected_with_the_name_of_the_field() {
+    fn other_bodies_are_rejected_with_the_field_name() {
         for (body, text) in [
             ("{}", "type is missing"),
             ("[]", "the body must be a JSON object"),

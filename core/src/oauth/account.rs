@@ -1,4 +1,4 @@
-//! Roles of accounts, and validation of their names, e-mail addresses and passwords.
+//! Account roles, and validation of account names, e-mail addresses and passwords.
 
 use std::time::Duration;
 

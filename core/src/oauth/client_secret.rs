@@ -22,7 +22,7 @@ pub struct PreviousSecret {
     pub until: Timestamp,
 }
 
-/// The secret of an app whose secret was never replaced.
+/// The secrets of an app whose secret was never replaced.
 impl From<HashedSecret> for ClientSecrets {
     fn from(current: HashedSecret) -> Self {
         Self { current, previous: None }

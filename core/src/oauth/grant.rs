@@ -222,7 +222,7 @@ mod tests {
 
     // RFC 6749, section 4.1.3.
     #[test]
-    fn the_code_of_a_different_app_is_rejected() {
+    fn a_code_issued_to_a_different_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
         assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
     }
@@ -277,7 +277,7 @@ mod tests {
 
     // RFC 6749, section 5.2: printable ASCII without quote and backslash.
     #[test]
-    fn the_description_names_mistakes_of_the_client_and_not_the_state_of_the_code() {
+    fn the_description_names_the_clients_mistake_and_not_the_codes_state() {
         use GrantError::{
             Expired, MalformedVerifier, MissingVerifier, OtherApp, OtherRedirectUri, Replayed,
             Revoked, UnexpectedVerifier, Unknown, WrongVerifier,

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_rule_that_decides_is_returned() {
+    fn the_end_of_the_deciding_rule_is_returned() {
         let timed = r#"{"actions":[],"until":5000}"#;
         let until = RuleExpiry::try_from(5000).ok();
         let rooms = document("global", &[(RuleKind::Room, "!r:x", timed)]);

@@ -143,7 +143,7 @@ fn the_only_response_type_is_code() {
 }
 
 #[test]
-fn the_error_of_an_unknown_response_mode_is_sent_in_the_query() {
+fn an_unknown_response_mode_is_reported_in_the_query() {
     for wrong in ["query.jwt", "web_message", "Query"] {
         let request = request(&[("response_mode", wrong)]);
         assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");

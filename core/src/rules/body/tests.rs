@@ -54,7 +54,7 @@ fn reserved_fields_of_a_body_are_ignored() {
 }
 
 #[test]
-fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
+fn an_invalid_body_is_rejected_with_the_field_name() {
     use MatrixErrorCode::{BadJson, InvalidParam, MissingParam, NotJson};
     for (kind, body, code, text) in [
         (RuleKind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
