@@ -121,7 +121,7 @@ impl SingleUser {
         self.members()
             .evaluate(event, room, &mut WorkBudget::default())
             .get(0)
-            .map(|evaluation| evaluation.notify())
+            .map(|evaluation| evaluation.notifies())
     }
 }
 

@@ -11,17 +11,18 @@ pub use self::filter::{AccountFilter, FilterError};
 pub use self::page::{InvalidId, Links, Page, PageStart};
 
 wire_enum! {
-    /// An action of an admin on an account. Mastodon has more actions, which need posts.
+    /// An admin's action on an account. Mastodon's other actions, such as `silence`, are not
+    /// supported.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AccountAction {
-        /// Changes nothing; the admin's text is recorded.
+        /// Only records the admin's text.
         None = "none",
         /// Disables the account.
         Disable = "disable",
     }
 }
 
-/// Returns the id of a role in Mastodon's API: that of its owners, or that of everyone.
+/// Returns the id of the corresponding role in Mastodon: its owner role, or the role of everyone.
 pub const fn role_id(role: Role) -> i64 {
     match role {
         Role::Admin => 3,
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_actions_without_posts_are_known() {
+    fn only_none_and_disable_are_supported() {
         for (name, action) in [
             ("none", Some(AccountAction::None)),
             ("disable", Some(AccountAction::Disable)),

@@ -1,5 +1,5 @@
-//! The audit trail: the kinds of events, the recorded data of a client, and the counting of events
-//! that anonymous clients can cause without limit.
+//! The audit trail: the kinds of events, the recorded client data, and the counting of events that
+//! unauthenticated clients can cause without limit.
 
 mod aggregate;
 
@@ -23,17 +23,17 @@ wire_enum! {
         /// A user created an account.
         SignUp = "sign_up",
         PasswordChange = "password_change",
-        /// A user changed or removed the e-mail address of the account.
+        /// A user changed or removed the account's e-mail address.
         EmailChange = "email_change",
-        /// A user downloaded the data of the account.
+        /// A user downloaded the account's data.
         DataDownload = "data_download",
         /// A user allowed or denied an app's access.
         Consent = "consent",
         /// A token was issued for a user.
         TokenIssue = "token_issue",
-        /// Tokens of a user were revoked.
+        /// A user's tokens were revoked.
         TokenRevoke = "token_revoke",
-        /// Tokens were issued to an app itself; counted by app and hour.
+        /// App tokens were issued; counted by app and hour.
         AppTokenIssue = "app_token_issue",
         /// An app registered itself.
         AppRegister = "app_register",
@@ -70,9 +70,9 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether the account's owner, or someone who pretends to be, causes such events. The
-    /// address and the detail of others belong to an admin or the operator.
-    pub const fn is_of_owner(self) -> bool {
+    /// Returns whether such events are caused by the account's owner, or by someone who claims to
+    /// be. Other events record the address and the details of an admin or the operator.
+    pub const fn is_caused_by_owner(self) -> bool {
         matches!(
             self,
             Self::SignIn
@@ -120,11 +120,11 @@ wire_enum! {
     /// Origin of an event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AuditOrigin {
-        /// A request of an app or a program. Counted events have this origin, whatever the request.
+        /// A request from an app or another API client. All counted events have this origin.
         Client = "client",
-        /// A request of a browser, by a page of this server.
+        /// A browser request from one of this server's pages.
         Page = "page",
-        /// A command of the operator.
+        /// A command that the operator ran.
         CommandLine = "command line",
         /// The server itself, at a scheduled time.
         Server = "server",
@@ -134,20 +134,20 @@ wire_enum! {
 /// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditClient {
-    /// Its address, as far as [`AddressPolicy`] allows.
+    /// The client's address, as far as [`AddressPolicy`] allows.
     pub address: Option<String>,
     /// The id of the request.
     pub request_id: RequestId,
 }
 
 impl AuditEntry {
-    /// Creates a successful event of the command line.
+    /// Creates the event of a successful command.
     pub fn from_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
-    /// Creates a successful event of the server itself.
+    /// Creates the event of a successful action by the server itself.
     pub fn from_server(at: Timestamp, kind: AuditKind) -> Self {
         Self { origin: AuditOrigin::Server, ..Self::from_command(at, kind) }
     }

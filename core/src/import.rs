@@ -1,4 +1,4 @@
-//! Accounts that are imported from the file of another system: one JSON object per line.
+//! Account import from another system: a file with one JSON object per line.
 
 mod error;
 mod file;
@@ -13,27 +13,27 @@ use crate::oauth::account::{Role, check_email, check_name};
 use crate::oauth::password_hash::PasswordHash;
 use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets};
 
-/// A valid account of a file, which only [`AccountFile::read`] makes.
+/// A valid account from a file. Only [`AccountFile::read`] creates it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedAccount {
     /// The name, which is also the localpart of the user id.
     pub name: String,
-    /// The e-mail address in lower case. It counts as verified, because the operator gives it.
+    /// The e-mail address in lower case. It counts as verified, because the operator supplies it.
     pub email: Option<String>,
     /// A hash that can be verified. Without one, nobody can sign in.
     pub password_hash: Option<String>,
-    /// The role, which decides what the account may do.
+    /// The account's role.
     pub role: Role,
     /// True if sign-ins and tokens are rejected.
     pub is_disabled: bool,
-    /// When the account was created; the import time if the file does not say it.
+    /// The creation time; the import time if the file has none.
     pub created_at: Timestamp,
-    /// The push rules, for each scope that has some.
+    /// The push rules of each scope that has any.
     pub rulesets: Vec<Document>,
 }
 
-/// Limits on an account's push rules, which are those of the API.
+/// Limits on an account's push rules, the same as in the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportLimits {
     /// Number and size of all rules.
@@ -43,7 +43,7 @@ pub struct ImportLimits {
 }
 
 impl ImportedAccount {
-    /// Parses a line. A member that is null counts as absent.
+    /// Parses a line. A null member counts as absent.
     fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
         let Value::Object(mut object) = json::parse_with_rules(line)? else {
             return Err(ImportError::NotAnObject);
@@ -82,7 +82,7 @@ impl ImportedAccount {
     }
 }
 
-/// Reads the push rules that the API would accept.
+/// Reads push rules, with the same checks as in the API.
 fn read_push_rules(value: Value, limits: &ImportLimits) -> Result<Vec<Document>, RuleError> {
     let path = "push_rules";
     let rulesets = read_rulesets(path, value, limits.rule)?;

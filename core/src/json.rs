@@ -21,11 +21,11 @@ pub(crate) use fields::{Fields, Location, read_array};
 /// exceeding it is reported as [`JsonError::TooDeep`].
 pub const MAX_DEPTH: usize = 100;
 
-/// Maximum nesting of a body that contains rules with the maximum nesting of a body: in
-/// `push_rules.device.<profile_tag>.room[0]` they are five levels deep.
+/// Maximum nesting of a body that contains rules. A rule may have the nesting of a whole body, and
+/// in `push_rules.device.<profile_tag>.room[0]` it is five levels deep.
 pub(crate) const MAX_DEPTH_WITH_RULES: usize = MAX_DEPTH + 5;
 
-/// Reason why a JSON body is rejected.
+/// The reason a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum JsonError {
@@ -127,8 +127,8 @@ enum Rejection {
     Item,
 }
 
-/// The array whose items are passed to a callback, and the callback. Parsing stops if it returns
-/// false.
+/// The array whose items are passed to a callback, and the callback. Parsing stops if the callback
+/// returns false.
 #[derive(Clone, Copy)]
 struct Streamed<'a> {
     array: &'a str,

@@ -36,7 +36,7 @@ use thiserror::Error;
 
 pub use self::key::{LimitKey, Network, TokenOwner};
 
-/// Microseconds since 1970: the precision in which engines store the end of a window.
+/// Microseconds since 1970, the precision with which engines store the end of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixMicros(pub i64);
 
@@ -78,11 +78,11 @@ pub struct Limit {
     site: Option<Arc<Limit>>,
 }
 
-/// Why a limit is invalid.
+/// The reason a limit is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LimitError {
     /// The name does not fit into a header or a metric label.
-    #[error("{0:?} is not a valid name of a limit: use 1 to 48 of a-z, 0-9, `_` and `-`")]
+    #[error("{0:?} is not a valid limit name: use 1 to 48 of a-z, 0-9, `_` and `-`")]
     Name(String),
     /// The window is too short, too long, or not in whole seconds.
     #[error("a window must be whole seconds, from 1 second to 8784 hours (366 days)")]
@@ -107,8 +107,8 @@ impl Limit {
         Ok(Self { name: name.into(), requests, window, site: None })
     }
 
-    /// Returns a copy with `multiple` times the requests for the IPv6 /48 around a network; with no
-    /// such limit for 0.
+    /// Returns a copy that also limits the IPv6 /48 around a network, to `multiple` times the
+    /// requests; without that limit if `multiple` is 0.
     pub fn with_site_multiple(&self, multiple: u32) -> Self {
         let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
         let name = format!("{}-48", self.name);
@@ -157,7 +157,7 @@ impl fmt::Display for Limit {
 
 /// The count of one bucket and the end of its window.
 ///
-/// A window starts with the first request that is counted and lasts for the window of the limit.
+/// A window starts with the first request that is counted and lasts for the limit's window length.
 /// The default is the state of a key that was never counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
@@ -177,7 +177,7 @@ pub struct Bucket<'a> {
 }
 
 impl Bucket<'_> {
-    /// This bucket and, for an IPv6 network, that of the /48 around it.
+    /// Returns this bucket and, for an IPv6 network, that of the /48 around it.
     fn with_site(self) -> impl Iterator<Item = Self> {
         let site = self.limit.site.as_ref().and_then(|limit| {
             let key = self.key.site()?;
@@ -198,9 +198,9 @@ pub enum CountMode {
     /// None: only reports how a request would be decided.
     Peek,
     /// Each bucket that has a request left, independently of the others. For events that are
-    /// counted after they happened, like a wrong secret.
+    /// counted after they happened, such as a wrong secret.
     Charge,
-    /// Takes back a request that was counted, in all buckets.
+    /// None: a request that was counted earlier is taken back in all buckets.
     Refund,
 }
 
@@ -308,8 +308,8 @@ impl RateLimitDecision {
         self
     }
 
-    /// Combines decisions about different buckets of one request, each with the indices of its
-    /// buckets, in the order of the indices.
+    /// Combines decisions about different buckets of one request. Each comes with the indices of
+    /// its buckets, by which the combined statuses are ordered.
     pub fn combine(parts: [(&[usize], Self); 2]) -> Self {
         let mut combined = Self::default();
         let mut statuses = Vec::new();

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Every character but the unreserved ones (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The reason why a string is not valid percent-encoding.
+/// The reason a string is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum PercentError {
@@ -54,7 +54,7 @@ pub fn decode_lenient(text: &str) -> Option<String> {
 
 /// Encodes a value for a query, a fragment or a form.
 ///
-/// A space becomes `%20`, which is also understood where `+` is not.
+/// A space becomes `%20`, which is understood even where `+` is not.
 pub fn encode(value: &str) -> String {
     utf8_percent_encode(value, RESERVED).to_string()
 }
@@ -126,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn an_escaped_text_is_decoded_to_itself(text in any::<String>()) {
+        fn an_encoded_string_is_decoded_to_the_original(text in any::<String>()) {
             let escaped = text.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
             prop_assert_eq!(decode_segment(&escaped).unwrap(), text.as_str());
             let encoded = encode(&text);

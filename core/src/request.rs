@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 /// The maximum length of a request id.
 const MAX_LENGTH: usize = 64;
 
-/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. It is stored in place,
-/// because every request has one.
+/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Stored without an
+/// allocation, because every request has one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
     /// Zero after the end of the id.
@@ -17,7 +17,7 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// Accepts a proxy's id if it is short and has no characters with a meaning in logs.
+    /// Accepts a proxy's id if it is short and has no characters with a special meaning in logs.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let is_valid = (1..=MAX_LENGTH).contains(&text.len()) && text.iter().all(is_safe);
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_request_id_of_a_proxy_is_short_and_has_safe_characters() {
+    fn a_request_id_from_a_proxy_is_short_and_has_safe_characters() {
         let longest = "x".repeat(64);
         for id in ["a", "0b1c-2.3_4", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
             assert_eq!(RequestId::parse(id.as_bytes()).unwrap().as_str(), id);

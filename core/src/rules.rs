@@ -1,7 +1,7 @@
 //! Push rules: which events notify a user, and how.
 //!
-//! All five kinds share the type [`Rule`]. A user's rules of one scope are stored as a
-//! [`Document`]. A [`Ruleset`] contains the rules of a scope that are evaluated, including the
+//! All five kinds share the type [`Rule`]. A user's rules in one scope are stored as a
+//! [`Document`]. A [`Ruleset`] contains all rules of a scope that are evaluated, including the
 //! built-in rules.
 
 mod access;

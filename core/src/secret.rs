@@ -2,7 +2,7 @@
 //!
 //! Tokens, codes, client secrets and cookies are split tokens: a lookup key, by which the row is
 //! found, and 32 random bytes, of which only the SHA-256 digest is stored. Digests are compared in
-//! constant time, and a database index never sees secret bytes.
+//! constant time, and a database index never contains secret bytes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -102,7 +102,7 @@ impl LookupKey {
     const BYTES: usize = 16;
     const RANDOM_BYTES: usize = Self::BYTES - TIME_BYTES;
 
-    /// 32 hexadecimal digits, which sort like the key.
+    /// Returns 32 hexadecimal digits, which sort like the key.
     pub fn to_text(self) -> String {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
@@ -125,7 +125,7 @@ pub struct HashedSecret {
 }
 
 impl HashedSecret {
-    /// 64 characters of base64url.
+    /// Returns 64 characters of base64url.
     pub fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode([&self.lookup.0[..], &self.digest.0[..]].concat())
     }
@@ -138,8 +138,8 @@ impl HashedSecret {
     }
 }
 
-/// A SHA-256 digest, compared in constant time. Besides split tokens it is used for strings that
-/// the server does not generate: PKCE verifiers and the tokens of application services.
+/// A SHA-256 digest, compared in constant time. In addition to split tokens, it is used for strings
+/// that the server does not generate: PKCE verifiers, and the tokens of application services.
 #[derive(Clone, Copy, Eq)]
 pub struct Sha256Digest([u8; 32]);
 
@@ -161,7 +161,7 @@ impl Sha256Digest {
         Self(Sha256::digest(text).into())
     }
 
-    /// 43 characters of base64url.
+    /// Returns 43 characters of base64url.
     pub fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
@@ -231,7 +231,7 @@ mod tests {
             text.replace_range(index..=index, other);
             let changed = SplitToken::parse(&text).unwrap().hashed();
             assert_ne!(changed, token.hashed(), "{index}");
-            // Characters 0 to 20 are in the lookup key alone, those from 22 on in the random part.
+            // Characters 0 to 20 are only in the lookup key, those from 22 on in the random part.
             assert_eq!(changed.lookup == token.hashed().lookup, index > 21, "{index}");
         }
     }

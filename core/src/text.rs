@@ -1,9 +1,9 @@
-//! Text of users, made safe to show.
+//! User text, made safe to display.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Replaces control characters and characters that change the direction of text by escapes as in
+/// Replaces control characters and characters that change the text direction with escapes as in
 /// JSON (`\u202e`), so that they are visible and have no effect. Joiners remain, because scripts
 /// and emoji need them.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
@@ -37,8 +37,7 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_in_text(c))
 }
 
-/// Returns whether a character is a control character, a mark of direction or an invisible
-/// separator.
+/// Returns whether a character is a control character, a direction mark or an invisible separator.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || changes_direction(c)

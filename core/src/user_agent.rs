@@ -1,7 +1,7 @@
-//! The browser and the operating system in a `User-Agent` header, for the list of sessions.
+//! The browser and the operating system in a `User-Agent` header, for the session list.
 //!
-//! Only names from the tables below are stored: the header itself identifies people, has no bound,
-//! and may contain anything.
+//! Only names from the tables below are stored: the header itself can identify people, has no
+//! maximum length, and may contain anything.
 
 /// Browsers by a part of the header, in order: most also name the browsers that they imitate.
 const BROWSERS: [(&str, &str); 20] = [

@@ -112,7 +112,7 @@ impl<'a> Layout<'a> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
         let allowed = |item: ConsentItem| AllowedItem {
             text: item.localize(self.language),
-            is_change: item.is_change(),
+            is_change: item.allows_changes(),
         };
         items.map(allowed).collect()
     }

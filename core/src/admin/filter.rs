@@ -1,4 +1,4 @@
-//! The filter of an account list.
+//! The filter for an account list.
 
 use thiserror::Error;
 
@@ -9,20 +9,20 @@ use crate::oauth::form::{Pairs, is_true, last_value};
 /// The accounts that a list shows: those that meet all criteria.
 ///
 /// Some filters of Mastodon's API select accounts that do not exist here, such as those of other
-/// servers. In their place the parsing functions return no filter.
+/// servers. For these, the parsing functions return `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountFilter {
     /// The beginning of the name, in lower case.
     pub name: Option<String>,
     /// The beginning of the e-mail address, verified or not, in lower case.
     pub email: Option<String>,
-    /// The only role that is listed; all if absent.
+    /// The role that listed accounts have; any role if absent.
     pub role: Option<Role>,
     /// True if enabled accounts are left out.
     pub only_disabled: bool,
 }
 
-/// Why a filter is invalid. The messages are Mastodon's.
+/// The reason a filter is invalid. The messages are Mastodon's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum FilterError {
@@ -32,7 +32,7 @@ pub enum FilterError {
     Status(String),
 }
 
-/// The states of accounts in Mastodon that no account has here.
+/// Mastodon's account states that no account has here.
 const UNUSED_STATES: [&str; 4] = ["pending", "silenced", "suspended", "sensitized"];
 
 impl AccountFilter {
@@ -76,15 +76,15 @@ impl AccountFilter {
         Ok(Self::from_common_parameters(pairs).map(|filter| Self { role, only_disabled, ..filter }))
     }
 
-    /// Parses the parameters that both versions have.
+    /// Parses the parameters common to both versions.
     fn from_common_parameters(pairs: &Pairs) -> Option<Self> {
         let text =
             |name| Some(last_value(pairs, name).trim().to_lowercase()).filter(|it| !it.is_empty());
-        // Mastodon stores no domain for its own accounts. Addresses are not stored with accounts.
+        // Local accounts have no domain in Mastodon, and no IP address is stored with an account.
         if text("by_domain").or(text("ip")).is_some() {
             return None;
         }
-        // The display name is the name.
+        // An account's display name is its name.
         let name = match (text("username"), text("display_name")) {
             (Some(one), Some(other)) if one.starts_with(&other) => Some(one),
             (Some(one), Some(other)) if other.starts_with(&one) => Some(other),

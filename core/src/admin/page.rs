@@ -31,9 +31,9 @@ pub struct Page {
 /// The end of a list that a page is taken from, if the list has more items than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageStart {
-    /// Those with the highest ids.
+    /// The items with the highest ids.
     Highest,
-    /// Those with the lowest ids, for a client that reads forward.
+    /// The items with the lowest ids, for a client that pages towards newer items.
     Lowest,
 }
 
@@ -46,13 +46,13 @@ pub struct Links {
     pub previous: Option<String>,
 }
 
-/// A parameter that must be an id.
+/// A parameter that is not a valid id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{0} must be the id of an account")]
 pub struct InvalidId(&'static str);
 
 impl Page {
-    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit is the default.
+    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit becomes the default.
     pub fn parse(pairs: &Pairs) -> Result<Self, InvalidId> {
         let id = |name| match last_value(pairs, name) {
             "" => Ok(None),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parameters_of_a_page_are_parsed() {
+    fn page_parameters_are_parsed() {
         use PageStart::{Highest, Lowest};
         let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
         for (query, expected) in [

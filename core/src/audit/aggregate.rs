@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::{AuditKind, AuditOutcome};
 
-/// Maximum number of subjects per kind and hour; further ones are counted together.
+/// Maximum number of subjects per kind and hour; any more are counted together.
 const MAX_SUBJECTS: usize = 100;
 /// The maximum for application services, whose tokens only the operator can configure.
 const MAX_SERVICE_SUBJECTS: usize = 1000;
-/// The detail of the subject that counts the further ones.
+/// The detail of the subject under which those beyond the maximum are counted.
 const OTHERS: &str = "others";
 
 /// The common properties of events that are counted together.
@@ -29,7 +29,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject of this kind, with nothing else known.
+    /// Creates a subject with only a kind and an outcome.
     pub fn new(kind: AuditKind, outcome: AuditOutcome) -> Self {
         Self { kind, outcome, account: None, app: None, address: None, detail: None }
     }
@@ -42,7 +42,7 @@ impl Subject {
     }
 }
 
-/// The number of events of a subject in an hour since the counts were last taken.
+/// The number of a subject's events in an hour since the counts were last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AggregatedEvent {
     /// The hour, in hours since the Unix epoch.
@@ -76,7 +76,7 @@ pub struct Aggregator {
     /// applies to the hour.
     counts: HashMap<Subject, AggregatedEvent>,
     subjects: HashMap<AuditKind, usize>,
-    /// Events of earlier hours that are not taken yet.
+    /// Events of earlier hours that have not been taken yet.
     earlier: Vec<AggregatedEvent>,
 }
 
@@ -92,8 +92,7 @@ impl Aggregator {
         });
     }
 
-    /// Counts events again that were taken but could not be stored. They may move to the current
-    /// hour.
+    /// Adds back events that were taken but could not be stored. They count for the current hour.
     pub fn restore(&mut self, events: Vec<AggregatedEvent>) {
         for event in events {
             self.add(AggregatedEvent { hour: self.hour, ..event });
@@ -152,7 +151,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn failed_from(address: usize) -> Subject {
+    fn failed_sign_in(address: usize) -> Subject {
         Subject {
             address: Some(format!("192.0.{}.{}", address / 256, address % 256)),
             ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
@@ -163,18 +162,18 @@ mod tests {
     fn events_of_a_subject_are_counted_until_they_are_taken() {
         let mut aggregator = Aggregator::default();
         for second in [7200, 7205, 7210] {
-            aggregator.record(failed_from(1), at(second));
+            aggregator.record(failed_sign_in(1), at(second));
         }
         let event = |count, first, last| AggregatedEvent {
             hour: 2,
-            subject: failed_from(1),
+            subject: failed_sign_in(1),
             count,
             first,
             last,
         };
         assert_eq!(aggregator.take(), [event(3, at(7200), at(7210))]);
         assert_eq!(aggregator.take(), []);
-        aggregator.record(failed_from(1), at(7300));
+        aggregator.record(failed_sign_in(1), at(7300));
         assert_eq!(aggregator.take(), [event(1, at(7300), at(7300))]);
     }
 
@@ -183,7 +182,7 @@ mod tests {
         let mut aggregator = Aggregator::default();
         for round in 0..100 {
             for address in 0..1000 {
-                aggregator.record(failed_from(address), at(7200 + round));
+                aggregator.record(failed_sign_in(address), at(7200 + round));
             }
             // Taking the counts does not make room for further subjects.
             if round == 50 {
@@ -207,22 +206,22 @@ mod tests {
     fn each_hour_starts_with_no_subjects() {
         let mut aggregator = Aggregator::default();
         for address in 0..1000 {
-            aggregator.record(failed_from(address), at(7200));
+            aggregator.record(failed_sign_in(address), at(7200));
         }
-        aggregator.record(failed_from(2000), at(10_800));
+        aggregator.record(failed_sign_in(2000), at(10_800));
         let events = aggregator.take();
         assert_eq!(events.len(), MAX_SUBJECTS + 2);
         let later: Vec<_> = events.iter().filter(|event| event.hour == 3).collect();
         assert_eq!(later.len(), 1);
-        assert_eq!(later[0].subject, failed_from(2000));
+        assert_eq!(later[0].subject, failed_sign_in(2000));
     }
 
     #[test]
     fn events_that_could_not_be_stored_are_counted_again() {
         let mut aggregator = Aggregator::default();
-        aggregator.record(failed_from(1), at(7200));
+        aggregator.record(failed_sign_in(1), at(7200));
         let failed = aggregator.take();
-        aggregator.record(failed_from(1), at(7201));
+        aggregator.record(failed_sign_in(1), at(7201));
         aggregator.restore(failed);
         let events = aggregator.take();
         assert_eq!((events.len(), events[0].count), (1, 2));
@@ -234,7 +233,7 @@ mod tests {
             let (first, last) = (at(0), at(0));
             AggregatedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
         };
-        assert_eq!(digest(failed_from(1)), digest(failed_from(1)));
-        assert_ne!(digest(failed_from(1)), digest(failed_from(2)));
+        assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));
+        assert_ne!(digest(failed_sign_in(1)), digest(failed_sign_in(2)));
     }
 }

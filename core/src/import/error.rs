@@ -1,4 +1,4 @@
-//! Errors in an account file. They name the line, the field, and what to write.
+//! Errors in an account file, which name the line, the field, and what to write.
 
 use thiserror::Error;
 
@@ -13,11 +13,11 @@ use crate::rules::RuleError;
 pub struct LineError {
     /// The line number; the first is 1.
     pub line: u64,
-    /// The reason why the line is rejected.
+    /// The reason the line is rejected.
     pub error: ImportError,
 }
 
-/// Why a line is not valid.
+/// The reason a line is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
     /// The line is not JSON, or a field is missing or has the wrong type.
@@ -26,7 +26,7 @@ pub enum ImportError {
     /// The line is JSON, but not an object.
     #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
     NotAnObject,
-    /// A field that does not exist.
+    /// The line has an unknown field.
     #[error(
         "unknown field {0:?}; the fields are name, email, password_hash, role, disabled, \
          created_at and push_rules"
@@ -37,19 +37,19 @@ pub enum ImportError {
     Field {
         /// The field name.
         field: &'static str,
-        /// The reason why its value is rejected.
+        /// The reason its value is rejected.
         error: FieldError,
     },
     /// The password hash is not accepted.
     #[error("password_hash {0}")]
     PasswordHash(#[from] PasswordHashError),
-    /// An unknown role.
+    /// The role is unknown.
     #[error("role must be \"user\" or \"admin\"")]
     Role,
-    /// Not a time, or one before 1970 or in the future.
+    /// The creation time is malformed, before 1970 or in the future.
     #[error("created_at must be a time between 1970 and now, like \"2024-01-31T12:00:00Z\"")]
     CreatedAt,
-    /// Push rules that the API would reject.
+    /// The push rules would be rejected by the API.
     #[error(transparent)]
     Rules(#[from] RuleError),
     /// The name belongs to the application service with this id.
@@ -57,7 +57,7 @@ pub enum ImportError {
         "name is the sender_localpart of the application service {0:?}, and belfry serve creates \
          its account; delete the line"
     )]
-    Sender(String),
+    ServiceSender(String),
     /// An earlier line has the same name or e-mail address.
     #[error("{field} is the same as on line {first}; delete or change one of them")]
     Duplicate {
@@ -68,7 +68,7 @@ pub enum ImportError {
     },
 }
 
-/// Describes a JSON error without the line number of the parser, which is always 1.
+/// Describes a JSON error without the parser's line number, which is always 1.
 fn describe(error: &JsonError) -> String {
     match error {
         JsonError::NotUtf8 { valid_up_to } => format!("not UTF-8 at byte {}", valid_up_to + 1),

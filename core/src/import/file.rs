@@ -1,4 +1,4 @@
-//! The lines of a file, their numbers, and duplicates among them.
+//! Reading an account file: line numbers and duplicates.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use super::{ImportError, ImportLimits, ImportedAccount, LineError};
 
-/// Reads and validates the accounts of a file line by line. Only names and e-mail addresses stay in
-/// memory.
+/// Reads and validates the accounts in a file line by line. Only names and e-mail addresses remain
+/// in memory.
 #[derive(Debug)]
 pub struct AccountFile {
     limits: ImportLimits,
@@ -16,13 +16,14 @@ pub struct AccountFile {
     /// The ids of the application services, by the names of their accounts.
     senders: HashMap<String, String>,
     line: u64,
-    /// The lines of the names and e-mail addresses so far.
+    /// The line number of each name so far.
     names: HashMap<String, u64>,
+    /// The line number of each e-mail address so far.
     emails: HashMap<String, u64>,
 }
 
 impl AccountFile {
-    /// Creates a reader that is before the first line.
+    /// Creates a reader positioned before the first line.
     pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
         Self { limits, now, senders, line: 0, names, emails }
@@ -44,23 +45,23 @@ impl AccountFile {
             return Ok(None);
         }
         let account = ImportedAccount::parse(line, &self.limits, self.now)
-            .and_then(|account| self.check_free(&account).map(|()| account));
+            .and_then(|account| self.check_unique(&account).map(|()| account));
         account.map(Some).map_err(|error| LineError { line: self.line, error })
     }
 
-    fn check_free(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
+    fn check_unique(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
         if let Some(service) = self.senders.get(&account.name) {
-            return Err(ImportError::Sender(service.clone()));
+            return Err(ImportError::ServiceSender(service.clone()));
         }
-        insert(&mut self.names, "name", &account.name, self.line)?;
+        insert_unique(&mut self.names, "name", &account.name, self.line)?;
         match &account.email {
-            Some(email) => insert(&mut self.emails, "email", email, self.line),
+            Some(email) => insert_unique(&mut self.emails, "email", email, self.line),
             None => Ok(()),
         }
     }
 }
 
-fn insert(
+fn insert_unique(
     seen: &mut HashMap<String, u64>,
     field: &'static str,
     value: &str,

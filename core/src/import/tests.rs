@@ -141,7 +141,7 @@ fn rules_keep_their_order_and_state() {
     assert_eq!(stored[0].0, "global");
     assert_eq!(stored[0].1["rules"], exported);
     assert_eq!(stored[0].1["changes"], json!({}));
-    // The whole response of GET /pushrules/ is accepted, too.
+    // The whole response to GET /pushrules/ is accepted as well.
     let all = json!({"global": exported, "device": {}});
     assert_eq!(rulesets(&all).unwrap(), stored);
 }
@@ -309,7 +309,7 @@ fn a_name_or_address_occurs_once_in_a_file() {
 }
 
 #[test]
-fn the_account_of_an_application_service_is_rejected() {
+fn an_application_services_account_is_rejected() {
     let senders = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
     let mut file = AccountFile::new(LIMITS, senders, now());
     let error = file.read(br#"{"name":"bot"}"#).unwrap_err().to_string();
@@ -323,7 +323,6 @@ proptest! {
         let _ = ImportedAccount::parse(&bytes, &LIMITS, now());
     }
 
-    /// The rules of an account that is exported and imported again are the same.
     #[test]
     fn exported_rules_are_imported_unchanged(enabled: [bool; 3], master: bool, kinds in proptest::collection::vec(0_usize..5, 3)) {
         let mut document = Document::new(RuleScope::Global);

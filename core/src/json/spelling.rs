@@ -1,12 +1,12 @@
-//! Detection of misspelt keys in objects that may also have unknown ones.
+//! Detection of misspelt keys in objects in which unknown keys are allowed.
 
-/// Keys of Matrix that resemble ours. They may be present wherever Matrix clients copy members of
-/// an event or of a response into a request.
+/// Matrix keys that resemble ours. They may be present wherever Matrix clients copy members of an
+/// event or a response into a request.
 const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 
 /// Returns the known key that was probably meant by an unknown one: one character was added,
-/// removed or replaced, or two adjacent ones were exchanged, apart from case, `_` and `-`. A key
-/// with a dot belongs to a namespace of its own, such as `org.example.until`.
+/// removed or replaced, or two adjacent ones were swapped, ignoring case, `_` and `-`. A key with a
+/// dot is namespaced, such as `org.example.until`, and never counts as misspelt.
 pub(super) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
@@ -17,7 +17,7 @@ pub(super) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a st
     known.iter().find(is_suggestion).copied()
 }
 
-/// Returns the characters of a key that identify it.
+/// Returns the characters of a key that are compared.
 fn letters(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }
@@ -41,7 +41,7 @@ mod tests {
     fn a_key_one_edit_from_a_known_one_is_misspelt() {
         let known = ["until", "room", "member_count", "user_id", "event", "display_name"];
         for (key, suggestion) in [
-            // One character more, less or different, and two exchanged ones.
+            // One character added, removed or replaced, or two swapped.
             ("untill", Some("until")),
             ("ntil", Some("until")),
             ("untii", Some("until")),
@@ -67,7 +67,7 @@ mod tests {
             ("x", None),
             ("", None),
             ("____until____", None),
-            // Keys of Matrix and of other namespaces.
+            // Matrix keys and namespaced keys.
             ("events", None),
             ("rooms", None),
             ("user_ids", None),

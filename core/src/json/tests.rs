@@ -197,7 +197,7 @@ fn a_streamed_array_is_parsed_strictly() {
 }
 
 #[test]
-fn an_error_of_the_callback_is_returned() {
+fn an_error_from_the_callback_is_returned() {
     let result = parse_streamed(br#"{"list":[1,2,3]}"#, MAX_DEPTH, "list", |index, _| {
         if index == 1 { Err(TOO_DEEP) } else { Ok(()) }
     });

@@ -62,7 +62,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
                 LimitSetting::Off => drop(limits.remove(index)),
                 LimitSetting::Override(
                     LimitOverride { per: Some(_), .. } | LimitOverride { matches: Some(_), .. },
-                ) => return Err(LimitSettingError::Fixed(name)),
+                ) => return Err(LimitSettingError::NotConfigurable(name)),
                 LimitSetting::Override(change) => {
                     limits[index] = change.apply(&limits[index])?;
                 }
@@ -72,7 +72,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
     }
 }
 
-/// The settings of every limit, and of those that are removed.
+/// The settings of all limits, with `false` for removed ones.
 impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
     fn from(limits: AbuseLimits) -> Self {
         let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
@@ -84,7 +84,8 @@ impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
 }
 
 impl AbuseLimits {
-    /// Returns a copy with this multiple of each limit for the IPv6 /48 around an address.
+    /// Returns a copy that also limits the IPv6 /48 around an address, to this multiple of each
+    /// limit.
     pub fn with_site_multiple(self, multiple: u32) -> Self {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
@@ -100,9 +101,9 @@ impl AbuseLimits {
         self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
     }
 
-    /// Returns the buckets of a password that a signed-in user enters again. They are also counted
-    /// per account over all addresses, because a stolen session could be used to try passwords
-    /// from many. The owner can still sign in.
+    /// Returns the buckets of a password confirmation by a signed-in user. It is also counted per
+    /// account over all addresses, because a stolen session could be used to try passwords from
+    /// many addresses. The owner can still sign in.
     pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
         let mut buckets = self.sign_in(from, name);
         buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));
@@ -111,7 +112,7 @@ impl AbuseLimits {
 
     /// Returns the bucket of wrong client secrets. Use it with
     /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
-    /// [`CountMode::Charge`](super::CountMode::Charge) when it was wrong, so that requests with the
+    /// [`CountMode::Charge`](super::CountMode::Charge) if it was wrong, so that requests with the
     /// right secret are not counted.
     pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
         self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_confirmed_counts_as_a_sign_in_and_for_the_account() {
+    fn a_password_confirmation_counts_as_a_sign_in_and_for_the_account() {
         let limits = AbuseLimits::default();
         let [address, name, account] =
             limits.password_confirmation(network(1), "alice", 7).into_vec().try_into().unwrap();

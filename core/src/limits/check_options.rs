@@ -5,7 +5,8 @@ use thiserror::Error;
 use crate::oauth::scope::{ScopeError, Scopes};
 use crate::percent::{self, PercentError};
 
-/// Maximum length of a parameter name in an error, in bytes. Anyone can send a check.
+/// Maximum length of a parameter name in an error, in bytes. Bounded because anyone can send a
+/// check.
 const MAX_NAME: usize = 100;
 
 /// The requirements of a gateway check, from the query that the proxy is configured with.
@@ -13,11 +14,11 @@ const MAX_NAME: usize = 100;
 pub struct CheckOptions {
     /// The scopes that the token must have: `scope=write:media`.
     pub scopes: Scopes,
-    /// True if a token without an account is admitted: `app=allow`.
+    /// True if an app token is admitted: `app=allow`.
     pub allows_app_tokens: bool,
 }
 
-/// The reason why the query string of a check is invalid.
+/// The reason a check's query string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum CheckOptionsError {
@@ -36,11 +37,11 @@ impl CheckOptions {
     ///
     /// Some proxies append the query of the original request to that of the check. A parameter that
     /// is in both queries may therefore come from the client and must not weaken the check. Such an
-    /// `app` is ignored. Such a `scope` is still required, because a client could otherwise remove
-    /// a required scope by sending it, too. It is ignored only if it is not a valid scope. A
-    /// malformed original query may contain an `app`.
+    /// `app` is ignored, and so is any `app` if the original query is malformed, because it may
+    /// contain one. Such a `scope` is still required, because a client could otherwise remove a
+    /// required scope by sending it as well. It is ignored only if it is not a valid scope.
     ///
-    /// Any other parameter is an error, unless the original request has it, too: a check that is
+    /// Any other parameter is an error, unless the original request has it as well: a check that is
     /// configured with a misspelt `scope` would otherwise require none.
     pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
         let original = percent::parse_query(original).ok();
@@ -91,7 +92,7 @@ mod tests {
             ("app=allow&scope=read", "scope=x", Some("read"), true),
             ("app=yes", "", Some(""), false),
             ("app", "", Some(""), false),
-            // The proxy appended the query of its client.
+            // The proxy appended its client's query.
             ("scope=nonsense&a=b", "scope=nonsense&a=b", Some(""), false),
             ("scope=read&app=allow", "scope=read&app=allow", Some("read"), false),
             ("%61pp=allow", "%61pp=allow", Some(""), false),
@@ -104,7 +105,7 @@ mod tests {
             ("scope=x", "scope=x&q=%ff", None, false),
             ("scope=read&q=100%", "", None, false),
             ("scope=read&q=%ff", "q=%ff", None, false),
-            // An empty scope of the client.
+            // An empty scope from the client.
             ("scope=", "scope=", Some(""), false),
             ("scope=&scope=read", "scope=", Some("read"), false),
         ] {
@@ -114,6 +115,7 @@ mod tests {
             assert_eq!(options, expected, "{check} for {original}");
         }
     }
+
     #[test]
     fn an_empty_scope_and_a_parameter_that_is_not_an_option_are_rejected() {
         let empty = "`scope` is empty; name the scopes that the check requires, or remove it";

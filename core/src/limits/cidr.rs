@@ -13,7 +13,7 @@ use thiserror::Error;
 #[serde(try_from = "String")]
 pub struct Cidr(IpNet);
 
-/// The text is not an address range.
+/// A string that is not an address range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is not an address: write 10.0.0.1, or a range such as 10.0.0.0/8 or 2001:db8::/32")]
 pub struct CidrError(String);
@@ -71,9 +71,9 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// Returns the range by its first address, if it is written with a different one: `10.0.0.0/8`
-    /// for `10.0.0.5/8`.
-    pub fn normalised(&self) -> Option<Self> {
+    /// Returns the range written with its first address, if it is written with a different one:
+    /// `10.0.0.0/8` for `10.0.0.5/8`.
+    pub fn normalize(&self) -> Option<Self> {
         let normalised = Self(self.0.trunc());
         (normalised != *self).then_some(normalised)
     }
@@ -136,13 +136,13 @@ mod tests {
             ("10.0.0.5", None),
             ("::1", None),
         ] {
-            let found = range.parse::<Cidr>().unwrap().normalised();
+            let found = range.parse::<Cidr>().unwrap().normalize();
             assert_eq!(found.map(|range| range.to_string()).as_deref(), normalised);
         }
     }
 
     #[test]
-    fn a_range_of_more_than_one_network_is_unbounded() {
+    fn a_range_larger_than_the_largest_private_network_is_unbounded() {
         for (range, is_unbounded) in [
             ("0.0.0.0/0", true),
             ("128.0.0.0/1", true),

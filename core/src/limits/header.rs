@@ -1,4 +1,4 @@
-//! Values of the rate limit headers.
+//! Rate-limit header values.
 //!
 //! `X-RateLimit-*` report the limit that is closest to being exceeded. `RateLimit` and
 //! `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10) list all limits.
@@ -14,7 +14,7 @@ use super::{QuotaStatus, RateLimitDecision, UnixMicros};
 const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {
-    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Names of limits need no escaping.
+    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Limit names need no escaping.
     pub fn rate_limit(&self) -> String {
         let parameters = |status: &QuotaStatus| {
             let seconds = whole_seconds(self.at.until(status.reset));
@@ -30,7 +30,7 @@ impl RateLimitDecision {
         })
     }
 
-    /// Lists the limits, each by its name and two parameters. Does not use `format!`, which would
+    /// Lists the limits, each with its name and two parameters. Does not use `format!`, which would
     /// cost every request about 5 % of its instructions.
     fn list(&self, parameters: impl Fn(&QuotaStatus) -> [(&'static str, u64); 2]) -> String {
         // Enough for two limits without a reallocation.

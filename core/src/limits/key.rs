@@ -12,11 +12,11 @@ use crate::secret::Sha256Digest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
-    /// The account of the access token, or its app if it has no account; the limit does not apply
-    /// to requests without a valid token.
-    Account,
-    /// The app of the access token, over all its users; the limit does not apply to requests
+    /// The access token's account, or the app of an app token; the limit does not apply to requests
     /// without a valid token.
+    Account,
+    /// The access token's app, over all its users; the limit does not apply to requests without a
+    /// valid token.
     App,
     /// The client's address.
     Ip,
@@ -25,9 +25,9 @@ pub enum KeyKind {
 /// The owner of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOwner {
-    /// The id of its account; `None` if the token belongs to the app itself.
+    /// The account's id; `None` for an app token.
     pub account: Option<i64>,
-    /// The id of its app.
+    /// The app's id.
     pub app: i64,
 }
 
@@ -36,7 +36,7 @@ pub struct TokenOwner {
 pub enum LimitKey {
     /// An account by its id, over all its tokens and addresses.
     Account(i64),
-    /// An app by its id. Tokens without an account share their app's count.
+    /// An app by its id. App tokens are counted under their app.
     App(i64),
     /// A network, over all accounts.
     Network(Network),
@@ -48,18 +48,18 @@ pub enum LimitKey {
 }
 
 impl LimitKey {
-    /// Returns the key of the account of a token, or of its app if it has no account.
+    /// Returns the key for a token's account, or for the app of an app token.
     pub fn for_account(owner: TokenOwner) -> Self {
         owner.account.map_or(Self::App(owner.app), Self::Account)
     }
 
-    /// Returns the key of a name used from a network. Case and surrounding white space are ignored.
+    /// Returns the key for a name used from a network. Ignores case and surrounding white space.
     pub fn for_name(network: Network, name: &str) -> Self {
         Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
-    /// Returns the key whose counts are stored together: the account, app or network. For IPv6 it
-    /// is the /48, under which a request is counted in addition to its /64.
+    /// Returns the key subject, whose counts are stored together: the account, app or network. For
+    /// IPv6 it is the /48, under which a request is counted in addition to its /64.
     pub fn subject(self) -> Self {
         match self {
             Self::Account(_) | Self::App(_) => self,
@@ -69,7 +69,7 @@ impl LimitKey {
         }
     }
 
-    /// Returns the key of the /48 around an IPv6 network.
+    /// Returns the key for the /48 around an IPv6 network.
     pub(super) fn site(self) -> Option<Self> {
         match self {
             Self::Account(_) | Self::App(_) => None,

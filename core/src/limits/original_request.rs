@@ -21,7 +21,7 @@ pub struct OriginalRequest<'a> {
 /// The two headers in which a proxy names the original request: the method and the target.
 pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
-/// Why the original request is unknown.
+/// The reason the original request cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum OriginalRequestError {
@@ -32,7 +32,7 @@ pub enum OriginalRequestError {
     Missing,
     #[error("send the method and the URI of the original request; only one of them is present")]
     Incomplete,
-    /// Its text is for the client of the proxy, which sent the headers.
+    /// The message is for the proxy's client, which sent the headers.
     #[error(
         "X-Original-Method, X-Original-URI, X-Forwarded-Method or X-Forwarded-Uri name a different \
          request; send the request without these headers"

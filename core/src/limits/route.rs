@@ -11,8 +11,8 @@ use thiserror::Error;
 ///
 /// Percent escapes are decoded, ASCII letters are lower case, empty and `.` segments are dropped,
 /// `..` removes the segment before it, a segment ends at `;`, and the last one loses its extension.
-/// A spelling that the server would not route may be counted too, which does no harm. For the same
-/// reason invalid escapes are left as they are instead of being rejected.
+/// A spelling that the server would not route may be counted as well, which does no harm. For the
+/// same reason invalid escapes are left unchanged instead of being rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route(String);
 
@@ -79,7 +79,7 @@ enum Segment {
     Rest,
 }
 
-/// The text is not a pattern.
+/// A string that is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \

@@ -36,11 +36,11 @@ pub struct LimitOverride {
     /// The number of requests per window.
     pub requests: Option<u32>,
     /// The window length, as in `"30m"` or `"1h 30m"`.
-    #[serde(deserialize_with = "window", serialize_with = "serialize_window")]
+    #[serde(deserialize_with = "deserialize_window", serialize_with = "serialize_window")]
     pub window: Option<Duration>,
 }
 
-/// Why the settings of limits are invalid. Each text begins with the limit name.
+/// The reason limit settings are invalid. Each message begins with the limit name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum LimitSettingError {
@@ -52,9 +52,9 @@ pub enum LimitSettingError {
     #[error(
         "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
     )]
-    MatchesNothing(String),
+    EmptyMatch(String),
     #[error("{0}: only `requests` and `window` can be set here")]
-    Fixed(String),
+    NotConfigurable(String),
     #[error("{0}: reserved name: used by [limits.abuse]")]
     Reserved(String),
     #[error("{name}: unknown limit; the limits are {known}")]
@@ -64,7 +64,7 @@ pub enum LimitSettingError {
 }
 
 impl LimitOverride {
-    /// Returns the override that sets the numbers of this limit.
+    /// Returns the override that sets this limit's requests and window.
     pub(super) fn from_limit(limit: &Limit) -> Self {
         let (requests, window) = (Some(limit.requests()), Some(limit.window()));
         Self { requests, window, ..Self::default() }
@@ -135,7 +135,9 @@ fn serialize_window<S: Serializer>(
     }
 }
 
-fn window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+fn deserialize_window<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a duration such as \"30m\"")]
     enum Value {
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_serialised_so_that_they_are_parsed_as_the_same() {
+    fn settings_round_trip() {
         let search = json!({
             "per": "ip", "match": ["GET /api/v2/search", "* /api/v1/search/*"],
             "requests": 10, "window": "1h 30m",
@@ -248,7 +250,7 @@ mod tests {
             (json!({"media": 30}), "`false` to remove the limit"),
             (json!({"media": {"request": 30}}), "unknown field `request`"),
             (json!({"media": {"match": []}}), "media: `match` is empty"),
-            (json!({"A": minute}), "\"A\" is not a valid name"),
+            (json!({"A": minute}), "\"A\" is not a valid limit name"),
             (json!({"client_secret": minute}), "client_secret: reserved name"),
             (with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
             (with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),

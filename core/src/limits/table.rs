@@ -13,7 +13,8 @@ use super::route::RoutePattern;
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError, new_limit};
 use super::{Bucket, Buckets, Limit};
 
-/// One limit and the requests it counts. Requests of all its patterns are counted together.
+/// One limit and the requests it counts. Requests that match any of its patterns are counted
+/// together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitRow {
     /// The name, number of requests and window.
@@ -74,7 +75,7 @@ impl Default for LimitTable {
     }
 }
 
-/// Returns the names of the default limits, for an error text.
+/// Returns the names of the default limits, for an error message.
 fn default_names() -> String {
     DEFAULTS.map(|default| default.0).join(", ")
 }
@@ -117,13 +118,13 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
             rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, matches });
         }
         match rows.iter().find(|row| row.matches.is_empty()) {
-            Some(row) => Err(LimitSettingError::MatchesNothing(row.limit.name().into())),
+            Some(row) => Err(LimitSettingError::EmptyMatch(row.limit.name().into())),
             None => Ok(Self { rows }),
         }
     }
 }
 
-/// The settings of every row, and of the default rows that are removed.
+/// The settings of all rows, with `false` for removed default rows.
 impl From<LimitTable> for BTreeMap<String, LimitSetting> {
     fn from(table: LimitTable) -> Self {
         let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
@@ -140,7 +141,8 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
 }
 
 impl LimitTable {
-    /// Returns a copy with this multiple of each limit per address for the IPv6 /48 around it.
+    /// Returns a copy in which each limit per address also limits the IPv6 /48 around it, to this
+    /// multiple.
     pub fn with_site_multiple(mut self, multiple: u32) -> Self {
         for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
             row.limit = row.limit.with_site_multiple(multiple).into();
@@ -148,9 +150,9 @@ impl LimitTable {
         self
     }
 
-    /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, like Matrix's
+    /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, such as Matrix's
     /// `register`: those that count `POST /api/v1/accounts`, without the rows for every path, which
-    /// have counted the actual request already.
+    /// have already counted the actual request.
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
         let counted = self.buckets("POST", "/", None, from);
@@ -160,8 +162,8 @@ impl LimitTable {
 
     /// Returns the buckets of a request: one for each row that counts it.
     ///
-    /// `target` is the path of the request in any spelling. `owner` is that of a valid access
-    /// token: a request with an invalid token is counted by its address only.
+    /// `target` is the request path in any spelling. `owner` is the owner of a valid access token;
+    /// a request with an invalid token is counted by its address only.
     pub fn buckets<'a>(
         &'a self,
         method: &str,
@@ -190,14 +192,14 @@ mod tests {
 
     use super::*;
 
-    fn from() -> Network {
+    fn network() -> Network {
         Network::from_address([192, 0, 2, 1].into())
     }
 
     fn names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
         let (method, target) = request.split_once(' ').unwrap();
         let owner = account.map(|account| TokenOwner { account: Some(account), app: 1 });
-        let buckets = table.buckets(method, target, owner, from());
+        let buckets = table.buckets(method, target, owner, network());
         buckets.iter().map(|bucket| bucket.limit.name().to_owned()).collect()
     }
 
@@ -241,7 +243,7 @@ mod tests {
             let limit = Arc::new(Limit::new("l", 1, Duration::from_mins(1)).unwrap());
             let matches = ["*", &format!("{method} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
             let rows = matches.map(|pattern| LimitRow { limit: Arc::clone(&limit), per: KeyKind::Ip, matches: vec![pattern] });
-            let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, from()).len();
+            let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, network()).len();
             prop_assert_eq!(count(&method), 2);
             prop_assert_eq!(count(&method.to_lowercase()), 2);
             let same = method == other || method == "GET" && other == "HEAD";
@@ -253,26 +255,27 @@ mod tests {
     fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
         let owner = TokenOwner { account: Some(1), app: 1 };
-        let buckets = |method, target| table.buckets(method, target, Some(owner), from());
+        let buckets = |method, target| table.buckets(method, target, Some(owner), network());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
         let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
         assert_eq!((delete[1].limit, &delete[1].key), (unreblog[1].limit, &unreblog[1].key));
     }
 
     #[test]
-    fn an_account_created_by_a_different_request_counts_for_the_sign_up_limits_only() {
+    fn a_sign_up_through_a_different_endpoint_counts_for_the_sign_up_limits_only() {
         let table = LimitTable::default();
-        let [bucket] = table.sign_up_buckets(from()).into_vec().try_into().unwrap();
-        assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(from())));
+        let [bucket] = table.sign_up_buckets(network()).into_vec().try_into().unwrap();
+        assert_eq!((bucket.limit.name(), bucket.key), ("sign_up", LimitKey::Network(network())));
     }
 
     #[test]
-    fn a_bucket_is_keyed_by_the_owner_of_the_token_or_the_network() {
+    fn a_bucket_is_keyed_by_the_token_owner_or_the_network() {
         let table = LimitTable::default();
         for (account, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
-            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app: 1 }), from());
+            let buckets =
+                table.buckets("GET", "/", Some(TokenOwner { account, app: 1 }), network());
             let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
-            assert_eq!(keys, [owner, LimitKey::Network(from())]);
+            assert_eq!(keys, [owner, LimitKey::Network(network())]);
         }
     }
 
@@ -281,11 +284,11 @@ mod tests {
         let row = LimitRow { per: KeyKind::App, ..LimitTable::default().rows[0].clone() };
         let table = LimitTable { rows: vec![row] };
         for (account, app) in [(Some(7), 1), (Some(8), 1), (None, 1), (Some(7), 2)] {
-            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app }), from());
+            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app }), network());
             let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
             assert_eq!(keys, [LimitKey::App(app)]);
         }
-        assert!(table.buckets("GET", "/", None, from()).is_empty());
+        assert!(table.buckets("GET", "/", None, network()).is_empty());
     }
 
     #[test]
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_very_long_path_is_parsed_in_one_pass() {
+    fn a_very_long_path_is_counted() {
         let table = LimitTable::default();
         for part in ["/..", "/a", "%2f", ";", "%", "//"] {
             let request = format!("POST {}", part.repeat(50_000));

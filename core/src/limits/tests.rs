@@ -198,7 +198,7 @@ fn a_clock_set_back_gives_no_new_window_and_rejects_for_one_window_at_most() {
 }
 
 #[test]
-fn a_clock_far_forward_gains_one_window_and_correcting_it_gains_none() {
+fn a_clock_jump_forward_gains_one_window_and_correcting_it_gains_none() {
     let limit = limit("account", 1, 300);
     let mut engine = Engine::new([&limit]);
     let day = 86_400;
@@ -272,19 +272,19 @@ fn invalid_names_and_windows_are_rejected() {
 #[derive(Debug, Clone)]
 struct Step {
     mode: CountMode,
-    pass: i64,
+    elapsed: i64,
 }
 
-/// Mostly small steps forward, sometimes none, sometimes a clock that jumps either way.
+/// Mostly small steps forward, sometimes none, sometimes a clock jump in either direction.
 fn steps(clock_jumps: bool) -> impl Strategy<Value = Vec<Step>> {
     let jump = if clock_jumps { -200_000..200_000_i64 } else { 0..1 };
-    let pass = prop_oneof![4 => 0..20_i64, 1 => jump];
+    let elapsed = prop_oneof![4 => 0..20_i64, 1 => jump];
     let mode = prop_oneof![
         6 => Just(CountMode::Check),
         1 => Just(CountMode::Peek),
         1 => Just(CountMode::Charge),
     ];
-    let step = (mode, pass).prop_map(|(mode, pass)| Step { mode, pass });
+    let step = (mode, elapsed).prop_map(|(mode, elapsed)| Step { mode, elapsed });
     prop::collection::vec(step, 1..80)
 }
 
@@ -297,12 +297,12 @@ fn limits() -> impl Strategy<Value = Vec<Arc<Limit>>> {
 
 proptest! {
     #[test]
-    fn never_more_than_the_limit_in_a_window(limits in limits(), steps in steps(false)) {
+    fn a_window_never_admits_more_than_the_limit(limits in limits(), steps in steps(false)) {
         let mut engine = Engine::new(&limits);
         let mut now = 0;
         let mut counted = vec![Vec::<i64>::new(); limits.len()];
-        for Step { mode, pass } in steps {
-            now += pass;
+        for Step { mode, elapsed } in steps {
+            now += elapsed;
             let decision = engine.decide(mode, at(now));
             for (i, status) in decision.statuses().iter().enumerate() {
                 let passed = match mode {
@@ -332,8 +332,8 @@ proptest! {
     fn remaining_and_reset_agree_with_the_decision(limits in limits(), steps in steps(true)) {
         let mut engine = Engine::new(&limits);
         let mut now = 0;
-        for Step { mode, pass } in steps {
-            now += pass;
+        for Step { mode, elapsed } in steps {
+            now += elapsed;
             let peek = engine.decide(CountMode::Peek, at(now));
             let before = engine.counts();
             let decision = engine.decide(mode, at(now));
@@ -358,11 +358,11 @@ proptest! {
     fn a_client_never_waits_longer_than_reported_after_any_clock_change(limits in limits(), steps in steps(true)) {
         let mut engine = Engine::new(&limits);
         let mut now = 0;
-        for Step { mode, pass } in steps {
+        for Step { mode, elapsed } in steps {
             let before = engine.counts();
-            now += pass;
+            now += elapsed;
             let decision = engine.decide(mode, at(now));
-            if pass < 0 {
+            if elapsed < 0 {
                 let all_remain = engine.counts().iter().zip(&before).all(|(after, before)| after >= before);
                 prop_assert!(all_remain, "a clock set back gave a new window");
             }

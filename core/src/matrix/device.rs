@@ -7,7 +7,7 @@ use crate::json::{Fields, JsonError};
 /// Maximum length of a device id, in characters.
 const MAX_ID_LENGTH: usize = 255;
 
-/// Maximum length of a display name, in characters. The rest of a longer one is cut off.
+/// Maximum length of a display name, in characters. Longer names are truncated.
 const MAX_NAME_LENGTH: usize = 100;
 
 /// A device: an installation of a Matrix client, signed in for an account.
@@ -17,7 +17,7 @@ pub struct Device {
     name: Option<String>,
 }
 
-/// The device that a login or a registration asks for.
+/// The device that a login or a registration requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestedDevice {
     id: Option<String>,

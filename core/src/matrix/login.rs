@@ -17,7 +17,7 @@ pub struct LoginRequest {
     pub device: RequestedDevice,
 }
 
-/// Reason why a login request is rejected.
+/// The reason a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum LoginError {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_are_rejected_with_the_name_of_the_field() {
+    fn other_bodies_are_rejected_with_the_field_name() {
         for (body, text) in [
             ("{}", "type is missing"),
             ("[]", "the body must be a JSON object"),

@@ -17,7 +17,7 @@ pub struct RegisterRequest {
     pub stage: RegistrationStage,
     /// The device that is signed in with the new account.
     pub device: RequestedDevice,
-    /// Creates the account without issuing a token.
+    /// True if the account is created without issuing a token.
     pub inhibit_login: bool,
 }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_names_an_application_service() {
+    fn an_application_service_is_recognised_by_the_type() {
         for (body, kind) in [
             (r#"{"type":"m.login.application_service"}"#, RegistrationType::ApplicationService),
             ("{}", RegistrationType::Interactive),

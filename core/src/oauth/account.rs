@@ -1,4 +1,4 @@
-//! Roles of accounts, and validation of their names, e-mail addresses and passwords.
+//! Account roles, and validation of account names, e-mail addresses and passwords.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ const RESERVED: &str = "abuse account accounts admin administrator administrator
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
 
-/// Why a field of an account is invalid. In messages the text comes after the field name.
+/// The reason an account field is invalid. The message is shown after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the messages describe them")]
@@ -58,7 +58,7 @@ pub enum FieldError {
     TooLong(usize),
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
-    /// A common password, or an identifier of its account.
+    /// The password is common, or an identifier of its account.
     #[error("is too easy to guess; choose a different one")]
     PasswordCommon,
     #[error("is reserved")]
@@ -83,7 +83,7 @@ impl FieldError {
         }
     }
 
-    /// Returns the length in the error text, if it contains one.
+    /// Returns the length that the message names, if any.
     pub const fn count(self) -> Option<usize> {
         match self {
             Self::TooLong(count) | Self::TooShort(count) => Some(count),
@@ -161,7 +161,7 @@ pub fn check_password<'a>(
     }
 }
 
-/// Returns whether a password is one repeated character or tops the lists of leaked passwords.
+/// Returns whether a password is one repeated character or a listed common password.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
     let first = password.chars().next();

@@ -14,7 +14,7 @@ use crate::text::{changes_direction, is_blank};
 
 /// The maximum length of an app's name, in characters.
 pub const MAX_NAME_LENGTH: usize = 60;
-/// The maximum length of a website and of all redirect URIs together, in characters.
+/// The maximum length of a website URL, and of all redirect URIs together, in characters.
 pub const MAX_URIS_LENGTH: usize = 2000;
 
 /// A registered app, without its secret.
@@ -50,22 +50,21 @@ impl App {
         }
     }
 
-    /// Returns the scopes to grant to the app itself for a `scope` parameter. Scopes of admins are
-    /// invalid.
-    pub fn resolve_own_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
+    /// Returns the scopes of an app token for a `scope` parameter. Admin scopes are invalid.
+    pub fn resolve_app_token_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
         let scopes = self.resolve_scopes(requested)?;
         scopes.check_role(None)?;
         Ok(scopes)
     }
 
     /// Returns the scopes of the token for a user who signs up through the app: all declared scopes
-    /// but those of admins.
+    /// except admin scopes.
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.clone().effective(Some(Role::User))
     }
 }
 
-/// The registered data of an app.
+/// An app's registered data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppDetails {
     /// The name that users see.
@@ -74,13 +73,13 @@ pub struct AppDetails {
     pub website: Option<String>,
     /// The registered redirect URIs; at least one.
     pub redirect_uris: Vec<RedirectUri>,
-    /// The scopes that it may request; at least one.
+    /// The scopes that the app may request; at least one.
     pub scopes: Scopes,
 }
 
 impl AppDetails {
-    /// Returns the host of the website, if the response goes there too. The website is not
-    /// verified, so an app could otherwise show that of another app.
+    /// Returns the website's host, if the authorization response is sent there as well. The website
+    /// is not verified, so an app could otherwise show a different app's website.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
@@ -92,9 +91,9 @@ impl AppDetails {
 pub struct Registration {
     /// The app name.
     pub client_name: String,
-    /// Redirect URIs. Each text may contain several, separated by white space.
+    /// Redirect URIs. Each string may contain several, separated by white space.
     pub redirect_uris: Vec<String>,
-    /// Scopes. Each text may contain several, separated by spaces.
+    /// Scopes. Each string may contain several, separated by spaces.
     pub scopes: Vec<String>,
     /// The URL of the app's website, or empty.
     pub website: String,
@@ -102,7 +101,7 @@ pub struct Registration {
     pub token_endpoint_auth_method: String,
 }
 
-/// Why a registration is invalid, worded as Mastodon does.
+/// The reason a registration is invalid, worded as in Mastodon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the messages describe them")]
@@ -113,10 +112,10 @@ pub enum AppRegistrationError {
     RedirectUriBlank,
     #[error("Redirect URI {0}")]
     RedirectUri(RedirectUriError),
-    /// A scope that is malformed or unknown.
+    /// A scope is malformed or unknown.
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
-    /// A control character, or one that changes the direction of text.
+    /// The name contains a control character, or one that changes the text direction.
     #[error("Application name is invalid")]
     NameInvalid,
     #[error("Application name is too long (maximum is {MAX_NAME_LENGTH} characters)")]
@@ -135,7 +134,7 @@ pub enum AppRegistrationError {
 }
 
 impl Registration {
-    /// Collects the fields of a registration. Lists are repeated fields like `redirect_uris[]`.
+    /// Collects the fields of a registration. Lists are repeated fields such as `redirect_uris[]`.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut registration = Self::default();
         for (name, value) in pairs {
@@ -151,8 +150,8 @@ impl Registration {
         registration
     }
 
-    /// Validates the registration and reports all errors, in Mastodon's order. `schemes` are those
-    /// that the operator allows for redirect URIs.
+    /// Validates the registration and reports all errors, in Mastodon's order. `schemes` are the
+    /// configured private-use schemes for redirect URIs.
     pub fn validate(
         self,
         schemes: &[PrivateUseScheme],

@@ -18,14 +18,14 @@ use crate::secret::Sha256Digest;
 /// length, and 2 KiB for the others.
 const MAX_REQUEST_LENGTH: usize = MAX_URIS_LENGTH + MAX_STATE_LENGTH + 2048;
 
-/// An authorization request of a known app, with a redirect URI that the app registered.
+/// An authorization request from a known app, with a redirect URI that the app registered.
 ///
-/// Any other error in the request is sent to that URI, but only after the user has signed in and if
-/// the user has approved the app before, so the server is not an open redirector (RFC 9700, section
-/// 4.11.2).
+/// Any other error in the request is sent to that URI, but only after the user has signed in, and
+/// only if the user has approved the app before. Otherwise the server would be an open redirector
+/// (RFC 9700, section 4.11.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizationRequest {
-    /// The app that sent the request.
+    /// The id of the app that sent the request.
     pub app_id: i64,
     /// Destination and encoding of the response.
     pub target: ResponseTarget,
@@ -63,7 +63,7 @@ pub enum NextStep {
 }
 
 impl AuthorizationRequest {
-    /// The parameters that are read besides `client_id`.
+    /// The parameters that are read in addition to `client_id`.
     const PARAMETERS: [Parameter; 9] = [
         Parameter::RedirectUri,
         Parameter::ResponseType,
@@ -105,8 +105,8 @@ impl AuthorizationRequest {
         // An error response uses the requested mode and state, if these are valid.
         let target = ResponseTarget {
             redirect_uri,
-            mode: response_mode(parameters).unwrap_or_default(),
-            state: state(parameters).ok().flatten().map(str::to_owned),
+            mode: parse_response_mode(parameters).unwrap_or_default(),
+            state: parse_state(parameters).ok().flatten().map(str::to_owned),
         };
         let optional = |parameter| parameters.optional(parameter).ok().flatten();
         Ok(Self {
@@ -119,28 +119,28 @@ impl AuthorizationRequest {
     }
 
     /// Rejects the request if it has no PKCE challenge.
-    pub fn requiring_pkce(mut self) -> Self {
+    pub fn require_pkce(mut self) -> Self {
         if self.requested.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
             self.requested = Err(OAuthError::Missing(Parameter::CodeChallenge));
         }
         self
     }
 
-    /// Returns the requested grant, if a user with this role may grant it. A request for a scope of
-    /// admins is invalid for everyone else, even if it has other scopes: the app does not expect to
-    /// get less than it requested.
-    pub fn requested_from(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
+    /// Returns the requested grant, if a user with this role may grant it. A request for an admin
+    /// scope is invalid for everyone else, even if it has other scopes, because the app does not
+    /// expect to get less than it requested.
+    pub fn requested_grant(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
         let requested = self.requested.as_ref().map_err(OAuthError::clone)?;
         requested.scopes.check_role(Some(role))?;
         Ok(requested)
     }
 
     /// Determines the next step. `user` is the user's role, if they signed in for this request, or
-    /// have a session and the request does not force a login. `grants` are the active grants of the
-    /// user to this app.
+    /// have a session and the request does not force a login. `grants` are the user's active grants
+    /// to this app.
     pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
         let Some(role) = user else { return NextStep::SignIn };
-        match self.requested_from(role) {
+        match self.requested_grant(role) {
             Err(error) if grants.is_empty() => NextStep::ShowError(error),
             Err(error) => NextStep::Reject(error),
             Ok(requested) if self.is_implied(requested, grants) => NextStep::Approve,
@@ -149,9 +149,9 @@ impl AuthorizationRequest {
     }
 
     /// Returns whether an earlier consent implies this one: for exactly the same scopes, none of
-    /// them of admins, and only if no other program can get a token for the code. Any program can
-    /// listen on a loopback port or claim a private-use scheme, so there PKCE and the same URI are
-    /// required (RFC 8252, section 8.6). Any website can request a response mode, and in modes
+    /// them an admin scope, and only if no other program can get a token for the code. Any program
+    /// can listen on a loopback port or claim a private-use scheme, so these require PKCE and the
+    /// same URI (RFC 8252, section 8.6). Any website can request a response mode, and in modes
     /// other than `query` the code bypasses the app's server, or reaches it in a form that it may
     /// not expect.
     fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
@@ -171,8 +171,8 @@ impl AuthorizationRequest {
 impl RequestedGrant {
     /// Parses the requested grant, and checks the other parameters.
     fn parse(parameters: Parameters<'_>, app: &App) -> Result<Self, OAuthError> {
-        response_type(parameters)?;
-        response_mode(parameters)?;
+        check_response_type(parameters)?;
+        parse_response_mode(parameters)?;
         app.properties.check_grant_type(GrantType::AuthorizationCode)?;
         let scopes = app.resolve_scopes(parameters.optional(Parameter::Scope)?)?;
         let method = parameters.optional(Parameter::CodeChallengeMethod)?;
@@ -184,7 +184,7 @@ impl RequestedGrant {
             Some(text) => Some(Sha256Digest::from_text(text).ok_or(OAuthError::InvalidChallenge)?),
             None => None,
         };
-        state(parameters)?;
+        parse_state(parameters)?;
         // The values of these two are parsed leniently, but a repeated parameter is an error.
         for lenient in [Parameter::ForceLogin, Parameter::Lang] {
             parameters.optional(lenient)?;
@@ -193,21 +193,21 @@ impl RequestedGrant {
     }
 }
 
-fn response_type(parameters: Parameters<'_>) -> Result<(), OAuthError> {
+fn check_response_type(parameters: Parameters<'_>) -> Result<(), OAuthError> {
     match parameters.required(Parameter::ResponseType)? {
         "code" => Ok(()),
         _ => Err(OAuthError::UnsupportedResponseType),
     }
 }
 
-fn response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, OAuthError> {
+fn parse_response_mode(parameters: Parameters<'_>) -> Result<ResponseMode, OAuthError> {
     let Some(mode) = parameters.optional(Parameter::ResponseMode)? else {
         return Ok(ResponseMode::default());
     };
     ResponseMode::from_name(mode).ok_or(OAuthError::UnsupportedResponseMode)
 }
 
-fn state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
+fn parse_state(parameters: Parameters<'_>) -> Result<Option<&str>, OAuthError> {
     let state = parameters.optional(Parameter::State)?;
     if state.is_some_and(|state| state.len() > MAX_STATE_LENGTH) {
         return Err(OAuthError::StateTooLong);

@@ -20,7 +20,7 @@ pub fn extract_token<'a>(
     if headers.next().is_some() {
         return Err(MultipleTokens);
     }
-    let mut token = header.and_then(bearer).map(Secret::new);
+    let mut token = header.and_then(parse_bearer).map(Secret::new);
     for parameter in parameters {
         if token.replace(Secret::new(parameter)).is_some() {
             return Err(MultipleTokens);
@@ -30,7 +30,7 @@ pub fn extract_token<'a>(
 }
 
 /// Returns the text after `Bearer` and one space.
-fn bearer(header: &[u8]) -> Option<&str> {
+fn parse_bearer(header: &[u8]) -> Option<&str> {
     let header = str::from_utf8(header).ok()?;
     let (scheme, token) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)

@@ -1,11 +1,11 @@
-//! The properties of a client that its registration fixes: authentication method, grant types,
-//! origin and issuer.
+//! The client properties that are set at registration: authentication method, grant types, origin
+//! and issuer.
 
 use super::error::OAuthError;
 use crate::wire_enum::wire_enum;
 
 /// The values of `token_endpoint_auth_method` for [`AuthMethod::ClientSecret`] (RFC 7591, section
-/// 2). A client may use both, whichever it registered.
+/// 2). A client may use either, regardless of which one it registered.
 pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 wire_enum! {
@@ -16,7 +16,7 @@ wire_enum! {
         ClientSecret = "client_secret",
         /// Not at all, because it is public. No endpoint registers or accepts such clients yet.
         None = "none",
-        /// In a way that only a newer release knows.
+        /// With a method that only a newer release supports.
         #[default]
         Unknown = "unknown",
     }
@@ -35,14 +35,14 @@ wire_enum! {
     /// The way in which a client was registered.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Origin {
-        /// Anyone, through the API.
+        /// By anyone, through the API.
         #[default]
         Api = "api",
-        /// The operator, by a command.
+        /// By the operator, with a command.
         Operator = "operator",
-        /// The server, for Matrix clients that sign in with a password.
+        /// By the server, for Matrix clients that sign in with a password.
         Matrix = "matrix",
-        /// The server, for tokens issued on the command line.
+        /// By the server, for tokens issued on the command line.
         CommandLine = "command_line",
     }
 }
@@ -51,9 +51,9 @@ wire_enum! {
     /// The issuer whose endpoints a client may use.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Issuer {
-        /// The one of the endpoints below `/oauth`.
+        /// The issuer of the endpoints below `/oauth`.
         OAuth = "oauth",
-        /// One that only a newer release knows.
+        /// An issuer that only a newer release supports.
         #[default]
         Unknown = "unknown",
     }
@@ -78,8 +78,8 @@ impl Origin {
 }
 
 impl ClientProperties {
-    /// Returns the properties of a client with a secret: every grant type, but none for a
-    /// first-party client, whose tokens are issued without OAuth.
+    /// Returns the properties of a client with a secret. It may use every grant type, unless it is
+    /// a first-party client, whose tokens are issued without OAuth.
     pub fn new(origin: Origin) -> Self {
         let grant_types = if origin.is_first_party() { &[] } else { GrantType::ALL };
         Self {

@@ -28,7 +28,7 @@ impl Credentials {
     ) -> Result<Self, OAuthError> {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
-        let Some(encoded) = authorization.and_then(basic) else {
+        let Some(encoded) = authorization.and_then(parse_basic) else {
             let (id, secret) =
                 client_id.zip(client_secret).ok_or(OAuthError::MissingCredentials)?;
             return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
@@ -54,7 +54,7 @@ pub fn single_header<'a>(
 }
 
 /// Returns the text after the scheme, if that is Basic.
-fn basic(header: &[u8]) -> Option<&[u8]> {
+fn parse_basic(header: &[u8]) -> Option<&[u8]> {
     let header = header.trim_ascii();
     let end = header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len());
     let (scheme, rest) = header.split_at(end);
@@ -81,11 +81,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::form::tests::owned;
+    use crate::oauth::form::tests::to_pairs;
     use crate::percent::encode;
 
     fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
-        Credentials::parse(header.map(str::as_bytes), Parameters::new(&owned(body)))
+        Credentials::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(body)))
             .map(|parsed| (parsed.client_id, parsed.client_secret.reveal().to_owned()))
     }
 

@@ -9,7 +9,7 @@ use crate::secret::HashedSecret;
 pub struct ClientSecrets {
     /// The secret that was issued last.
     pub current: HashedSecret,
-    /// The secret before the last rotation, unless the rotation ended it.
+    /// The secret before the last rotation, unless the rotation invalidated it.
     pub previous: Option<PreviousSecret>,
 }
 
@@ -18,11 +18,11 @@ pub struct ClientSecrets {
 pub struct PreviousSecret {
     /// The digest of the replaced secret.
     pub secret: HashedSecret,
-    /// The end of its acceptance.
+    /// The time until which it is accepted.
     pub until: Timestamp,
 }
 
-/// The secret of an app whose secret was never replaced.
+/// The secrets of an app whose secret was never replaced.
 impl From<HashedSecret> for ClientSecrets {
     fn from(current: HashedSecret) -> Self {
         Self { current, previous: None }
@@ -33,14 +33,14 @@ impl ClientSecrets {
     /// Returns whether a client that presents this secret is the app. Digests are compared in
     /// constant time.
     pub fn accepts(&self, presented: HashedSecret, now: Timestamp) -> bool {
-        // Both are compared, so that the time does not reveal which one was presented.
+        // Both are compared, so that timing does not reveal which one was presented.
         let is_current = self.current == presented;
         let is_previous = self.previous_until(now).is_some()
             & self.previous.is_some_and(|previous| previous.secret == presented);
         is_current | is_previous
     }
 
-    /// Until when the previous secret is accepted, if it still is.
+    /// Returns the time until which the previous secret is accepted, if it still is.
     pub fn previous_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.previous.map(|previous| previous.until).filter(|until| *until > now)
     }
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(fresh.previous_until(at(0)), None);
     }
 
-    /// The lookup key of a secret is not secret.
+    /// A secret's lookup key is not confidential.
     #[test]
     fn a_secret_with_the_lookup_key_of_a_different_one_is_not_accepted() {
         let (current, other) = (secret(1), secret(2));

@@ -17,8 +17,8 @@ pub struct ClientTokenRequest {
 }
 
 impl ClientTokenRequest {
-    /// Parses a request from its `Authorization` header and its body. Errors of client
-    /// authentication precede a missing token.
+    /// Parses a request from its `Authorization` header and its body. Client authentication errors
+    /// take precedence over a missing token.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::oauth::app::Registration;
     use crate::oauth::client::{ClientProperties, Origin};
-    use crate::oauth::form::tests::owned;
+    use crate::oauth::form::tests::to_pairs;
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 
@@ -49,14 +49,14 @@ mod tests {
         pairs: &[(&str, &str)],
     ) -> Result<ClientTokenRequest, OAuthError> {
         let header = header.map(str::as_bytes);
-        ClientTokenRequest::parse(header, Parameters::new(&owned(pairs)))
+        ClientTokenRequest::parse(header, Parameters::new(&to_pairs(pairs)))
     }
 
     // RFC 7662, section 2.1: against token scanning.
     #[test]
     fn missing_credentials_are_reported_before_a_missing_token() {
         let parse = |pairs: &[(&str, &str)]| {
-            let pairs = owned(pairs);
+            let pairs = to_pairs(pairs);
             let request = ClientTokenRequest::parse(None, Parameters::new(&pairs));
             request.map(|request| request.token.reveal().to_owned())
         };
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_revocation_is_reported_as_such() {
+    fn a_revocation_with_two_authentications_or_two_tokens_is_rejected() {
         let pairs = [CLIENT[0], CLIENT[1], ("token", "t")];
         let both = revocation(Some("Basic YTpz"), &pairs).map(|_| ());
         assert_eq!(both, Err(OAuthError::TwoAuthentications));

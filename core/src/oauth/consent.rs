@@ -2,19 +2,19 @@
 
 use super::scope::{Scope, Scopes};
 
-/// The access to a resource.
+/// The level of access to a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names describe them")]
 pub enum AccessLevel {
     Read,
     Write,
-    /// Named `both` in the messages of the consent page.
+    /// Named `both` in the consent page's messages.
     #[strum(serialize = "both")]
     ReadWrite,
 }
 
-/// One item of the list.
+/// One item of the consent page's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentItem {
     /// True if the permission is reserved for admins.
@@ -26,8 +26,8 @@ pub struct ConsentItem {
 }
 
 impl ConsentItem {
-    /// Returns whether the app may act in the name of the user, which `push` does not allow.
-    pub fn is_change(&self) -> bool {
+    /// Returns whether the app may act on the user's behalf, which `push` does not allow.
+    pub fn allows_changes(&self) -> bool {
         self.access != AccessLevel::Read && self.resource != "push"
     }
 
@@ -45,13 +45,12 @@ impl ConsentItem {
     }
 }
 
-/// Returns the items for these scopes, in the order of [`Scope::ALL`]. Scopes whose item another
-/// one includes are omitted, and those for reading and writing the same resource are merged.
+/// Returns the items for these scopes, in the order of [`Scope::ALL`]. A scope that another one
+/// includes is omitted, and scopes for reading and writing the same resource are merged.
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
-        // To people, the profile is a part of the account, and what they follow a part of
-        // everything.
+        // To users, the profile is part of the account, and their follows are part of everything.
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
         _ => {
@@ -90,7 +89,7 @@ mod tests {
         pairs.flat_map(|pair| items(&pair.into_iter().collect())).collect()
     }
 
-    fn described(scopes: &str) -> Vec<String> {
+    fn describe_items(scopes: &str) -> Vec<String> {
         items(&scopes.parse().unwrap()).iter().map(describe).collect()
     }
 
@@ -109,13 +108,13 @@ mod tests {
             ("admin:write:accounts read:accounts", vec!["accounts Read", "admin accounts Write"]),
             ("", vec![]),
         ] {
-            assert_eq!(described(scopes), expected, "{scopes}");
+            assert_eq!(describe_items(scopes), expected, "{scopes}");
         }
     }
 
     #[test]
-    fn an_app_that_may_write_acts_in_the_name_of_the_user() {
-        for (scopes, is_change) in [
+    fn an_app_that_may_write_acts_on_the_users_behalf() {
+        for (scopes, allows_changes) in [
             ("read", false),
             ("write", true),
             ("read write", true),
@@ -128,20 +127,23 @@ mod tests {
             ("admin:write:reports", true),
         ] {
             let items = items(&scopes.parse().unwrap());
-            assert!(items.iter().all(|item| item.is_change() == is_change), "{scopes}");
+            assert!(items.iter().all(|item| item.allows_changes() == allows_changes), "{scopes}");
         }
     }
 
     #[test]
     fn a_covered_scope_is_omitted() {
-        assert_eq!(described("read:accounts read read:lists"), ["all Read"]);
-        assert_eq!(described("read read:accounts write:accounts"), ["all Read", "accounts Write"]);
-        assert_eq!(described("read profile"), ["all Read"]);
-        assert_eq!(described("read:accounts profile"), ["accounts Read"]);
-        assert_eq!(described("write profile"), ["all Write", "profile Read"]);
-        assert_eq!(described("read write follow"), ["all ReadWrite"]);
-        assert_eq!(described("read follow"), ["all Read", "follow ReadWrite"]);
-        assert_eq!(described("follow read:blocks write:mutes"), ["follow ReadWrite"]);
+        assert_eq!(describe_items("read:accounts read read:lists"), ["all Read"]);
+        assert_eq!(
+            describe_items("read read:accounts write:accounts"),
+            ["all Read", "accounts Write"]
+        );
+        assert_eq!(describe_items("read profile"), ["all Read"]);
+        assert_eq!(describe_items("read:accounts profile"), ["accounts Read"]);
+        assert_eq!(describe_items("write profile"), ["all Write", "profile Read"]);
+        assert_eq!(describe_items("read write follow"), ["all ReadWrite"]);
+        assert_eq!(describe_items("read follow"), ["all Read", "follow ReadWrite"]);
+        assert_eq!(describe_items("follow read:blocks write:mutes"), ["follow ReadWrite"]);
     }
 
     #[test]

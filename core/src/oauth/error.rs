@@ -5,10 +5,10 @@ use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
-/// Maximum length of the name of a scope in an error, in bytes. Those of the catalogue are shorter.
+/// Maximum length of a scope name in an error, in bytes. All known names are shorter.
 const MAX_SCOPE_NAME: usize = 64;
 
-/// Why an OAuth request is rejected. Its text is the `error_description`.
+/// The reason an OAuth request is rejected. The message is the `error_description`.
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum OAuthError {
@@ -23,14 +23,14 @@ pub enum OAuthError {
     StateTooLong,
     #[error("The parameters are too long.")]
     TooLong,
-    /// The response does not say which, so that it does not help to find clients. A disabled client
-    /// is unknown.
+    /// The response does not say which of the two, so that it does not reveal which clients exist.
+    /// A disabled client counts as unknown.
     #[error("The client is unknown or its secret is wrong.")]
     InvalidClient,
-    /// An authorization request of a client that is unknown or disabled.
+    /// The client of an authorization request is unknown or disabled.
     #[error("There is no app with this client_id.")]
     UnknownClient,
-    /// Id or secret is absent, or the `Authorization` header is malformed.
+    /// The id or the secret is absent, or the `Authorization` header is malformed.
     #[error("Send client_id and client_secret in the body, or as HTTP Basic authentication.")]
     MissingCredentials,
     /// The client authenticates in two ways, or sends two client ids.
@@ -50,7 +50,7 @@ pub enum OAuthError {
     UnregisteredScope(ScopeName),
     #[error("No scope was sent, so read was assumed, which the client did not register.")]
     UnregisteredDefaultScope,
-    /// Neither a user who is not an admin nor an app itself can get it.
+    /// The scope was requested from a user who is not an admin, or for an app token.
     #[error("Only an admin can grant the scope {0}.")]
     AdminScope(ScopeName),
     /// The method is not `S256`, or is absent, which means `plain`.
@@ -104,7 +104,7 @@ impl OAuthError {
     }
 }
 
-/// The name of a scope in an error, truncated.
+/// A scope name in an error, truncated.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ScopeName(String);

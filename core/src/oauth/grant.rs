@@ -1,4 +1,4 @@
-//! Grants behind authorization codes, and the checks when a code is redeemed.
+//! Grants, and the checks when an authorization code is redeemed.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Grant {
     pub scopes: Scopes,
     /// The values that the token request must match.
     pub binding: Binding,
-    /// When the code expires; it is invalid at this time.
+    /// The time at which the code expires; from then on it is invalid.
     pub expires_at: Timestamp,
 }
 
@@ -49,8 +49,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Returns the redirect URI, if it is part of the identity of the grant. An `https` URI is not: its
-    /// codes reach only the owner of the host, so one grant covers all such URIs of the app.
+    /// Returns the redirect URI, if it is part of the grant's identity. An `https` URI is not: its
+    /// codes reach only the host's owner, so one grant covers all such URIs of the app.
     pub fn identifying_uri(&self) -> Option<&str> {
         let is_https = |scheme: &str| scheme.eq_ignore_ascii_case("https:");
         Some(&*self.redirect_uri).filter(|uri| !uri.get(..6).is_some_and(is_https))
@@ -60,7 +60,7 @@ impl Binding {
 /// An attempt to redeem a code, by an authenticated app.
 #[derive(Debug, Clone)]
 pub struct Redemption<'a> {
-    /// Id of the app that sent the token request.
+    /// The id of the app that sent the token request.
     pub app_id: i64,
     /// The redirect URI of the token request.
     pub redirect_uri: &'a str,
@@ -68,7 +68,7 @@ pub struct Redemption<'a> {
     pub verifier: Option<&'a Secret>,
 }
 
-/// Why a code cannot be redeemed. The reason is recorded; the response contains only
+/// The reason a code cannot be redeemed. It is recorded; the response contains only
 /// [`GrantError::description`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[expect(missing_docs, reason = "the messages describe them")]
@@ -94,15 +94,15 @@ pub enum GrantError {
     Replayed,
     #[error("the code has expired")]
     Expired,
-    /// Since the user approved the request.
+    /// This happened after the user approved the request.
     #[error("the account or the app was disabled, or the user lost the role that a scope requires")]
     Revoked,
 }
 
 impl GrantError {
-    /// Returns the `error_description` of the response. It names a mistake in the request of the
-    /// client that the code was issued to. The state of a code is not disclosed, nor whether a code
-    /// of a different client exists.
+    /// Returns the `error_description` of the response. It names a mistake only to the client that
+    /// the code was issued to. It discloses neither the state of a code nor whether a different
+    /// client's code exists.
     pub fn description(self) -> String {
         let mistake = match self {
             Self::OtherRedirectUri => {
@@ -222,7 +222,7 @@ mod tests {
 
     // RFC 6749, section 4.1.3.
     #[test]
-    fn the_code_of_a_different_app_is_rejected() {
+    fn a_code_issued_to_a_different_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
         assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
     }
@@ -277,7 +277,7 @@ mod tests {
 
     // RFC 6749, section 5.2: printable ASCII without quote and backslash.
     #[test]
-    fn the_description_names_mistakes_of_the_client_and_not_the_state_of_the_code() {
+    fn the_description_names_the_clients_mistake_and_not_the_codes_state() {
         use GrantError::{
             Expired, MalformedVerifier, MissingVerifier, OtherApp, OtherRedirectUri, Replayed,
             Revoked, UnexpectedVerifier, Unknown, WrongVerifier,

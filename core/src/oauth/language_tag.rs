@@ -1,9 +1,9 @@
 //! The syntax of language tags (RFC 5646).
 
-/// The length that RFC 5646, section 4.4.1, recommends to support.
+/// The maximum length, which RFC 5646, section 4.4.1, recommends.
 const MAX_LENGTH: usize = 35;
 
-/// Normalizes a tag like `de` or `pt_BR` to hyphens; `None` if it is malformed.
+/// Normalises a tag such as `de` or `pt_BR` to hyphens; `None` if it is malformed.
 pub fn normalize(text: &str) -> Option<String> {
     let mut subtags = text.split(['-', '_']);
     let language = subtags.next().unwrap_or_default();

@@ -13,8 +13,8 @@ pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
-/// Returns the metadata document of the server at this base URL. `endpoints` are the names of the
-/// endpoints in the document and their paths.
+/// Returns the metadata document of the server at this base URL. `endpoints` are the endpoints'
+/// names in the document and their paths.
 pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
     let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let grant_types: Vec<_> = GrantType::ALL.iter().map(|grant_type| grant_type.as_str()).collect();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trailing_slash_of_the_base_url_is_ignored() {
+    fn a_trailing_slash_in_the_base_url_is_ignored() {
         let document = |base_url| document(base_url, &ENDPOINTS, "d");
         assert_eq!(document("http://a:1/"), document("http://a:1"));
         assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");

@@ -40,10 +40,10 @@ impl<'a> Parameters<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oauth::form::tests::owned;
+    use crate::oauth::form::tests::to_pairs;
 
     fn scope(pairs: &[(&str, &str)]) -> Result<Option<String>, OAuthError> {
-        let pairs = owned(pairs);
+        let pairs = to_pairs(pairs);
         Parameters::new(&pairs).optional(Parameter::Scope).map(|scope| scope.map(str::to_owned))
     }
 

@@ -1,6 +1,6 @@
-//! Stored password hashes: Argon2, and those of other systems that accounts are imported from.
+//! Stored password hashes: Argon2, and the formats of systems that accounts are imported from.
 //!
-//! Their parameters are bounded, because every attempt to sign in computes the hash again.
+//! Hash parameters are bounded, because every sign-in attempt computes the hash again.
 
 use base64::Engine;
 use base64::alphabet::BCRYPT;
@@ -25,7 +25,8 @@ const MAX_BYTES: usize = 512;
 /// Number of password bytes that bcrypt uses.
 const BCRYPT_BYTES: usize = 72;
 
-/// The last character of a bcrypt salt has bits without meaning, which some programs set.
+/// The base64 variant of bcrypt. The last character of a salt has unused bits, which some
+/// implementations set.
 const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &BCRYPT,
     GeneralPurposeConfig::new()
@@ -72,8 +73,8 @@ pub enum HashFunction {
     Sha512,
 }
 
-/// Why a hash is not accepted. In messages the text comes after the field name. It does not repeat
-/// the hash, which is a secret.
+/// The reason a hash is rejected. The message is shown after the field name. It does not repeat the
+/// hash, which is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum PasswordHashError {
@@ -82,20 +83,20 @@ pub enum PasswordHashError {
          $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
     )]
     Unknown,
-    #[error("is damaged or has a different form; write {0}")]
+    #[error("is damaged or in a different format; write {0}")]
     Malformed(&'static str),
     #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
     TooExpensive { parameter: &'static str, max: u32 },
 }
 
-const ARGON2: PasswordHashError =
+const MALFORMED_ARGON2: PasswordHashError =
     PasswordHashError::Malformed("$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH, in base64");
-const BCRYPT_FORM: PasswordHashError =
+const MALFORMED_BCRYPT: PasswordHashError =
     PasswordHashError::Malformed("$2b$12$ and 53 characters: the salt and the hash");
-const PBKDF2: PasswordHashError = PasswordHashError::Malformed(
+const MALFORMED_PBKDF2: PasswordHashError = PasswordHashError::Malformed(
     "$pbkdf2-sha256$i=600000,l=32$SALT$HASH or $pbkdf2-sha256$600000$SALT$HASH, in base64",
 );
-const DJANGO: PasswordHashError =
+const MALFORMED_DJANGO: PasswordHashError =
     PasswordHashError::Malformed("pbkdf2_sha256$600000$SALT$HASH, the hash in base64");
 
 impl PasswordHash {
@@ -138,24 +139,24 @@ impl PasswordHash {
 
 impl Bcrypt {
     fn parse(text: &str) -> Result<Self, PasswordHashError> {
-        let (cost, rest) = text.split_once('$').ok_or(BCRYPT_FORM)?;
+        let (cost, rest) = text.split_once('$').ok_or(MALFORMED_BCRYPT)?;
         let is_number = cost.len() == 2 && cost.bytes().all(|byte| byte.is_ascii_digit());
         let cost: u32 =
-            cost.parse().ok().filter(|cost| is_number && *cost >= 4).ok_or(BCRYPT_FORM)?;
-        check("bcrypt cost", cost, MAX_BCRYPT_COST)?;
-        let (salt, digest) = rest.split_at_checked(22).ok_or(BCRYPT_FORM)?;
-        let decode = |text: &str| BCRYPT_BASE64.decode(text).map_err(|_| BCRYPT_FORM);
-        let salt = decode(salt)?.try_into().map_err(|_| BCRYPT_FORM)?;
-        let digest = decode(digest)?.try_into().map_err(|_| BCRYPT_FORM)?;
+            cost.parse().ok().filter(|cost| is_number && *cost >= 4).ok_or(MALFORMED_BCRYPT)?;
+        check_maximum("bcrypt cost", cost, MAX_BCRYPT_COST)?;
+        let (salt, digest) = rest.split_at_checked(22).ok_or(MALFORMED_BCRYPT)?;
+        let decode = |text: &str| BCRYPT_BASE64.decode(text).map_err(|_| MALFORMED_BCRYPT);
+        let salt = decode(salt)?.try_into().map_err(|_| MALFORMED_BCRYPT)?;
+        let digest = decode(digest)?.try_into().map_err(|_| MALFORMED_BCRYPT)?;
         Ok(Self { cost, salt, digest })
     }
 
-    /// Returns the key that bcrypt derives the hash from: the password and a NUL, at most 72 bytes.
+    /// Returns the key for bcrypt: the password and a NUL, at most 72 bytes.
     pub fn key(password: &str) -> Vec<u8> {
         password.bytes().chain([0]).take(BCRYPT_BYTES).collect()
     }
 
-    /// Compares with a computed hash in constant time. Its last byte is never stored.
+    /// Compares with a computed hash in constant time. The last byte of a hash is never stored.
     pub fn matches(&self, computed: &[u8; 24]) -> bool {
         self.digest.ct_eq(&computed[..23]).into()
     }
@@ -164,29 +165,33 @@ impl Bcrypt {
 impl Pbkdf2 {
     /// Parses `i=600000,l=32$SALT$HASH`, or `600000$SALT$HASH` as written by passlib.
     fn parse(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [parameters, salt, digest] = split(text).ok_or(PBKDF2)?;
+        let [parameters, salt, digest] = split(text).ok_or(MALFORMED_PBKDF2)?;
         let (iterations, length) = match parameters.strip_prefix("i=") {
             None => (parameters, None),
             Some(parameters) => match parameters.split_once(",l=") {
                 None => (parameters, None),
-                Some((iterations, length)) => (iterations, Some(number(length).ok_or(PBKDF2)?)),
+                Some((iterations, length)) => {
+                    (iterations, Some(parse_number(length).ok_or(MALFORMED_PBKDF2)?))
+                }
             },
         };
         // passlib writes `.` for `+`.
         let decode = |text: &str| STANDARD_NO_PAD.decode(text.replace('.', "+"));
-        let (salt, digest) =
-            (decode(salt).map_err(|_| PBKDF2)?, decode(digest).map_err(|_| PBKDF2)?);
+        let (salt, digest) = (
+            decode(salt).map_err(|_| MALFORMED_PBKDF2)?,
+            decode(digest).map_err(|_| MALFORMED_PBKDF2)?,
+        );
         if length.is_some_and(|length| length as usize != digest.len()) {
-            return Err(PBKDF2);
+            return Err(MALFORMED_PBKDF2);
         }
-        Self::new(function, iterations, salt, digest, PBKDF2)
+        Self::new(function, iterations, salt, digest, MALFORMED_PBKDF2)
     }
 
     /// Parses `600000$SALT$HASH` as written by Django, where the salt is text.
     fn parse_django(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [iterations, salt, digest] = split(text).ok_or(DJANGO)?;
-        let digest = STANDARD.decode(digest).map_err(|_| DJANGO)?;
-        Self::new(function, iterations, salt.into(), digest, DJANGO)
+        let [iterations, salt, digest] = split(text).ok_or(MALFORMED_DJANGO)?;
+        let digest = STANDARD.decode(digest).map_err(|_| MALFORMED_DJANGO)?;
+        Self::new(function, iterations, salt.into(), digest, MALFORMED_DJANGO)
     }
 
     fn new(
@@ -196,8 +201,8 @@ impl Pbkdf2 {
         digest: Vec<u8>,
         malformed: PasswordHashError,
     ) -> Result<Self, PasswordHashError> {
-        let iterations = number(iterations).filter(|count| *count > 0).ok_or(malformed)?;
-        check("number of iterations", iterations, MAX_ITERATIONS)?;
+        let iterations = parse_number(iterations).filter(|count| *count > 0).ok_or(malformed)?;
+        check_maximum("number of iterations", iterations, MAX_ITERATIONS)?;
         // A longer key would multiply the cost, a shorter one would be easy to guess.
         let longest = match function {
             HashFunction::Sha256 => 32,
@@ -212,16 +217,17 @@ impl Pbkdf2 {
 
 /// Checks the rest of an Argon2 hash: `v=19$m=19456,t=2,p=1$SALT$HASH`.
 fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
-    let [version, parameters, salt, digest] = split(text).ok_or(ARGON2)?;
+    let [version, parameters, salt, digest] = split(text).ok_or(MALFORMED_ARGON2)?;
     let parameters: Option<Vec<u32>> = parameters
         .split(',')
         .zip(["m=", "t=", "p=", ""])
-        .map(|(parameter, name)| number(parameter.strip_prefix(name)?))
+        .map(|(parameter, name)| parse_number(parameter.strip_prefix(name)?))
         .collect();
-    let [memory, passes, lanes] = parameters.ok_or(ARGON2)?.try_into().map_err(|_| ARGON2)?;
-    check("memory in KiB", memory, MAX_MEMORY)?;
-    check("memory in KiB times passes", memory.saturating_mul(passes), MAX_MEMORY_PASSES)?;
-    check("number of lanes", lanes, MAX_LANES)?;
+    let [memory, passes, lanes] =
+        parameters.ok_or(MALFORMED_ARGON2)?.try_into().map_err(|_| MALFORMED_ARGON2)?;
+    check_maximum("memory in KiB", memory, MAX_MEMORY)?;
+    check_maximum("memory in KiB times passes", memory.saturating_mul(passes), MAX_MEMORY_PASSES)?;
+    check_maximum("number of lanes", lanes, MAX_LANES)?;
     let length = |text: &str| STANDARD_NO_PAD.decode(text).map_or(0, |bytes| bytes.len());
     let is_valid = matches!(version, "v=16" | "v=19")
         && passes > 0
@@ -229,10 +235,10 @@ fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
         && memory >= 8 * lanes
         && (8..=48).contains(&length(salt))
         && (16..=64).contains(&length(digest));
-    if is_valid { Ok(()) } else { Err(ARGON2) }
+    if is_valid { Ok(()) } else { Err(MALFORMED_ARGON2) }
 }
 
-fn check(parameter: &'static str, value: u32, max: u32) -> Result<(), PasswordHashError> {
+fn check_maximum(parameter: &'static str, value: u32, max: u32) -> Result<(), PasswordHashError> {
     if value <= max { Ok(()) } else { Err(PasswordHashError::TooExpensive { parameter, max }) }
 }
 
@@ -242,7 +248,7 @@ fn split<const N: usize>(text: &str) -> Option<[&str; N]> {
 }
 
 /// Parses a decimal number without leading zeros.
-fn number(text: &str) -> Option<u32> {
+fn parse_number(text: &str) -> Option<u32> {
     let is_number = text == "0" || text.starts_with(|c: char| ('1'..='9').contains(&c));
     // A number above the range of the type is above every maximum.
     let parse = || text.parse::<u64>().ok().map(|number| u32::try_from(number).unwrap_or(u32::MAX));

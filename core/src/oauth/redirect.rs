@@ -17,40 +17,41 @@ use super::uri::{has_plain_host, is_web, web_host};
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-/// A valid redirect URI, stored exactly as it was given.
+/// A valid redirect URI in its original spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedirectUri(String);
 
-/// The reason why a string cannot be registered as a redirect URI.
+/// The reason a string cannot be registered as a redirect URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum RedirectUriError {
     /// The scheme is dangerous for every app, such as `javascript`.
     #[error("is forbidden by the server.")]
     Forbidden,
-    /// Not a URI by RFC 3986, or a web address whose host browsers parse differently.
+    /// The string is not a URI by RFC 3986, or is a web address whose host browsers parse
+    /// differently.
     #[error("must be a valid URI.")]
     Invalid,
-    /// No scheme.
+    /// The scheme is missing.
     #[error("must be an absolute URI.")]
     Relative,
-    /// A scheme with neither an authority nor an absolute path, like `myapp:callback`, or the
-    /// scheme `localhost`, where the real scheme was left out.
+    /// The URI has neither an authority nor an absolute path, like `myapp:callback`, or has the
+    /// scheme `localhost`, because the real scheme was left out.
     #[error("must specify a scheme.")]
     Opaque,
-    /// A `#`, even with nothing after it.
+    /// The URI contains a `#`, even with nothing after it.
     #[error("cannot contain a fragment.")]
     Fragment,
-    /// A user name or a password before the host.
+    /// The URI contains a user name or a password before the host.
     #[error("cannot contain a user name or password.")]
     UserInfo,
-    /// A `*`. URIs are compared literally, so a wildcard would not work.
+    /// The URI contains a `*`. URIs are compared literally, so a wildcard would not work.
     #[error("cannot contain a wildcard.")]
     Wildcard,
-    /// Plain `http`, except to the user's device (RFC 8252, section 7.3).
+    /// The scheme is `http`, and the host is not the user's device (RFC 8252, section 7.3).
     #[error("must be an HTTPS/SSL URI.")]
     Insecure,
-    /// A scheme that may belong to a program other than the app.
+    /// The scheme may belong to a program other than the app.
     #[error(
         "must have the scheme https, one that contains a dot like com.example.app, or one that the \
          operator of the server has allowed."
@@ -59,7 +60,7 @@ pub enum RedirectUriError {
 }
 
 impl RedirectUri {
-    /// Validates a URI. Whether an app may register its scheme depends on the settings too:
+    /// Validates a URI. Whether an app may register its scheme also depends on the settings:
     /// [`RedirectUri::check_scheme`].
     pub fn new(text: impl Into<String>) -> Result<Self, RedirectUriError> {
         use RedirectUriError::{
@@ -105,8 +106,8 @@ impl RedirectUri {
     }
 
     /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's device,
-    /// a private-use scheme, of which the operator may have allowed some, or out of band. URIs that
-    /// were registered before remain valid.
+    /// a private-use scheme, or out of band. `allowed` are the configured private-use schemes. URIs
+    /// that were registered earlier remain valid.
     pub fn check_scheme(&self, allowed: &[PrivateUseScheme]) -> Result<(), RedirectUriError> {
         let scheme = self.0.split(':').next().unwrap_or_default();
         let is_web_or_oob = self.is_oob() || web_host(&self.0).is_some();
@@ -117,7 +118,7 @@ impl RedirectUri {
         }
     }
 
-    /// Returns the URI as it was given.
+    /// Returns the URI in its original spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }

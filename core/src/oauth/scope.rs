@@ -1,5 +1,5 @@
 //! OAuth scopes: a catalogue, scopes with a parameter, and stored scopes that only a newer release
-//! knows.
+//! supports.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -83,13 +83,13 @@ impl Scope {
     }
 }
 
-/// The reason why a string is not a scope or a list of scopes.
+/// The reason a string is not a scope or a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScopeError {
-    /// The text breaks the grammar of RFC 6749, section 3.3.
+    /// The string violates the grammar of RFC 6749, section 3.3.
     #[error("scopes are separated by single spaces and contain no quotes or control characters")]
     Malformed,
-    /// A well-formed but unknown scope.
+    /// A scope is well-formed but unknown.
     #[error("unknown scope {0:?}")]
     Unknown(String),
 }
@@ -147,7 +147,7 @@ impl OtherScope {
 /// A set of scopes that preserves insertion order. Equality ignores the order.
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
-    /// Those of the catalogue, a byte each.
+    /// The scopes of the catalogue, one byte each.
     listed: Vec<Scope>,
     others: Vec<OtherScope>,
 }
@@ -183,8 +183,8 @@ impl Scopes {
         listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the number of stored scopes that this version does not know.
-    pub fn unknown(&self) -> usize {
+    /// Returns the number of stored scopes that this release does not support.
+    pub fn unknown_count(&self) -> usize {
         self.others.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
     }
 
@@ -222,8 +222,8 @@ impl Scopes {
         self.listed.iter().copied()
     }
 
-    /// Returns the names of the scopes that have an effect: of the catalogue, then those with a
-    /// parameter.
+    /// Returns the names of the scopes that have an effect: those of the catalogue, then those with
+    /// a parameter.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
         let others = self.others.iter().filter(is_known).map(OtherScope::name);
@@ -249,13 +249,14 @@ impl Scopes {
         listed.map(|scope| scope.as_str().into()).or_else(|| other.map(OtherScope::name))
     }
 
-    /// Returns whether all of them may be granted for an account with this role; `None` for an app
-    /// itself, which has no role.
+    /// Returns whether all scopes may be granted by an account with this role; `None` for an app
+    /// token.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
         self.check_role(role).is_ok()
     }
 
-    /// Rejects the first scope that may not be granted for an account with this role.
+    /// Rejects the first scope that an account with this role may not grant; `None` for an app
+    /// token.
     pub fn check_role(&self, role: Option<Role>) -> Result<(), OAuthError> {
         match self.iter().find(|scope| scope.is_admin()) {
             Some(scope) if role != Some(Role::Admin) => {
@@ -265,8 +266,8 @@ impl Scopes {
         }
     }
 
-    /// Returns the scopes that a token with these has while its account has this role: `admin:*`
-    /// scopes are without effect for anyone but an admin. `None` for a token of an app itself.
+    /// Returns the scopes that have an effect in a token while its account has this role: `admin:*`
+    /// scopes have none for anyone but an admin. `None` for an app token.
     pub fn effective(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
             self.listed.retain(|scope| !scope.is_admin());
@@ -302,8 +303,8 @@ impl FromIterator<Scope> for Scopes {
 impl FromStr for Scopes {
     type Err = ScopeError;
 
-    /// Parses requested scopes, separated by single spaces; an empty text is the empty set. All of
-    /// them must be in the catalogue.
+    /// Parses requested scopes, separated by single spaces; an empty string is the empty set. All
+    /// of them must be in the catalogue.
     fn from_str(text: &str) -> Result<Self, ScopeError> {
         if text.is_empty() {
             return Ok(Self::default());

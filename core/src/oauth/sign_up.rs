@@ -47,7 +47,7 @@ pub struct AccountError {
 #[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
     pub username: String,
-    /// `None` if it was left out where it is optional.
+    /// `None` if it is optional and was left blank.
     pub email: Option<String>,
     pub password: Secret,
     /// `true` or `1` if the server's rules are accepted.
@@ -66,17 +66,18 @@ impl SignUp {
         }
     }
 
-    /// Creates a sign-up on a page without rules to accept.
+    /// Marks the rules as accepted, for a page that shows none.
     pub fn without_rules(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }
 
-    /// Creates a sign-up on a page where the e-mail address may be left blank.
+    /// Removes a blank e-mail address, for a page where it is optional.
     pub fn with_optional_email(self) -> Self {
         Self { email: self.email.filter(|email| !email.trim().is_empty()), ..self }
     }
 
-    /// Validates the fields and reports the first error of each.
+    /// Validates the fields and reports the first error of each. `is_exclusive` returns whether an
+    /// application service has reserved a name.
     pub fn validate(
         self,
         is_exclusive: impl FnOnce(&str) -> bool,
@@ -87,8 +88,8 @@ impl SignUp {
     }
 }
 
-/// A valid account of a person. Whether its name and e-mail address are already taken is checked
-/// by the store.
+/// A valid new account for a person. The store checks whether its name and e-mail address are
+/// already taken.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
     name: String,
@@ -97,8 +98,8 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// Creates an account without an e-mail address, as Matrix clients register it. `is_exclusive`
-    /// says whether an application service has reserved a name.
+    /// Creates an account without an e-mail address, as Matrix clients register one. `is_exclusive`
+    /// returns whether an application service has reserved a name.
     pub fn new(
         name: String,
         password: Secret,
@@ -129,7 +130,7 @@ impl NewAccount {
         ValidationErrors::into_result(errors, self)
     }
 
-    /// Returns its name, e-mail address and password.
+    /// Returns the name, e-mail address and password.
     pub fn into_parts(self) -> (String, Option<String>, Secret) {
         (self.name, self.email, self.password)
     }
@@ -140,9 +141,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::form::tests::owned;
+    use crate::oauth::form::tests::to_pairs;
 
-    fn free(_: &str) -> bool {
+    fn not_exclusive(_: &str) -> bool {
         false
     }
 
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_valid_sign_up_is_accepted() {
-        let (name, email, password) = valid_sign_up().validate(free).unwrap().into_parts();
+        let (name, email, password) = valid_sign_up().validate(not_exclusive).unwrap().into_parts();
         assert_eq!((&*name, email.as_deref()), ("alice", Some("alice@a.example")));
         assert_eq!(password.reveal(), "correct horse");
     }
@@ -196,7 +197,7 @@ mod tests {
             ("alice@a.example.org", Ok(())),
         ] {
             let (username, password) = ("username9".to_owned(), Secret::new(password));
-            let result = SignUp { username, password, ..valid_sign_up() }.validate(free);
+            let result = SignUp { username, password, ..valid_sign_up() }.validate(not_exclusive);
             let expected = expected.map_err(|error| {
                 ValidationErrors(vec![AccountError { field: Field::Password, error }])
             });
@@ -215,7 +216,8 @@ mod tests {
             ("yes", false),
             ("TRUE", false),
         ] {
-            let result = SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate(free);
+            let result =
+                SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate(not_exclusive);
             assert_eq!(result.is_ok(), accepted, "{agreement}");
         }
     }
@@ -223,21 +225,21 @@ mod tests {
     #[test]
     fn a_page_without_rules_needs_no_agreement() {
         let sign_up = SignUp { agreement: String::new(), ..valid_sign_up() };
-        assert!(sign_up.without_rules().validate(free).is_ok());
+        assert!(sign_up.without_rules().validate(not_exclusive).is_ok());
     }
 
     #[test]
     fn a_blank_email_address_is_an_error_unless_it_is_optional() {
         for blank in ["", " "] {
             let sign_up = || SignUp { email: Some(blank.into()), ..valid_sign_up() };
-            let error = sign_up().validate(free).unwrap_err().to_string();
+            let error = sign_up().validate(not_exclusive).unwrap_err().to_string();
             assert_eq!(error, "Validation failed: E-mail address can't be blank");
-            let account = sign_up().with_optional_email().validate(free).unwrap();
+            let account = sign_up().with_optional_email().validate(not_exclusive).unwrap();
             assert_eq!(account.into_parts().1, None);
         }
         let invalid = SignUp { email: Some("nope".into()), ..valid_sign_up() };
-        assert!(invalid.with_optional_email().validate(free).is_err());
-        let valid = valid_sign_up().with_optional_email().validate(free).unwrap();
+        assert!(invalid.with_optional_email().validate(not_exclusive).is_err());
+        let valid = valid_sign_up().with_optional_email().validate(not_exclusive).unwrap();
         assert_eq!(valid.into_parts().1.as_deref(), Some("alice@a.example"));
     }
 
@@ -245,7 +247,7 @@ mod tests {
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
-        let invalid = SignUp::from_pairs(&owned(&pairs)).validate(free).unwrap_err();
+        let invalid = SignUp::from_pairs(&to_pairs(&pairs)).validate(not_exclusive).unwrap_err();
         assert_eq!(
             invalid.to_string(),
             "Validation failed: Username is reserved, \
@@ -268,11 +270,11 @@ mod tests {
 
     // Recorded from Mastodon.
     #[test]
-    fn missing_password_and_agreement_are_reported_as_mastodon_does() {
+    fn missing_password_and_agreement_are_reported_as_in_mastodon() {
         let sign_up =
             SignUp { password: Secret::new(""), agreement: String::new(), ..valid_sign_up() };
         assert_eq!(
-            sign_up.validate(free).unwrap_err().to_string(),
+            sign_up.validate(not_exclusive).unwrap_err().to_string(),
             "Validation failed: Password can't be blank, Service agreement must be accepted"
         );
     }
@@ -294,7 +296,7 @@ mod tests {
             agreement in any::<String>(),
         ) {
             let password = Secret::new(password);
-            let _ = SignUp { username, email, password, agreement }.validate(free);
+            let _ = SignUp { username, email, password, agreement }.validate(not_exclusive);
         }
     }
 }

@@ -11,23 +11,23 @@ use super::scope::Scopes;
 /// An issued access token with the state of its app and account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The app that it was issued to.
+    /// The id of the app that the token was issued to.
     pub app_id: i64,
-    /// The account that granted it; `None` for a token of the app itself.
+    /// The account that granted the token; `None` for an app token.
     pub account: Option<TokenAccount>,
-    /// The granted scopes that the role of the account allows: [`Scopes::effective`].
+    /// The granted scopes that the account's role allows: [`Scopes::effective`].
     pub scopes: Scopes,
-    /// When it was issued.
+    /// The time at which the token was issued.
     pub created_at: Timestamp,
-    /// When it expires.
+    /// The time at which the token expires.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// The time at which the token was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When its app was disabled.
+    /// The time at which the app was disabled.
     pub app_disabled_at: Option<Timestamp>,
 }
 
-/// The account of a token.
+/// A token's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names describe them")]
 pub struct TokenAccount {
@@ -37,11 +37,11 @@ pub struct TokenAccount {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Why an issued token is not valid. The messages are Mastodon's, because clients compare them.
+/// The reason an issued token is invalid. The messages are Mastodon's: clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum TokenError {
-    /// Revoked, or its app was disabled.
+    /// The token was revoked, or its app was disabled.
     #[error("The access token was revoked")]
     Revoked,
     #[error("The access token expired")]

@@ -28,7 +28,7 @@ pub enum GrantRequest {
         /// The PKCE verifier, if any.
         verifier: Option<Secret>,
     },
-    /// `client_credentials`: a token for the app itself.
+    /// `client_credentials`: an app token.
     ClientCredentials {
         /// The requested scopes, resolved once the app is known.
         scope: Option<String>,
@@ -46,8 +46,8 @@ impl GrantRequest {
 }
 
 impl TokenRequest {
-    /// Parses a request from its `Authorization` header and its body. Request errors precede errors
-    /// of client authentication.
+    /// Parses a request from its `Authorization` header and its body. Request errors take
+    /// precedence over client authentication errors.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -85,7 +85,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::form::tests::owned;
+    use crate::oauth::form::tests::to_pairs;
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
     const CODE: [(&str, &str); 3] =
@@ -100,7 +100,7 @@ mod tests {
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<TokenRequest, OAuthError> {
-        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&owned(pairs)))
+        TokenRequest::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(pairs)))
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum Action {
     /// The string `set_tweak`, as in early versions of the specification. Stored without effect.
     #[serde(rename = "set_tweak")]
     BareSetTweak,
-    /// Sets a property of the notification, such as `sound` or `highlight`.
+    /// Set a property of the notification, such as `sound` or `highlight`.
     #[serde(untagged)]
     SetTweak {
         /// Name of the tweak.

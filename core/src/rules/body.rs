@@ -17,7 +17,7 @@ pub struct NewRule(Rule);
 pub struct EnabledChange {
     /// True if the rule is evaluated.
     pub(super) enabled: bool,
-    /// When the change of a built-in rule ends.
+    /// The time at which the change of a built-in rule ends.
     pub(super) until: Option<RuleExpiry>,
 }
 
@@ -47,7 +47,7 @@ impl NewRule {
         Self::from_json(kind, json::parse(body)?, limits, now)
     }
 
-    /// Reads the same from a parsed body.
+    /// Reads a rule from a parsed body, with the same checks as [`NewRule::read`].
     pub fn from_json(
         kind: RuleKind,
         body: Value,
@@ -62,8 +62,7 @@ impl NewRule {
         Ok(new)
     }
 
-    /// Reads a rule that may have ended, because it exists already: here, or where it is imported
-    /// from.
+    /// Reads an existing rule, stored or imported, which may have expired.
     pub(super) fn from_existing(
         kind: RuleKind,
         mut fields: Fields,
@@ -87,7 +86,7 @@ impl NewRule {
         Self::from_rule(rule, limits)
     }
 
-    /// Checks the limits of a rule, without its id.
+    /// Checks a rule without its id against the limits.
     pub(super) fn from_rule(rule: Rule, limits: NewRuleLimits) -> Result<Self, RuleError> {
         limits.check(&rule)?;
         Ok(Self(rule))
@@ -145,8 +144,8 @@ pub(super) fn require_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleEr
 }
 
 /// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a
-/// body, all scopes are reset. Unknown fields are rejected, because all rules would be deleted if
-/// `scope` is misspelt.
+/// body, all scopes are reset. Unknown fields are rejected, because a misspelt `scope` would delete
+/// all rules.
 pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     if body.is_empty() {
         return Ok(None);

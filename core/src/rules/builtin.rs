@@ -1,7 +1,7 @@
 //! Built-in push rules, which every user has and none can delete.
 //!
-//! They are shared by all users. Three of them contain placeholders for the user's id or localpart,
-//! which are replaced when the rules are read.
+//! All users share the same definitions. Three rules contain placeholders for the user's id or
+//! localpart, which are replaced when the rules are read.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

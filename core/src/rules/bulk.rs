@@ -1,4 +1,4 @@
-//! Body of `POST /pushrules/bulk`: a list of changes that are all made, or none of them.
+//! Body of `POST /pushrules/bulk`: a list of changes, of which either all are made or none.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,13 @@ use crate::json::{self, Fields, Location};
 /// Maximum number of changes in a request.
 pub const MAX_CHANGES: usize = 1000;
 
-/// Changes of rules in any scopes, made in their order.
+/// Rule changes in any scopes, made in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChanges(Vec<RuleChange>);
 
 impl RuleChanges {
-    /// Parses a body `{"changes":[…]}`, in which each rule has the limits of a body of its own. An
-    /// error names the index of its change.
+    /// Parses a body `{"changes":[…]}`. Each rule has the same limits as in a separate request. An
+    /// error names the index of the change.
     pub fn read(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
         let max_depth = json::MAX_DEPTH_WITH_RULES;

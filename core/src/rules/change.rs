@@ -1,4 +1,4 @@
-//! A change of one rule: a request of its own, or one of several in a request.
+//! A change of one rule: a separate request, or one of several changes in a bulk request.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
-/// The fields of one of several changes, of any operation.
+/// The fields of a change in a bulk request, for any operation.
 const FIELDS: [&str; 10] =
     ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
 
-/// A valid change. Whether it can be made depends on the rules of the user.
+/// A valid change. Whether it can be made depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     rule: RuleRef,
@@ -62,7 +62,7 @@ impl PutTarget {
 }
 
 impl RuleChange {
-    /// `PUT` of a rule.
+    /// Parses a `PUT` request for a rule.
     pub fn put(
         target: PutTarget,
         body: &[u8],
@@ -73,17 +73,17 @@ impl RuleChange {
         Ok(Self::new_put(target, new))
     }
 
-    /// `DELETE` of a rule.
+    /// Creates the change of a `DELETE` request for a rule.
     pub fn delete(rule: RuleRef) -> Self {
         Self { rule, operation: Operation::Delete }
     }
 
-    /// `PUT` of `enabled`.
+    /// Parses a `PUT` request for `enabled`.
     pub fn set_enabled(rule: RuleRef, body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         Ok(Self { rule, operation: Operation::SetEnabled(EnabledChange::read(body, now)?) })
     }
 
-    /// `PUT` of `actions`: `{"actions":[…]}`.
+    /// Parses a `PUT` request for `actions`: `{"actions":[…]}`.
     pub fn set_actions(
         rule: RuleRef,
         body: &[u8],
@@ -93,7 +93,8 @@ impl RuleChange {
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
     }
 
-    /// Reads one of several changes: `{"op":"put","kind":"room","rule_id":"!a:b","rule":{…}}`.
+    /// Reads a change in a bulk request:
+    /// `{"op":"put","kind":"room","rule_id":"!a:b","rule":{…}}`.
     pub(super) fn from_json(
         change: Value,
         limits: NewRuleLimits,

@@ -26,7 +26,7 @@ pub enum ConditionKind {
     EventMatch {
         /// Dotted path of the property.
         key: String,
-        /// The glob, which is compared without case.
+        /// The glob, which ignores case.
         pattern: String,
     },
     /// The message text contains the user's display name.
@@ -67,7 +67,7 @@ pub enum ConditionKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// A string, compared with case.
+    /// A string, compared case-sensitively.
     String(String),
     /// An integer between -(2^53 - 1) and 2^53 - 1.
     Integer(i64),
@@ -80,7 +80,7 @@ pub enum Scalar {
 impl Scalar {
     /// Returns the integer if a double represents it exactly, so that every JSON parser reads the
     /// same value.
-    pub(super) fn integer(integer: i64) -> Option<Self> {
+    pub(super) fn from_integer(integer: i64) -> Option<Self> {
         const MAX: i64 = (1 << 53) - 1;
         (-MAX..=MAX).contains(&integer).then_some(Self::Integer(integer))
     }
@@ -92,7 +92,7 @@ impl Scalar {
             Value::Null => Ok(Self::Null),
             Value::Number(number) => number
                 .as_i64()
-                .and_then(Self::integer)
+                .and_then(Self::from_integer)
                 .ok_or_else(|| RuleError::Number(fields.path("value"))),
             Value::Array(_) | Value::Object(_) => {
                 Err(fields.wrong_type("value", "a string, an integer, a boolean or null").into())
@@ -152,9 +152,9 @@ impl Condition {
         Ok(Self { kind, extra: fields.into_remaining() })
     }
 
-    /// Parses a stored condition. If this version rejects it, it was stored by an earlier version
-    /// that did not know its kind and did not validate it. It is read as unknown, so that a new
-    /// kind does not make old documents unreadable.
+    /// Parses a stored condition. One that this version rejects was stored by an earlier version,
+    /// which did not support its kind and therefore did not validate it. It is read as unknown, so
+    /// that a new kind does not make old documents unreadable.
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;

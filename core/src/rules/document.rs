@@ -16,7 +16,7 @@ use super::{
 
 mod view;
 
-/// A user's own rules of one scope, and the changes to built-in rules.
+/// The user rules of one scope, and the user's changes to built-in rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     scope: RuleScope,
@@ -46,14 +46,14 @@ struct Stored {
 /// Version of the stored format. Documents of other versions are rejected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 enum FormatVersion {
-    /// Also the version of documents without a version.
+    /// Also applies to documents without a version.
     #[default]
     #[serde(rename = "1")]
     V1,
 }
 
-/// The attributes of a built-in rule that a user has changed. The others follow the definition of
-/// the rule, even when a later version changes it.
+/// The attributes of a built-in rule that a user has changed. The others follow the rule's
+/// definition, even when a later version changes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RulePatch {
     /// True if the rule is evaluated; `None` for the default.
@@ -62,7 +62,7 @@ pub struct RulePatch {
     /// Actions of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// When `enabled` returns to its default.
+    /// The time at which `enabled` returns to its default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<RuleExpiry>,
 }
@@ -72,8 +72,8 @@ pub struct RulePatch {
 pub struct Position<'a> {
     /// The id of the rule directly above which the rule is placed.
     pub before: Option<&'a str>,
-    /// The id of the rule directly below which the rule is placed. If `before` is given too,
-    /// `before` decides the position, and the rule named by `after` only has to exist.
+    /// The id of the rule directly below which the rule is placed. If `before` is given as well, it
+    /// determines the position, and the rule named by `after` only has to exist.
     pub after: Option<&'a str>,
 }
 
@@ -83,7 +83,7 @@ impl Document {
         Self { scope, stored: Stored::default() }
     }
 
-    /// Creates a document of rules with different ids for each kind.
+    /// Creates a document of these rules, whose ids must be unique within each kind.
     pub(super) fn from_rules(scope: RuleScope, rules: Ruleset) -> Self {
         Self { scope, stored: Stored { rules, ..Stored::default() } }
     }
@@ -110,7 +110,7 @@ impl Document {
         &self.scope
     }
 
-    /// Returns the user's own rules.
+    /// Returns the user rules.
     pub fn user_rules(&self) -> &Ruleset {
         &self.stored.rules
     }
@@ -125,7 +125,7 @@ impl Document {
         self.stored.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
 
-    /// Returns the number of the user's own rules.
+    /// Returns the number of user rules.
     pub fn len(&self) -> usize {
         self.user_rules().iter().count()
     }
@@ -146,8 +146,8 @@ impl Document {
         new: NewRule,
         position: Position<'_>,
     ) -> Result<(), RuleError> {
-        let before = self.neighbour(kind, &id, position.before)?;
-        let after = self.neighbour(kind, &id, position.after)?.map(|index| index + 1);
+        let before = self.find_neighbour(kind, &id, position.before)?;
+        let after = self.find_neighbour(kind, &id, position.after)?.map(|index| index + 1);
         let old = self.index_of(kind, id.as_str());
         let rules = &mut self.stored.rules[kind];
         let rule = new.into_rule(id, old.is_none_or(|index| rules[index].enabled));
@@ -162,15 +162,15 @@ impl Document {
         Ok(())
     }
 
-    /// Removes a rule of the user. Built-in rules cannot be removed.
+    /// Removes a user rule. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
         let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
         self.stored.rules[kind].remove(index);
         Ok(())
     }
 
-    /// Enables or disables a user's or built-in rule. The change of a built-in rule may have an
-    /// end, at which `enabled` returns to its default. A user's timed rule keeps its end.
+    /// Enables or disables a user rule or a built-in rule. The change of a built-in rule may have
+    /// an end, at which `enabled` returns to its default. A timed user rule keeps its end.
     pub fn set_enabled(
         &mut self,
         kind: RuleKind,
@@ -190,7 +190,7 @@ impl Document {
         Ok(())
     }
 
-    /// Replaces the actions of a user's or built-in rule.
+    /// Replaces the actions of a user rule or a built-in rule.
     pub fn set_actions(
         &mut self,
         kind: RuleKind,
@@ -209,7 +209,7 @@ impl Document {
         Ok(())
     }
 
-    /// Adds a change to a built-in rule, which this version need not have.
+    /// Adds a change to a built-in rule, which may not exist in this version.
     pub(super) fn merge_patch(&mut self, id: String, change: RulePatch) {
         if change.enabled.is_none() && change.actions.is_none() {
             return;
@@ -223,9 +223,9 @@ impl Document {
         }
     }
 
-    /// Removes the rules that have ended, and returns built-in rules whose change has ended to
-    /// their default. Returns whether there were any. All other operations ignore the end of timed
-    /// rules: a document is changed and evaluated after this.
+    /// Removes expired rules, and resets `enabled` of built-in rules whose change has expired.
+    /// Returns whether there were any. All other operations ignore `until`, so this must be called
+    /// before a document is changed or evaluated.
     pub fn remove_expired(&mut self, now: Timestamp) -> bool {
         let has_expired =
             |until: Option<RuleExpiry>| until.is_some_and(|until| until.is_reached(now));
@@ -256,7 +256,7 @@ impl Document {
     }
 
     /// Returns the index of the rule named by `before` or `after`.
-    fn neighbour(
+    fn find_neighbour(
         &self,
         kind: RuleKind,
         id: &RuleId,
@@ -286,7 +286,7 @@ impl Document {
     }
 }
 
-/// A rule to be changed: a user's rule, or the changes to a built-in rule.
+/// A rule to be changed: a user rule, or the changes to a built-in rule.
 enum RuleMut<'d> {
     User(&'d mut Rule),
     Builtin(&'d mut RulePatch),

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::{Document, RuleError, RuleLimits, RuleScope};
 
-/// One user's documents. A stored document is copied when it is changed first.
+/// One user's documents. A stored document is copied when it is first changed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Documents<'a>(Vec<Cow<'a, Document>>);
 
 impl<'a> Documents<'a> {
-    /// Borrows the stored documents of a user.
+    /// Borrows a user's stored documents.
     pub fn new(stored: impl IntoIterator<Item = &'a Document>) -> Self {
         Self(stored.into_iter().map(Cow::Borrowed).collect())
     }
@@ -24,9 +24,9 @@ impl<'a> Documents<'a> {
         self.0[index].to_mut()
     }
 
-    /// Makes a change, unless it is rejected or would exceed the number of rules. After an error
-    /// the documents are as before. If `is_atomic`, the change itself ensures that, which avoids a
-    /// copy.
+    /// Makes a change, unless it is rejected or would exceed the maximum number of rules. After an
+    /// error the documents are unchanged. With `is_atomic`, the change itself has no effect if it
+    /// fails, which avoids a copy.
     pub fn apply(
         &mut self,
         change: impl FnOnce(&mut Self) -> Result<(), RuleError>,
@@ -43,7 +43,7 @@ impl<'a> Documents<'a> {
         applied
     }
 
-    /// Returns the number of the user's own rules in all scopes.
+    /// Returns the number of user rules in all scopes.
     pub fn len(&self) -> usize {
         self.0.iter().map(|document| document.len()).sum()
     }
@@ -73,8 +73,8 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Returns the documents that differ from those that are stored, or may do so. An empty one
-    /// replaces a document that is to be deleted.
+    /// Returns the documents that may differ from the stored ones. If one is empty, the stored
+    /// document of its scope is to be deleted.
     pub fn into_changed(self) -> impl Iterator<Item = Document> {
         self.0.into_iter().filter_map(|document| match document {
             Cow::Borrowed(_) => None,

@@ -1,9 +1,9 @@
-//! The effect of a rule on its user, for the account pages, and actions with a different effect.
+//! The effect of a rule on its user, as the account pages show and change it.
 
 use super::evaluate::tweaks;
 use super::{Action, Extra, TweakValue};
 
-/// The notification of the user when a rule matches, or silence.
+/// The effect on the user when a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// The user is not notified.
@@ -33,8 +33,8 @@ impl Effect {
     }
 }
 
-/// Returns a copy of these actions with a different effect: none for silence; otherwise other
-/// tweaks and the name of the sound are preserved.
+/// Returns a copy of these actions with a different effect. It is empty for silence; otherwise
+/// other tweaks and the sound name are preserved.
 pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
     let (has_sound, has_highlight) = match Effect::from_actions(actions) {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_differences_are_changed() {
+    fn only_actions_that_differ_are_changed() {
         let sound = json!({"set_tweak": "sound", "value": "default"});
         let bell = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
         let highlight = json!({"set_tweak": "highlight"});

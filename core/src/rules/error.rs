@@ -1,4 +1,4 @@
-//! Errors of requests that change push rules.
+//! Errors in requests that change push rules.
 
 use thiserror::Error;
 
@@ -6,18 +6,18 @@ use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
 use crate::json::JsonError;
 use crate::matrix::MatrixErrorCode;
 
-/// Reason why a rule, a body or a change is rejected.
+/// The reason a rule, a body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// Contains the path of the action, like the next two variants.
+    /// Contains the field path, like the next two variants.
     #[error("{0} must be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak")]
     UnknownAction(String),
     #[error("{0} must be a number, optionally preceded by ==, <, >, <= or >=")]
     MemberCount(String),
-    /// Not an integer that all JSON parsers represent exactly.
+    /// The value is not an integer that all JSON parsers represent exactly.
     #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
     Number(String),
     #[error("until must be from 0 to 9007199254740991, in milliseconds since 1970")]
@@ -50,7 +50,7 @@ pub enum RuleError {
     TooManyBytes(usize),
     #[error("the {kind} rule {id:?} has been changed in the meantime")]
     ChangedMeanwhile { kind: RuleKind, id: String },
-    /// A rule among others is larger than the body of a request with one rule may be.
+    /// The rule is larger than the body of a request with one rule may be.
     #[error("a rule may have at most {0} bytes")]
     RuleTooLarge(usize),
     #[error("another rule of this kind has the same rule_id; delete one of them")]
@@ -63,7 +63,7 @@ pub enum RuleError {
     Kind(#[from] UnknownKind),
     #[error("{field} must be {expected}")]
     Value { field: &'static str, expected: &'static str },
-    /// Not ignored, because the rest may mean something else without the field.
+    /// Rejected, because the rest may have a different meaning without the field.
     #[error("unknown field {path}; known fields: {expected}")]
     UnknownField { path: String, expected: &'static str },
     #[error("{path}: {error}")]
@@ -80,13 +80,12 @@ pub(super) fn shorten(name: &str) -> &str {
 }
 
 impl RuleError {
-    /// Returns the error of a field that does not exist.
+    /// Returns the error for an unknown field.
     pub(super) fn unknown_field(path: &str, expected: &'static str) -> Self {
         Self::UnknownField { path: shorten(path).to_owned(), expected }
     }
 
-    /// Returns the error with the path of the part of the body that caused it; empty for the whole
-    /// body.
+    /// Adds the path of the part of the body that caused the error; empty for the whole body.
     pub(crate) fn at(self, path: &str) -> Self {
         if path.is_empty() {
             return self;
@@ -94,7 +93,7 @@ impl RuleError {
         Self::At { path: path.to_owned(), error: Box::new(self) }
     }
 
-    /// This error of the change at an index.
+    /// Adds the index of the change that caused the error.
     pub(super) fn in_change(self, index: usize) -> Self {
         Self::InChange { index, error: Box::new(self) }
     }

@@ -21,7 +21,7 @@ pub struct ExplainRoom {
 pub struct ExplainRequest {
     /// The event to evaluate.
     pub event: Event,
-    /// The room that it was sent to.
+    /// The room that the event was sent to.
     pub room: Room,
     display_name: Option<String>,
     profile_tag: Option<ProfileTag>,
@@ -32,11 +32,11 @@ pub struct ExplainRequest {
 pub struct EvaluateRequest {
     /// The event to evaluate.
     pub event: Event,
-    /// The room that it was sent to.
+    /// The room that the event was sent to.
     pub room: Room,
     /// The users, in the order of the body.
     pub members: Vec<RequestedMember>,
-    /// True if the response lists users that are not notified.
+    /// True if the response also lists users that are not notified.
     pub all: bool,
 }
 
@@ -85,8 +85,8 @@ impl EvaluateRequest {
     /// values of 100,000 of them would take several times the memory.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
-        let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |number, value| {
-            members.push(RequestedMember::read(value, Location::Item("members", number))?);
+        let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
+            members.push(RequestedMember::read(value, Location::Item("members", index))?);
             Ok::<_, RuleError>(())
         })?;
         let mut fields = Fields::new(rest, Location::Body)?;

@@ -9,7 +9,7 @@ use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue};
 use crate::json;
 
-/// The response, to which the results of one batch of members after the other are added.
+/// The response, to which the results are added in batches of members.
 #[derive(Debug, Default)]
 pub struct EvaluationResponse {
     /// The results, and the positions of the members that have them.
@@ -26,8 +26,8 @@ struct ResponseGroup<'a> {
     users: Vec<&'a str>,
 }
 
-/// The result that the users of a group have in common. Owned, because the rules may change
-/// between two batches.
+/// The result that the users of a group share. Owned, because the rules may change between two
+/// batches.
 #[derive(Debug, Serialize)]
 struct GroupResult {
     notify: bool,
@@ -41,7 +41,7 @@ impl GroupResult {
         let actions = evaluation.limited_actions();
         let tweaks = tweaks(actions.iter().copied());
         Self {
-            notify: evaluation.notify(),
+            notify: evaluation.notifies(),
             rule: evaluation.rule.map(MatchedRule::to_ref),
             tweaks: tweaks.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             actions: actions.into_iter().cloned().collect(),
@@ -50,7 +50,7 @@ impl GroupResult {
 }
 
 impl EvaluationResponse {
-    /// Creates an empty response. With `all`, users that are not notified are listed too.
+    /// Creates an empty response. With `all`, users that are not notified are listed as well.
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
@@ -59,7 +59,7 @@ impl EvaluationResponse {
     /// the request, in the same order.
     pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, positions: &[usize]) {
         for group in evaluation.groups() {
-            if !self.all && !group.evaluation.notify() {
+            if !self.all && !group.evaluation.notifies() {
                 continue;
             }
             let result = GroupResult::new(&group.evaluation);

@@ -11,7 +11,7 @@ use super::Scalar;
 use super::pattern::Text;
 use super::property_path::PropertyPath;
 
-/// A Matrix event, whose properties are compared with the conditions of rules.
+/// A Matrix event, whose properties are compared with rule conditions.
 #[derive(Debug)]
 pub struct Event {
     members: Map<String, Value>,
@@ -37,7 +37,7 @@ impl Event {
         Some(event)
     }
 
-    /// Returns the members of the event itself.
+    /// Returns the event's top-level members.
     pub(super) fn members(&self) -> &Map<String, Value> {
         &self.members
     }
@@ -68,12 +68,12 @@ impl Event {
         })
     }
 
-    /// Returns the text of the message, prepared for searching.
+    /// Returns the message text, prepared for searching.
     pub(super) fn body(&self) -> Option<&Text> {
         self.body.as_ref()
     }
 
-    /// Returns the user id of the sender.
+    /// Returns the sender's user id.
     pub fn sender(&self) -> Option<&str> {
         self.members.get("sender")?.as_str()
     }
@@ -100,7 +100,7 @@ pub(super) fn excerpt(value: &Value) -> Value {
 fn is_scalar(value: &Value) -> bool {
     match value {
         Value::String(_) | Value::Bool(_) | Value::Null => true,
-        Value::Number(number) => number.as_i64().and_then(Scalar::integer).is_some(),
+        Value::Number(number) => number.as_i64().and_then(Scalar::from_integer).is_some(),
         Value::Array(_) | Value::Object(_) => false,
     }
 }

@@ -22,12 +22,13 @@ impl RuleExpiry {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     pub fn as_millisecond(self) -> i64 {
         self.0
     }
 
-    /// Returns the time, rounded up to a second. A time after the year 9999 becomes its end.
+    /// Returns the time, rounded up to a second. A time after the year 9999 becomes the end of that
+    /// year.
     pub fn to_second(self) -> Timestamp {
         let second = self.0 / 1000 + i64::from(self.0 % 1000 > 0);
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
@@ -46,7 +47,7 @@ impl RuleExpiry {
         Err(RuleError::PastExpiry { until: self.0, now: now.as_millisecond() })
     }
 
-    /// Reads `until` of a body.
+    /// Reads `until` from a body.
     pub(crate) fn from_json(value: &Value) -> Result<Self, RuleError> {
         match value {
             Value::Number(number) if number.is_i64() || number.is_u64() => {
@@ -58,8 +59,8 @@ impl RuleExpiry {
         }
     }
 
-    /// Reads `until` of a stored rule. A value that is not a time is an ordinary member of the
-    /// rule, as before rules could expire.
+    /// Reads `until` from a stored rule. A value that is not a time is an unknown member, as it was
+    /// before rules could expire.
     pub(super) fn from_stored(value: &Value) -> Option<Self> {
         Self::try_from(value.as_i64()?).ok()
     }

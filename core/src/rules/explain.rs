@@ -45,7 +45,7 @@ pub struct Step<R> {
     /// skipped because the event has `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// Why the rule failed, if not because of a condition.
+    /// The reason the rule failed, if it is not a condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<FailureReason>,
     /// The value that this condition tested, truncated.
@@ -65,11 +65,11 @@ pub enum Outcome {
     Won,
 }
 
-/// Why a rule failed, other than by a condition that is not met.
+/// The reason a rule failed, other than a condition that is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureReason {
-    /// The conditions were not tested to the end, because the user's rules take too much work.
+    /// Some conditions were not tested, because the user's rules take too much work.
     WorkLimit,
 }
 
@@ -81,7 +81,7 @@ impl Explanation<'_> {
 }
 
 impl<'a> UserRules<'a> {
-    /// Returns the rules in a user's documents: the global one and those of devices. Without a
+    /// Reads the rules from a user's documents: the global one and those of devices. Without a
     /// global document the built-in rules are unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
@@ -99,12 +99,12 @@ impl<'a> UserRules<'a> {
     /// use belfry_core::rules::explain::UserRules;
     /// use serde_json::json;
     ///
-    /// // A user without rules of their own has the built-in rules.
+    /// // A user without user rules still has the built-in rules.
     /// let rules = UserRules::new("@alice:example.org", []);
     /// let json = json!({"type": "m.room.message", "content": {"body": "Lunch?"}});
     /// let event = Event::from_value(json).expect("an object");
     /// let explanation = rules.explain(&event, &Room::default(), Member::default());
-    /// assert!(explanation.evaluation.notify());
+    /// assert!(explanation.evaluation.notifies());
     /// assert_eq!(explanation.evaluation.rule.unwrap().rule_id, ".m.rule.message");
     /// ```
     pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
@@ -112,16 +112,16 @@ impl<'a> UserRules<'a> {
         if event.sender() == Some(self.user.id) {
             return explanation;
         }
-        let keys = EventKeys::new(event, IndexKey::all_of_body(event));
-        // The evaluation for many users skips rules that the event cannot match. Their work is
-        // limited on its own, so that the results agree.
+        let keys = EventKeys::new(event, IndexKey::all_in_body(event));
+        // The evaluation for many users skips rules that cannot match the event. The work for these
+        // is limited separately, so that the results agree.
         let [work, skipped_work] = [Work::for_user(), Work::for_user()];
         let builtin_work = Work::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
             let conditions = effective_conditions(name.kind, rule);
             let work = match rule.is_builtin() {
                 true => &builtin_work,
-                false if keys.allow(&conditions) => &work,
+                false if keys.allows(&conditions) => &work,
                 false => &skipped_work,
             };
             let context = Context { event, room, user: &NO_USER, member, work };
@@ -136,7 +136,7 @@ impl<'a> UserRules<'a> {
         explanation
     }
 
-    /// Returns the first disabled built-in rule that would notify of an event.
+    /// Returns the first disabled built-in rule that would notify the user of an event.
     pub(super) fn find_disabled(
         &self,
         event: &Event,

@@ -11,7 +11,7 @@ use super::{Document, Rule, RulePatch, RuleScope, Ruleset};
 /// without one.
 pub(super) const VERSION: &str = "1";
 
-/// The rules of a user without the built-in rules, and the changes to built-in rules.
+/// The user rules of all scopes, and the user's changes to built-in rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesetsExport<'a> {
     version: &'static str,
@@ -24,7 +24,7 @@ pub struct RulesetsExport<'a> {
 }
 
 impl<'a> RulesetsExport<'a> {
-    /// Builds the export from the stored documents of the user.
+    /// Builds the export from the user's stored documents.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, now: Timestamp) -> Self {
         let mut export = Self {
             version: VERSION,

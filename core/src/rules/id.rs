@@ -7,22 +7,22 @@ use thiserror::Error;
 /// Maximum length of a rule id or a profile tag.
 pub const MAX_ID_BYTES: usize = 255;
 
-/// Reason why a rule id or a profile tag is not valid.
+/// The reason a rule id or a profile tag is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum IdError {
     #[error("a rule id or profile tag must not be empty")]
     Empty,
-    #[error("a rule id or profile tag may have {MAX_ID_BYTES} bytes; this one has {0}")]
+    #[error("a rule id or profile tag may have at most {MAX_ID_BYTES} bytes; this one has {0}")]
     TooLong(usize),
-    /// It contains a path separator or NUL, which PostgreSQL cannot store.
+    /// The character is a path separator, or NUL, which PostgreSQL cannot store.
     #[error("a rule id or profile tag must not contain {0:?}")]
     Character(char),
     #[error("rule ids that begin with a dot are reserved for built-in rules")]
     Reserved,
 }
 
-/// Validates a rule id or a profile tag. Other control characters than NUL are allowed, because
+/// Validates a rule id or a profile tag. Control characters other than NUL are allowed, because
 /// clients use keywords as rule ids, and a keyword can contain a tab.
 pub(super) fn check(text: &str) -> Result<(), IdError> {
     if text.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn check(text: &str) -> Result<(), IdError> {
         .map_or(Ok(()), |c| Err(IdError::Character(c)))
 }
 
-/// Id of a user's rule. It never begins with a dot, unlike the ids of built-in rules.
+/// The id of a user rule. It never begins with a dot, unlike the ids of built-in rules.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RuleId(String);
 

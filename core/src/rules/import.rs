@@ -1,5 +1,5 @@
-//! Import of a user's whole rulesets: an export, or any server's response to `GET /pushrules/`.
-//! Each rule is validated like the body of a `PUT` request.
+//! Import of all rulesets of a user: an export, or any server's response to `GET /pushrules/`. Each
+//! rule is validated like the body of a `PUT` request.
 
 use std::collections::HashSet;
 
@@ -16,13 +16,13 @@ use super::{
 use crate::json::{self, Fields, JsonError, Location};
 
 /// Parses the body of `POST /pushrules/import`. Returns the documents that are not empty, without
-/// timed rules that have ended. An error names the path of the rule.
+/// expired rules. An error names the path of the rule.
 pub fn read_import(
     body: &[u8],
     limits: NewRuleLimits,
     now: Timestamp,
 ) -> Result<Vec<Document>, RuleError> {
-    let members = object("", json::parse_with_rules(body)?)?;
+    let members = require_object("", json::parse_with_rules(body)?)?;
     // Otherwise an empty object, or a ruleset of one scope, would delete all rules.
     if !members.contains_key("global") {
         return Err(JsonError::MissingField("global".to_owned()).into());
@@ -42,7 +42,7 @@ pub(crate) fn read_rulesets(
     value: Value,
     limits: NewRuleLimits,
 ) -> Result<Vec<Document>, RuleError> {
-    let members = object(path, value)?;
+    let members = require_object(path, value)?;
     if members.contains_key("global") || members.contains_key("device") {
         return read_scopes(path, members, limits);
     }
@@ -60,29 +60,31 @@ fn read_scopes(
         return Err(error.at(path));
     }
     members.remove("exported_ts");
-    let read_scope =
-        |path: &str, scope, ruleset| read_ruleset(path, scope, object(path, ruleset)?, limits);
+    let read_scope = |path: &str, scope, ruleset| {
+        read_ruleset(path, scope, require_object(path, ruleset)?, limits)
+    };
     let mut documents = Vec::new();
     let mut global = match members.remove("global") {
-        Some(ruleset) => read_scope(&join(path, "global"), RuleScope::Global, ruleset)?,
+        Some(ruleset) => read_scope(&join_path(path, "global"), RuleScope::Global, ruleset)?,
         None => Document::new(RuleScope::Global),
     };
     if let Some(changes) = members.remove("builtin_changes") {
-        let path = join(path, "builtin_changes");
-        for (id, change) in object(&path, changes)? {
-            let change = read_patch(&id, change).map_err(|error| error.at(&join(&path, &id)))?;
+        let path = join_path(path, "builtin_changes");
+        for (id, change) in require_object(&path, changes)? {
+            let change =
+                read_patch(&id, change).map_err(|error| error.at(&join_path(&path, &id)))?;
             global.merge_patch(id, change);
         }
     }
     documents.push(global);
     if let Some(devices) = members.remove("device") {
-        for (tag, ruleset) in object(&join(path, "device"), devices)? {
-            let path = join(&join(path, "device"), &tag);
+        for (tag, ruleset) in require_object(&join_path(path, "device"), devices)? {
+            let path = join_path(&join_path(path, "device"), &tag);
             let tag = tag.parse().map_err(|error| RuleError::Id(error).at(&path))?;
             documents.push(read_scope(&path, RuleScope::Device(tag), ruleset)?);
         }
     }
-    check_unknown(path, &members, "global, builtin_changes and device")?;
+    reject_unknown_members(path, &members, "global, builtin_changes and device")?;
     documents.retain(|document| !document.is_empty());
     Ok(documents)
 }
@@ -96,7 +98,7 @@ fn read_ruleset(
     let mut rules = Ruleset::default();
     let mut builtin = Vec::new();
     for kind in RuleKind::ALL {
-        let path = join(path, kind.as_str());
+        let path = join_path(path, kind.as_str());
         let values = match kinds.remove(kind.as_str()) {
             None => continue,
             Some(Value::Array(values)) => values,
@@ -104,15 +106,15 @@ fn read_ruleset(
         };
         let mut ids = HashSet::new();
         for (index, value) in values.into_iter().enumerate() {
-            let rejected = |error: RuleError| error.at(&format!("{path}[{index}]"));
-            match read_item(kind, value, limits).map_err(rejected)? {
+            let at_index = |error: RuleError| error.at(&format!("{path}[{index}]"));
+            match read_item(kind, value, limits).map_err(at_index)? {
                 Item::Builtin(id, rule) => builtin.push((kind, id, rule)),
                 Item::Rule(rule) if ids.insert(rule.rule_id.clone()) => rules[kind].push(rule),
-                Item::Rule(_) => return Err(rejected(RuleError::DuplicateRule)),
+                Item::Rule(_) => return Err(at_index(RuleError::DuplicateRule)),
             }
         }
     }
-    check_unknown(path, &kinds, "override, content, room, sender and underride")?;
+    reject_unknown_members(path, &kinds, "override, content, room, sender and underride")?;
     let mut document = Document::from_rules(scope, rules);
     for (kind, id, rule) in builtin {
         patch_builtin(&mut document, kind, id, rule);
@@ -143,8 +145,8 @@ fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
     Ok(RulePatch { enabled, actions, until: read_until(fields)? })
 }
 
-/// Stores the differences from the definition of a built-in rule. A built-in rule that only the
-/// other server has is ignored, because it has no effect here.
+/// Stores the differences from a built-in rule's definition. A built-in rule that only the other
+/// server has is ignored, because it has no effect here.
 fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
     let Some(builtin) = builtin_rules.find(|builtin| builtin.rule_id == id) else { return };
@@ -153,8 +155,8 @@ fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: Rule
     document.merge_patch(id, RulePatch { enabled, actions, until: rule.until });
 }
 
-/// Reads an explicit change to a built-in rule. It is stored as it is, even if this version does
-/// not have the rule or has the same definition, so that an export is imported without a loss.
+/// Reads an explicit change to a built-in rule. It is stored unchanged, even if this version does
+/// not have the rule or has the same definition, so that an export is imported without loss.
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {
         let expected = "that of a built-in rule, which begins with a dot";
@@ -170,7 +172,7 @@ fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     Ok(patch)
 }
 
-fn object(path: &str, value: Value) -> Result<Map<String, Value>, RuleError> {
+fn require_object(path: &str, value: Value) -> Result<Map<String, Value>, RuleError> {
     match value {
         Value::Object(object) => Ok(object),
         _ if path.is_empty() => Err(Location::Body.wrong_type("a JSON object").into()),
@@ -182,17 +184,17 @@ fn wrong_type(field: &str, expected: &'static str) -> RuleError {
     JsonError::WrongType { field: field.to_owned(), expected }.into()
 }
 
-fn check_unknown(
+fn reject_unknown_members(
     path: &str,
     rest: &Map<String, Value>,
     expected: &'static str,
 ) -> Result<(), RuleError> {
     let unknown = rest.keys().next();
-    unknown.map_or(Ok(()), |name| Err(RuleError::unknown_field(&join(path, name), expected)))
+    unknown.map_or(Ok(()), |name| Err(RuleError::unknown_field(&join_path(path, name), expected)))
 }
 
 /// Appends a member to the path of its object, for an error.
-fn join(path: &str, name: &str) -> String {
+fn join_path(path: &str, name: &str) -> String {
     let name = shorten(name);
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

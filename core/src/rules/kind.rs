@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Kind of a rule, in evaluation order.
+/// The kind of a rule, in evaluation order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
@@ -14,15 +14,15 @@ pub enum RuleKind {
     Override,
     /// Matches a glob against the message text.
     Content,
-    /// Matches all messages of a room. The rule id is the room id.
+    /// Matches all messages in a room. The rule id is the room id.
     Room,
-    /// Matches all messages of a sender. The rule id is the user id.
+    /// Matches all messages from a sender. The rule id is the user id.
     Sender,
     /// Arbitrary conditions, with the lowest priority.
     Underride,
 }
 
-/// The text does not name a kind.
+/// A string that does not name a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a kind is one of override, content, room, sender, underride")]
 pub struct UnknownKind;

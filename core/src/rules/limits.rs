@@ -19,11 +19,11 @@ pub struct RuleLimits {
 pub struct NewRuleLimits {
     /// Number of conditions.
     pub conditions: usize,
-    /// Size in bytes: see [`Rule::own_bytes`].
+    /// Size in bytes: see [`Rule::body_bytes`].
     pub bytes: usize,
 }
 
-/// The limits of the default settings.
+/// The limits in the default settings.
 impl Default for NewRuleLimits {
     fn default() -> Self {
         Self { conditions: MAX_CONDITIONS, bytes: 64 * 1024 }
@@ -33,7 +33,7 @@ impl Default for NewRuleLimits {
 impl NewRuleLimits {
     /// Checks a new rule.
     pub(super) fn check(self, rule: &Rule) -> Result<(), RuleError> {
-        if rule.own_bytes() > self.bytes {
+        if rule.body_bytes() > self.bytes {
             return Err(RuleError::RuleTooLarge(self.bytes));
         }
         if rule.conditions.as_ref().is_some_and(|conditions| conditions.len() > self.conditions) {
@@ -44,8 +44,8 @@ impl NewRuleLimits {
 
     /// Checks the size of a changed rule. A rule that is above the limit may not grow.
     pub(super) fn check_growth(self, before: &Rule, after: &Rule) -> Result<(), RuleError> {
-        let bytes = after.own_bytes();
-        if bytes <= self.bytes || bytes <= before.own_bytes() {
+        let bytes = after.body_bytes();
+        if bytes <= self.bytes || bytes <= before.body_bytes() {
             return Ok(());
         }
         Err(RuleError::RuleTooLarge(self.bytes))

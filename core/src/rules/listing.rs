@@ -1,4 +1,4 @@
-//! All rules of a user in evaluation order, for the account pages.
+//! A user's rules in evaluation order, for the account pages.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
 /// A user's rules in evaluation order.
 #[derive(Debug)]
 pub struct RuleListing<'a> {
-    /// The rule that disables all notifications, which precedes all others.
+    /// The master rule, which disables all notifications and precedes all others.
     pub master: Cow<'a, Rule>,
     /// The other rules: those of device profiles, ordered by tag, then the global ones.
     pub scopes: Vec<ScopeListing<'a>>,
@@ -38,7 +38,7 @@ impl<'a> RuleListing<'a> {
         Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
     }
 
-    /// Returns the number of rules after the first one.
+    /// Returns the number of rules after the master rule.
     pub fn count(&self) -> usize {
         self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
     }
@@ -50,7 +50,7 @@ impl<'a> RuleListing<'a> {
         is_master || self.index_of(rule).is_some()
     }
 
-    /// Returns the index of a rule among those after the first one.
+    /// Returns the index of a rule among those after the master rule.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let mut rules = self.scopes.iter().flat_map(|scope| {
             scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn master_precedes_the_rules_of_devices_and_those_the_global_rules() {
+    fn the_master_rule_precedes_device_rules_which_precede_global_rules() {
         use RuleKind::{Content, Override, Room};
         let documents = [
             document("global", &[(Override, "o"), (Room, "r")]),

@@ -27,19 +27,19 @@ pub enum RulePath {
     Actions(RuleRef),
 }
 
-/// Scope, kind and id of a user's or built-in rule. The rule need not exist.
+/// The scope, kind and id of a user rule or a built-in rule, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
     /// `global`, or a device.
     pub scope: RuleScope,
-    /// The list of the ruleset that the rule is in.
+    /// The kind, and thus the list of the ruleset that contains the rule.
     pub kind: RuleKind,
     /// The id, possibly one that is reserved for built-in rules.
     #[serde(rename = "rule_id")]
     pub id: String,
 }
 
-/// Reason why a path is rejected.
+/// The reason a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum PathError {
@@ -72,7 +72,7 @@ impl PathError {
 impl From<UnknownScope> for PathError {
     fn from(unknown: UnknownScope) -> Self {
         match unknown {
-            UnknownScope::Word => Self::Scope(unknown),
+            UnknownScope::Malformed => Self::Scope(unknown),
             UnknownScope::Tag(error) => Self::Id(error),
         }
     }
@@ -138,7 +138,7 @@ impl RuleRef {
         Ok(Self::new(scope, kind, percent::decode_segment(id)?.into_owned())?)
     }
 
-    /// Checks the id.
+    /// Creates a reference with a valid id.
     pub(super) fn new(scope: RuleScope, kind: RuleKind, id: String) -> Result<Self, IdError> {
         id::check(&id)?;
         Ok(Self { scope, kind, id })

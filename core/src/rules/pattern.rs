@@ -16,10 +16,10 @@ use super::work::Work;
 
 /// A glob, matched against text in lower case (see [`lower`]).
 ///
-/// It is stored as text, because a parsed form would take up to thirty times the memory. Matching
+/// Stored as text, because a parsed form would take up to thirty times the memory. Matching
 /// takes time linear in pattern and text: it has a budget of 16 steps per byte, and a pattern that
 /// exceeds it does not match. Only patterns with a `?` that compare more than 56 characters at
-/// each position, or with many line breaks, can exceed it, and only on text made for that.
+/// each position, or with many line breaks, can exceed it, and only on text crafted for that.
 #[derive(Debug, Clone)]
 pub struct GlobPattern {
     lowered: Box<str>,
@@ -27,7 +27,7 @@ pub struct GlobPattern {
 }
 
 impl GlobPattern {
-    /// Reads a glob in any case.
+    /// Converts a glob to lower case.
     pub fn new(glob: &str) -> Self {
         let lowered: Box<str> = lower(glob).into();
         Self { has_wildcards: lowered.contains(['*', '?']), lowered }

@@ -32,10 +32,10 @@ pub use self::switch::{Switch, SwitchState};
 use super::pattern::lower;
 use super::{Document, Effect, Rule, RuleExpiry, RuleKind, RuleScope};
 
-/// Maximum length of a keyword. It leaves room for a number in the id of its rule.
+/// Maximum length of a keyword. It leaves room for a number in the rule id.
 pub const MAX_WORD_BYTES: usize = 240;
 
-/// Why a form is rejected. The names are keys of messages.
+/// The reason a form is rejected. The variant names are message keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the messages describe them")]
@@ -73,7 +73,7 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// Number of the user's rules that the page does not present.
+    /// The number of user rules that the page does not present.
     pub other_rules: usize,
 }
 
@@ -87,7 +87,7 @@ pub struct Pause {
 /// A word that messages are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyword<'d> {
-    /// The id of its rule.
+    /// The rule id.
     pub id: &'d str,
     /// The word, which may contain the wildcards `*` and `?`.
     pub pattern: &'d str,
@@ -100,21 +100,21 @@ pub struct Keyword<'d> {
 pub struct SubjectPreference<'d> {
     /// The user id or room id.
     pub id: &'d str,
-    /// The effect on messages of the person or in the room.
+    /// The effect on messages from the person or in the room.
     pub setting: Setting,
 }
 
 /// The setting of a keyword, a person or a room: the effect on its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// The notification for such a message, or silence.
+    /// The effect on such messages.
     pub effect: Effect,
-    /// True if the effect is the same for messages that mention the user: the rule is an override
-    /// rule.
+    /// True if the effect is the same for messages that mention the user, because the rule is an
+    /// override rule.
     pub includes_mentions: bool,
     /// True if the rule is enabled.
     pub enabled: bool,
-    /// When the rule ends.
+    /// The time at which the rule ends.
     pub until: Option<Timestamp>,
 }
 
@@ -152,19 +152,20 @@ impl<'d> Preferences<'d> {
     pub fn read(document: &'d Document) -> Self {
         let rules = document.user_rules();
         let mut keywords: Vec<Keyword<'d>> =
-            rules[RuleKind::Content].iter().filter_map(keyword).collect();
+            rules[RuleKind::Content].iter().filter_map(read_keyword).collect();
         keywords.sort_by_cached_key(|keyword| (lower(keyword.pattern), keyword.id));
         let (muted_words, keywords): (Vec<_>, Vec<_>) =
             keywords.into_iter().partition(|keyword| keyword.setting.effect == Effect::Silent);
-        let people = subjects(document, &[RuleKind::Sender], Subject::is_person);
-        // The last kind decides if a room has rules of both: it is evaluated first.
-        let rooms = subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
+        let people = read_subjects(document, &[RuleKind::Sender], Subject::is_person);
+        // If a room has rules of both kinds, the last kind decides, because it is evaluated first.
+        let rooms =
+            read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
         let expressed = keywords.len()
             + muted_words.len()
             + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
         let without_count = |(preference, _)| preference;
         Self {
-            pause: switch::pause(document),
+            pause: switch::find_pause(document),
             keywords,
             muted_words,
             people: people.into_iter().map(without_count).collect(),
@@ -180,7 +181,7 @@ impl<'d> Preferences<'d> {
     }
 }
 
-fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
+fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
     // A rule with conditions does not depend on the word alone.
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
@@ -190,7 +191,7 @@ fn keyword(rule: &Rule) -> Option<Keyword<'_>> {
 }
 
 /// Returns the people or rooms with rules of these kinds, each with the number of its rules.
-fn subjects<'d>(
+fn read_subjects<'d>(
     document: &'d Document,
     kinds: &[RuleKind],
     is_listed: impl Fn(&str) -> bool,

@@ -8,7 +8,7 @@
 pub struct PropertyPath(Box<[Box<str>]>);
 
 impl PropertyPath {
-    /// Parses a dotted path. Every text is a valid path, because names may be empty.
+    /// Parses a dotted path. Every string is a valid path, because names may be empty.
     pub fn parse(text: &str) -> Self {
         let mut parts = vec![String::new()];
         let mut characters = text.chars().peekable();

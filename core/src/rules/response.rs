@@ -20,7 +20,7 @@ pub struct RulesetsResponse<'a> {
 }
 
 impl<'a> RulesetsResponse<'a> {
-    /// Builds the response from the stored documents of the user.
+    /// Builds the response from the user's stored documents.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (mut global, mut device) = (Document::without_rules(), BTreeMap::new());
         for document in documents {
@@ -36,11 +36,11 @@ impl<'a> RulesetsResponse<'a> {
     }
 }
 
-/// Serialises the response for a user without rules of their own.
+/// Serialises the response for a user without stored documents.
 ///
 /// Most users have none. Serialising the built-in rules takes longer than all other work of such a
 /// request, and caching the response would take 3 KB per user. So it is serialised once, with
-/// placeholders that are replaced by the id and each user's localpart.
+/// placeholders that are replaced by each user's id and localpart.
 pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> =
         LazyLock::new(|| serialize(User { id: USER_ID, localpart: LOCALPART }));

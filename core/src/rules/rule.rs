@@ -9,8 +9,8 @@ use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{self, Fields, Location, read_array};
 use crate::text::escape_invisible_in_json;
 
-/// A rule of any kind. Which of the optional fields it has is decided when it is created, so
-/// serialisation does not depend on the kind.
+/// A rule of any kind. Its optional fields are determined when it is created, so serialisation does
+/// not depend on the kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
     /// Id, unique in its scope and kind.
@@ -23,7 +23,7 @@ pub struct Rule {
     pub conditions: Option<Vec<Condition>>,
     /// Glob to search in the message text. Always present for content rules.
     pub pattern: Option<String>,
-    /// When the rule ends. For a built-in rule: when `enabled` returns to its default.
+    /// The time at which the rule ends, or `enabled` of a built-in rule returns to its default.
     pub until: Option<RuleExpiry>,
     /// Other members, stored and returned unchanged.
     pub extra: Extra,
@@ -35,20 +35,20 @@ impl Rule {
         RuleId::is_reserved(&self.rule_id)
     }
 
-    /// Returns the JSON of the rule as the API returns it, indented for people. Invisible
+    /// Returns the JSON of the rule as the API returns it, indented for display. Invisible
     /// characters are escaped.
     pub fn to_pretty_json(&self) -> String {
         let json = serde_json::to_string_pretty(self).expect("map keys are strings");
         escape_invisible_in_json(&json).into_owned()
     }
 
-    /// JSON size of everything but `rule_id`, `default` and `enabled`: the minimum size of a body
-    /// that creates the rule.
-    pub fn own_bytes(&self) -> usize {
-        json::to_bytes(&OwnMembers(self)).len()
+    /// Returns the JSON size of everything but `rule_id`, `default` and `enabled`: the minimum size
+    /// of a body that creates the rule.
+    pub fn body_bytes(&self) -> usize {
+        json::to_bytes(&BodyMembers(self)).len()
     }
 
-    fn serialize_own<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
+    fn serialize_body<M: SerializeMap>(&self, object: &mut M) -> Result<(), M::Error> {
         object.serialize_entry("actions", &self.actions)?;
         if let Some(conditions) = &self.conditions {
             object.serialize_entry("conditions", conditions)?;
@@ -87,18 +87,18 @@ impl Serialize for Rule {
         object.serialize_entry("rule_id", &self.rule_id)?;
         object.serialize_entry("default", &self.is_builtin())?;
         object.serialize_entry("enabled", &self.enabled)?;
-        self.serialize_own(&mut object)?;
+        self.serialize_body(&mut object)?;
         object.end()
     }
 }
 
-/// The members of a rule that the body of a `PUT` request has.
-struct OwnMembers<'a>(&'a Rule);
+/// The members of a rule that are in the body of a `PUT` request.
+struct BodyMembers<'a>(&'a Rule);
 
-impl Serialize for OwnMembers<'_> {
+impl Serialize for BodyMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        self.0.serialize_own(&mut object)?;
+        self.0.serialize_body(&mut object)?;
         object.end()
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_json_for_people_is_the_rule_without_invisible_characters() {
+    fn the_json_for_display_is_the_rule_without_invisible_characters() {
         let hostile = "\u{202e}\"</pre><script>\n\t\u{0}";
         let rule: Rule = serde_json::from_value(json!({
             "rule_id": "a", "enabled": true, "pattern": hostile, "actions": [], hostile: hostile,

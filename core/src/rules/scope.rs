@@ -1,4 +1,4 @@
-//! Scope of a ruleset: all devices, or the devices with one profile tag.
+//! The scope of a ruleset: all devices, or the devices with one profile tag.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,12 +37,12 @@ pub enum RuleScope {
     Device(ProfileTag),
 }
 
-/// The text does not name a scope.
+/// A string that does not name a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UnknownScope {
-    /// The text has neither of the two forms.
+    /// The string has neither of the two forms.
     #[error("a scope is global or device/<profile_tag>")]
-    Word,
+    Malformed,
     /// The profile tag is not valid.
     #[error("the profile tag: {0}")]
     Tag(#[from] IdError),
@@ -80,7 +80,7 @@ impl FromStr for RuleScope {
         if text == "global" {
             return Ok(Self::Global);
         }
-        let tag = text.strip_prefix("device/").ok_or(UnknownScope::Word)?;
+        let tag = text.strip_prefix("device/").ok_or(UnknownScope::Malformed)?;
         Ok(Self::Device(tag.parse()?))
     }
 }
@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn other_strings_are_rejected() {
         for (text, error) in [
-            ("", UnknownScope::Word),
-            ("Global", UnknownScope::Word),
-            ("device", UnknownScope::Word),
-            ("global/x", UnknownScope::Word),
+            ("", UnknownScope::Malformed),
+            ("Global", UnknownScope::Malformed),
+            ("device", UnknownScope::Malformed),
+            ("global/x", UnknownScope::Malformed),
             ("device/", UnknownScope::Tag(IdError::Empty)),
             ("device/a/b", UnknownScope::Tag(IdError::Character('/'))),
             ("device/a\0", UnknownScope::Tag(IdError::Character('\0'))),

@@ -11,34 +11,34 @@ use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleR
 /// A message to try the rules with. Empty fields are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrialMessage {
-    /// The text of the message.
+    /// The message text.
     pub text: String,
-    /// The user id of its sender.
+    /// The sender's user id.
     pub sender: String,
-    /// The id of its room.
+    /// The room id.
     pub room: String,
-    /// The member count of the room.
+    /// The room's member count.
     pub member_count: Option<u64>,
     /// The user's display name in the room.
     pub display_name: String,
-    /// The device's profile to notify.
+    /// The profile tag of the device to notify.
     pub profile_tag: Option<ProfileTag>,
 }
 
-/// The result of a trial: the effect on the user, and its reason.
+/// The result of a trial: the effect on the user, and the reason for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
     /// The effect of the rule that decides; silence if there is none.
     pub effect: Effect,
     /// The setting or rule that decides.
     pub reason: TrialReason,
-    /// When the rule that decides ends.
+    /// The time at which the rule that decides ends.
     pub until: Option<RuleExpiry>,
     /// The result of every rule that was evaluated.
     pub trace: Vec<Step<RuleRef>>,
 }
 
-/// Why a user would be notified or not, in terms of the user's settings.
+/// The reason a user would or would not be notified, in terms of the user's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialReason {
     /// The user sent the message.
@@ -49,19 +49,19 @@ pub enum TrialReason {
     Paused,
     /// The user turned off the switch of the rule that would notify.
     SwitchedOff(Switch),
-    /// A rule of the user for words in the text that notifies. Contains the pattern.
+    /// A user rule for words in the text notifies. Contains the pattern.
     Keyword(String),
-    /// A rule of the user for words in the text that does not notify. Contains the pattern.
+    /// A user rule for words in the text does not notify. Contains the pattern.
     MutedWord(String),
-    /// A rule of the user for the room that does not notify.
+    /// A user rule for the room does not notify.
     MutedRoom,
-    /// A rule of the user for the room that notifies.
+    /// A user rule for the room notifies.
     Room,
-    /// A rule of the user for the sender that does not notify. Contains the sender.
+    /// A user rule for the sender does not notify. Contains the sender.
     MutedSender(String),
-    /// A rule of the user for the sender that notifies. Contains the sender.
+    /// A user rule for the sender notifies. Contains the sender.
     Sender(String),
-    /// Any other rule of the user. Contains its id.
+    /// Any other user rule matches. Contains its id.
     Rule(String),
     /// The text contains the user's display name.
     DisplayName,
@@ -69,14 +69,14 @@ pub enum TrialReason {
     UserName,
     /// The room has two members.
     OneToOne,
-    /// The built-in rule for all other messages.
+    /// The built-in rule for all other messages matches.
     AnyMessage,
-    /// Any other built-in rule. Contains its id.
+    /// Any other built-in rule matches. Contains its id.
     Builtin(String),
 }
 
 impl TrialMessage {
-    fn event(&self) -> Event {
+    fn to_event(&self) -> Event {
         let mut event = json!({
             "type": "m.room.message",
             "content": { "msgtype": "m.text", "body": self.text },
@@ -91,14 +91,14 @@ impl TrialMessage {
 }
 
 impl UserRules<'_> {
-    /// Evaluates the rules against a message, within the work that evaluation is limited to.
+    /// Evaluates the rules against a message, with the same work limit as any evaluation.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
         let room = Room { member_count: message.member_count, ..Room::default() };
         let member = Member {
             display_name: Some(&*message.display_name).filter(|name| !name.is_empty()),
             profile_tag: message.profile_tag.as_ref().map(ProfileTag::as_str),
         };
-        let event = message.event();
+        let event = message.to_event();
         let explanation = self.explain(&event, &room, member);
         let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
         let effect =
@@ -188,7 +188,7 @@ mod tests {
     use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
     use jiff::Timestamp;
 
-    /// Returns a message of Bob in a room with three members.
+    /// Returns a message from Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
         TrialMessage {
             text: text.to_owned(),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_rule_that_decides_is_returned() {
+    fn the_end_of_the_deciding_rule_is_returned() {
         let timed = r#"{"actions":[],"until":5000}"#;
         let until = RuleExpiry::try_from(5000).ok();
         let rooms = document("global", &[(RuleKind::Room, "!r:x", timed)]);

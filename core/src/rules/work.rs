@@ -13,8 +13,8 @@ const USER_STEPS: usize = 2_000_000;
 /// user.
 const REQUEST_STEPS: usize = 16_000_000;
 
-/// The steps that every user has, so that the rules of some users cannot exhaust the budget of
-/// others: enough for a hundred patterns with wildcards and a message of 600 bytes.
+/// The steps that every user is guaranteed, so that the rules of some users cannot exhaust the
+/// budget of others: enough for a hundred patterns with wildcards and a message of 600 bytes.
 const GUARANTEED_STEPS: usize = 64_000;
 
 /// The steps that remain for one user's rules.
@@ -39,8 +39,7 @@ impl Work {
         Self::new(usize::MAX)
     }
 
-    /// Consumes steps. Returns `None` if too few remain; then none remain for later patterns
-    /// either.
+    /// Consumes steps. If too few remain, returns `None` and leaves none for later patterns.
     pub(super) fn spend(&self, steps: usize) -> Option<()> {
         let remaining = self.remaining.get().checked_sub(steps);
         self.remaining.set(remaining.unwrap_or(0));

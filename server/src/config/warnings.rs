@@ -158,7 +158,7 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
             "{key} contains {range}, which is larger than any private network, so {effect}"
         ));
     }
-    let (normalised, address) = (range.normalised()?, range.address());
+    let (normalised, address) = (range.normalize()?, range.address());
     Some(format!(
         "{key}: {range} is the whole range {normalised}; write {normalised}, or {address} for a \
          single address"

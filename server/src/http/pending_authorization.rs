@@ -173,7 +173,7 @@ impl PendingAuthorization {
         &self,
         session: &BrowserSession,
     ) -> Result<&RequestedGrant, OAuthError> {
-        self.request.requested_from(self.user(session).map_or(Role::User, |user| user.role))
+        self.request.requested_grant(self.user(session).map_or(Role::User, |user| user.role))
     }
 
     /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier
@@ -275,7 +275,7 @@ fn parse(
 ) -> Result<AuthorizationRequest, OAuthError> {
     let request = AuthorizationRequest::parse(parameters, app)?;
     let requires_pkce = session.state.config.oauth.require_pkce;
-    Ok(if requires_pkce { request.requiring_pkce() } else { request })
+    Ok(if requires_pkce { request.require_pkce() } else { request })
 }
 
 /// Returns the path at which a browser continues with the request of this handle, in this language.

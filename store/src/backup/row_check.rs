@@ -101,7 +101,9 @@ fn check_of(table: &str, column: &Column) -> Check {
                 names.split_whitespace().all(|name| GrantType::from_name(name).is_some())
             })
         },
-        (_, "scopes") => |value| knows(value, |text| Scopes::from_stored(text).unknown() == 0),
+        (_, "scopes") => {
+            |value| knows(value, |text| Scopes::from_stored(text).unknown_count() == 0)
+        }
         (_, "credential_version") | ("rulesets", "version") | ("audit_events", "count") => counts,
         ("accounts", "role") => |value| knows(value, |name| Role::from_name(name).is_some()),
         ("codes", "binding") => |value| parses(value, |text| binding_from_json(text).is_some()),

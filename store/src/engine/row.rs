@@ -206,7 +206,7 @@ impl FromValue for UserAgent {
 impl FromValue for Scopes {
     fn from_value(value: Value) -> Option<Self> {
         let scopes = Self::from_stored(&String::from_value(value)?);
-        UNKNOWN_SCOPES.inc_by(scopes.unknown() as u64);
+        UNKNOWN_SCOPES.inc_by(scopes.unknown_count() as u64);
         Some(scopes)
     }
 }

@@ -134,7 +134,7 @@ fn a_password_that_identifies_the_account_is_rejected() {
 }
 
 #[test]
-fn every_listed_common_password_has_a_valid_length() {
+fn every_listed_password_is_rejected_as_common() {
     let listed: Vec<&str> = COMMON.lines().collect();
     assert!(listed.len() > 300);
     assert!(listed.is_sorted());

@@ -69,7 +69,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
 }
 
 #[test]
-fn a_blank_website_is_none() {
+fn a_blank_website_counts_as_absent() {
     for website in ["", " "] {
         let details = Registration { website: website.into(), ..valid() }.validate(&[]).unwrap();
         assert_eq!(details.website, None);
@@ -96,7 +96,7 @@ fn a_registration_is_collected_from_pairs() {
 }
 
 #[test]
-fn each_error_has_the_text_of_mastodon() {
+fn each_error_has_its_message() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
         (Registration { client_name: String::new(), ..valid() }, "Application name can't be blank"),
@@ -299,7 +299,7 @@ proptest! {
 }
 
 #[test]
-fn admin_scopes_may_be_declared_but_are_not_granted_to_the_app_itself() {
+fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
     for (requested, rejected) in [
@@ -309,12 +309,12 @@ fn admin_scopes_may_be_declared_but_are_not_granted_to_the_app_itself() {
         ("admin:write:accounts", "admin:write:accounts"),
     ] {
         assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
-        let own = app.resolve_own_scopes(Some(requested));
+        let own = app.resolve_app_token_scopes(Some(requested));
         assert_eq!(own, Err(OAuthError::AdminScope(rejected.into())), "{requested}");
     }
-    assert_eq!(app.resolve_own_scopes(Some("read")).unwrap().to_string(), "read");
+    assert_eq!(app.resolve_app_token_scopes(Some("read")).unwrap().to_string(), "read");
     let unregistered = Err(OAuthError::UnregisteredScope("write".into()));
-    assert_eq!(app.resolve_own_scopes(Some("write")), unregistered);
+    assert_eq!(app.resolve_app_token_scopes(Some("write")), unregistered);
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::oauth::app::{AppDetails, Registration};
 use crate::oauth::client::{ClientProperties, Origin};
-use crate::oauth::form::tests::owned;
+use crate::oauth::form::tests::to_pairs;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
 const CALLBACK: &str = "https://a.example/cb";
@@ -28,7 +28,7 @@ fn app() -> App {
 /// Returns the pairs of a valid request, followed by `more`.
 fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
     let required = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
-    owned(&[&required, more].concat())
+    to_pairs(&[&required, more].concat())
 }
 
 fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
@@ -46,12 +46,12 @@ fn error(more: &[(&str, &str)]) -> OAuthError {
 
 #[test]
 fn a_challenge_can_be_required() {
-    let without = request(&[]).requiring_pkce().requested;
+    let without = request(&[]).require_pkce().requested;
     assert_eq!(without, Err(OAuthError::Missing(Parameter::CodeChallenge)));
     let pkce = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
-    assert_eq!(request(&pkce).requiring_pkce(), request(&pkce));
+    assert_eq!(request(&pkce).require_pkce(), request(&pkce));
     let other_error = request(&[("scope", "nope")]);
-    assert_eq!(other_error.clone().requiring_pkce(), other_error);
+    assert_eq!(other_error.clone().require_pkce(), other_error);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_request_has_one_client_id() {
         ),
         (vec![("client_id[]", "a")], Err(OAuthError::NotOneValue(Parameter::ClientId))),
     ] {
-        let pairs = owned(&pairs);
+        let pairs = to_pairs(&pairs);
         let client_id = Parameters::new(&pairs).required(Parameter::ClientId);
         assert_eq!(client_id, expected, "{pairs:?}");
     }
@@ -125,7 +125,7 @@ fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
         (vec![("redirect_uri", "urn:ietf:wg:oauth:2.0:oob")], OAuthError::InvalidRedirectUri),
         (vec![("redirect_uri", "https://a.example/cb\r\nX: y")], OAuthError::InvalidRedirectUri),
     ] {
-        let pairs = owned(&[&[("client_id", "a"), ("response_type", "token")], &*uris].concat());
+        let pairs = to_pairs(&[&[("client_id", "a"), ("response_type", "token")], &*uris].concat());
         assert_eq!(parse(&pairs), Err(error), "{pairs:?}");
     }
 }
@@ -133,17 +133,17 @@ fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
 #[test]
 fn the_only_response_type_is_code() {
     let required = [("client_id", "a"), ("redirect_uri", CALLBACK)];
-    let missing = parse(&owned(&required)).unwrap().requested;
+    let missing = parse(&to_pairs(&required)).unwrap().requested;
     assert_eq!(missing, Err(OAuthError::Missing(Parameter::ResponseType)));
     for wrong in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
-        let pairs = owned(&[&required[..], &[("response_type", wrong)]].concat());
+        let pairs = to_pairs(&[&required[..], &[("response_type", wrong)]].concat());
         let rejected = parse(&pairs).unwrap().requested;
         assert_eq!(rejected, Err(OAuthError::UnsupportedResponseType), "{wrong}");
     }
 }
 
 #[test]
-fn the_error_of_an_unknown_response_mode_is_sent_in_the_query() {
+fn an_unknown_response_mode_is_reported_in_the_query() {
     for wrong in ["query.jwt", "web_message", "Query"] {
         let request = request(&[("response_mode", wrong)]);
         assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");
@@ -274,7 +274,7 @@ fn a_malformed_language_tag_is_ignored() {
 
 #[test]
 fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
-    let pairs = owned(&[
+    let pairs = to_pairs(&[
         ("client_id", "a"),
         ("scope", "read"),
         ("scope[]", "x"),
@@ -288,24 +288,24 @@ fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
     assert_eq!(names, ["scope", "scope[]", "state", "lang"]);
     for (length, is_accepted) in [(MAX_REQUEST_LENGTH - 5, true), (MAX_REQUEST_LENGTH - 4, false)] {
         let long = "s".repeat(length);
-        let pairs = owned(&[("state", &long), ("unknown", &long)]);
+        let pairs = to_pairs(&[("state", &long), ("unknown", &long)]);
         let result = AuthorizationRequest::relevant_pairs(&pairs);
         assert_eq!(result.is_ok(), is_accepted, "{length}");
     }
 }
 
 #[test]
-fn a_client_needs_the_grant_type_and_the_issuer() {
+fn a_client_must_have_the_grant_type_and_this_issuer() {
     let parse = |properties| {
         let app = App { properties, ..app() };
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
-        AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app))
+        AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
     let new = || ClientProperties::new(Origin::Api);
     assert!(parse(new()).unwrap().requested.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
     let without_codes = parse(ClientProperties { grant_types, ..new() }).unwrap();
     assert_eq!(without_codes.requested, Err(OAuthError::UnauthorizedClient));
-    let of_other = parse(ClientProperties { issuer: Issuer::Unknown, ..new() });
-    assert_eq!(of_other, Err(OAuthError::UnknownClient));
+    let of_other_issuer = parse(ClientProperties { issuer: Issuer::Unknown, ..new() });
+    assert_eq!(of_other_issuer, Err(OAuthError::UnknownClient));
 }

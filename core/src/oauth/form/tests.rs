@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::percent::encode;
 
-pub(in crate::oauth) fn owned(pairs: &[(&str, &str)]) -> Pairs {
+pub(in crate::oauth) fn to_pairs(pairs: &[(&str, &str)]) -> Pairs {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
@@ -23,7 +23,7 @@ fn a_form_is_parsed_to_ordered_pairs() {
         ("%61%5B%5D=%C3%A9", &[("a[]", "é")]),
         ("a=é", &[("a", "é")]),
     ] {
-        assert_eq!(parse(form.as_bytes()), Ok(owned(expected)), "{form}");
+        assert_eq!(parse(form.as_bytes()), Ok(to_pairs(expected)), "{form}");
     }
 }
 
@@ -60,7 +60,7 @@ fn json_is_converted_to_pairs() {
         (json!([]), Err(FormError::NotAnObject)),
         (json!("a=b"), Err(FormError::NotAnObject)),
     ] {
-        assert_eq!(from_json(json.clone()), expected.map(owned), "{json}");
+        assert_eq!(from_json(json.clone()), expected.map(to_pairs), "{json}");
     }
 }
 

@@ -24,7 +24,7 @@ fn all_forms_of_bcrypt_are_parsed() {
     assert!(parsed.iter().all(|hash| *hash == parsed[0]));
     assert_eq!(parsed[0].cost, 4);
     assert_eq!(parsed[0].salt[..3], [0x71, 0xd7, 0x9f]);
-    // The last character of this salt has bits without meaning.
+    // The last character of this salt has unused bits.
     let other = bcrypt(&format!("$2b$04${}", SALT_AND_HASH.replace("tuuj", "tuvj")));
     assert_eq!(other, parsed[0]);
 }
@@ -42,7 +42,7 @@ fn a_bcrypt_hash_equals_only_itself() {
 }
 
 #[test]
-fn the_key_of_bcrypt_has_a_nul_and_at_most_72_bytes() {
+fn a_bcrypt_key_is_the_password_and_a_nul_up_to_72_bytes() {
     for (password, key) in [
         (String::new(), vec![0]),
         ("ab".to_owned(), b"ab\0".to_vec()),
@@ -56,7 +56,7 @@ fn the_key_of_bcrypt_has_a_nul_and_at_most_72_bytes() {
 }
 
 #[test]
-fn a_hash_is_replaced_only_if_the_whole_password_was_verified() {
+fn a_bcrypt_hash_is_exact_for_passwords_of_at_most_72_bytes() {
     let hash = PasswordHash::Bcrypt(bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
     assert!(hash.is_exact_for(&"x".repeat(72)));
     assert!(!hash.is_exact_for(&"x".repeat(73)));
@@ -135,7 +135,7 @@ fn expensive_parameters_are_rejected() {
 }
 
 #[test]
-fn other_strings_are_rejected_with_the_form_to_write() {
+fn other_strings_are_rejected_with_the_expected_format() {
     let unknown = PasswordHashError::Unknown;
     let b = SALT_AND_HASH;
     for (text, error) in [
@@ -151,36 +151,36 @@ fn other_strings_are_rejected_with_the_form_to_write() {
         (format!("$2b$04${b}\0"), unknown),
         (format!("$2b$04${b}é"), unknown),
         (format!("$2b$04${b}{}", "x".repeat(500)), unknown),
-        (format!("$2b$04${}", &b[1..]), BCRYPT_FORM),
-        (format!("$2b$04${b}x"), BCRYPT_FORM),
-        (format!("$2b$03${b}"), BCRYPT_FORM),
-        (format!("$2b$4${b}"), BCRYPT_FORM),
-        (format!("$2b$+4${b}"), BCRYPT_FORM),
-        ("$2b$04$short".to_owned(), BCRYPT_FORM),
-        ("$2b$04".to_owned(), BCRYPT_FORM),
-        ("$pbkdf2-sha256$0$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$01$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$i=1,l=17$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$i=1,x=2$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$1$$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$1$AAAA$AAAA".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$1$AAAA$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), PBKDF2),
-        ("$pbkdf2-sha256$1$AAAA".to_owned(), PBKDF2),
-        (format!("$pbkdf2-sha256$1$AAAA${}", "A".repeat(44)), PBKDF2),
-        ("pbkdf2_sha256$1$salt$AAAA".to_owned(), DJANGO),
-        ("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), DJANGO),
-        ("pbkdf2_sha256$x$salt$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), DJANGO),
-        (ARGON2_HASH.replace("v=19$", ""), ARGON2),
-        (ARGON2_HASH.replace("v=19", "v=18"), ARGON2),
-        (ARGON2_HASH.replace("m=65536,t=2", "t=2,m=65536"), ARGON2),
-        (ARGON2_HASH.replace("p=1", "p=1,data=AAAA"), ARGON2),
-        (ARGON2_HASH.replace("p=1", "p=1,2"), ARGON2),
-        (ARGON2_HASH.replace("t=2", "t=0"), ARGON2),
-        (ARGON2_HASH.replace("p=1", "p=0"), ARGON2),
-        (ARGON2_HASH.replace("m=65536", "m=7"), ARGON2),
-        (ARGON2_HASH.replace("c29tZXNhbHQ", "c29t"), ARGON2),
-        (ARGON2_HASH.replace("RPPc", "RPP"), ARGON2),
-        (ARGON2_HASH.replace("CTFhFdXPJO1aFaMaO6Mm5c8y7", ""), ARGON2),
+        (format!("$2b$04${}", &b[1..]), MALFORMED_BCRYPT),
+        (format!("$2b$04${b}x"), MALFORMED_BCRYPT),
+        (format!("$2b$03${b}"), MALFORMED_BCRYPT),
+        (format!("$2b$4${b}"), MALFORMED_BCRYPT),
+        (format!("$2b$+4${b}"), MALFORMED_BCRYPT),
+        ("$2b$04$short".to_owned(), MALFORMED_BCRYPT),
+        ("$2b$04".to_owned(), MALFORMED_BCRYPT),
+        ("$pbkdf2-sha256$0$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$01$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$i=1,l=17$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$i=1,x=2$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$1$$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA$AAAA".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), MALFORMED_PBKDF2),
+        ("$pbkdf2-sha256$1$AAAA".to_owned(), MALFORMED_PBKDF2),
+        (format!("$pbkdf2-sha256$1$AAAA${}", "A".repeat(44)), MALFORMED_PBKDF2),
+        ("pbkdf2_sha256$1$salt$AAAA".to_owned(), MALFORMED_DJANGO),
+        ("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_DJANGO),
+        ("pbkdf2_sha256$x$salt$AAAAAAAAAAAAAAAAAAAAAA==".to_owned(), MALFORMED_DJANGO),
+        (ARGON2_HASH.replace("v=19$", ""), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("v=19", "v=18"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("m=65536,t=2", "t=2,m=65536"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=1,data=AAAA"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=1,2"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("t=2", "t=0"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("p=1", "p=0"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("m=65536", "m=7"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("c29tZXNhbHQ", "c29t"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("RPPc", "RPP"), MALFORMED_ARGON2),
+        (ARGON2_HASH.replace("CTFhFdXPJO1aFaMaO6Mm5c8y7", ""), MALFORMED_ARGON2),
     ] {
         assert_eq!(PasswordHash::parse(&text), Err(error), "{text}");
     }
@@ -196,7 +196,7 @@ fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
         ),
         (
             "$2b$04$x",
-            "is damaged or has a different form; write $2b$12$ and 53 characters: the salt and the hash",
+            "is damaged or in a different format; write $2b$12$ and 53 characters: the salt and the hash",
         ),
         (
             "pbkdf2_sha256$3000000$salt$AAAAAAAAAAAAAAAAAAAAAA==",
@@ -209,7 +209,7 @@ fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
 
 proptest! {
     #[test]
-    fn no_text_makes_parsing_panic(text in "(\\$|pbkdf2|argon2id|2b|-sha256|_sha512|[mtpil]=|[0-9.,/A-z$]){0,12}") {
+    fn parsing_never_panics(text in "(\\$|pbkdf2|argon2id|2b|-sha256|_sha512|[mtpil]=|[0-9.,/A-z$]){0,12}") {
         let _ = PasswordHash::parse(&text);
     }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::oauth::uri::is_web;
 
 /// Schemes with which a browser runs code, or opens its own data, files or connections. No app can
-/// have them.
+/// register them.
 const FORBIDDEN: [&str; 16] = [
     "about",
     "blob",
@@ -29,9 +29,9 @@ const FORBIDDEN: [&str; 16] = [
     "wss",
 ];
 
-/// Schemes without a dot that apps for Mastodon's API register, with the app names. Further ones
-/// are allowed by a setting.
-const OF_APPS: [(&str, &str); 23] = [
+/// Schemes without a dot that apps for Mastodon's API register, with the app names. A setting
+/// allows further ones.
+const APP_SCHEMES: [(&str, &str); 23] = [
     ("cx-c3-toot", "Toot!"),
     ("fedilab", "Fedilab"),
     ("feditext", "Feditext"),
@@ -57,20 +57,20 @@ const OF_APPS: [(&str, &str); 23] = [
     ("tuba", "Tuba"),
 ];
 
-/// A scheme that the operator allows for redirect URIs, in lower case.
+/// A configured private-use scheme for redirect URIs, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PrivateUseScheme(String);
 
-/// Why a scheme cannot be allowed.
+/// The reason a scheme cannot be allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
-    /// Not a scheme by RFC 3986.
+    /// The string is not a scheme by RFC 3986.
     #[error("{0:?} is not a scheme: write \"myapp\" for myapp://callback")]
     Malformed(String),
-    /// A scheme that no app can have.
+    /// Browsers open the scheme themselves, so no app can register it.
     #[error("{0:?} cannot be allowed: browsers open it themselves")]
-    OfBrowsers(String),
+    BrowserScheme(String),
 }
 
 impl FromStr for PrivateUseScheme {
@@ -81,7 +81,7 @@ impl FromStr for PrivateUseScheme {
             return Err(SchemeError::Malformed(text.to_owned()));
         };
         if is_forbidden(text) || is_web(scheme) {
-            return Err(SchemeError::OfBrowsers(text.to_owned()));
+            return Err(SchemeError::BrowserScheme(text.to_owned()));
         }
         Ok(Self(text.to_ascii_lowercase()))
     }
@@ -101,22 +101,22 @@ impl From<PrivateUseScheme> for String {
     }
 }
 
-/// Returns whether no app can have this scheme.
+/// Returns whether no app can register this scheme.
 pub(super) fn is_forbidden(scheme: &str) -> bool {
     FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
 /// Returns whether an app may register this scheme for itself: one with a dot, like the reversed
-/// domain name that RFC 8252 asks for in section 7.1, one of a known app, or one of `allowed`.
-/// Programs of operating systems have schemes without a dot, and nobody knows them all; some of
-/// Windows and macOS have one.
+/// domain name that RFC 8252, section 7.1, requires, one of a known app, or one of `allowed`.
+/// Others are rejected, because most schemes of operating system programs have no dot, and there is
+/// no complete list. Those of Windows and macOS that have one are recognised by their prefixes.
 pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
-    let is_of_system = ["ms-", "x-apple"].iter().any(|prefix| {
+    let is_system_scheme = ["ms-", "x-apple"].iter().any(|prefix| {
         scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     });
     let is_domain = scheme.contains('.') && scheme.split('.').all(|label| !label.is_empty());
-    (is_domain && !is_of_system)
-        || OF_APPS.iter().any(|(known, _)| scheme.eq_ignore_ascii_case(known))
+    (is_domain && !is_system_scheme)
+        || APP_SCHEMES.iter().any(|(known, _)| scheme.eq_ignore_ascii_case(known))
         || allowed.iter().any(|allowed| scheme.eq_ignore_ascii_case(&allowed.0))
 }
 
@@ -125,9 +125,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schemes_of_apps_could_be_allowed_and_need_it() {
-        assert!(OF_APPS.is_sorted());
-        for (scheme, app) in OF_APPS {
+    fn every_app_scheme_is_valid_and_has_no_dot() {
+        assert!(APP_SCHEMES.is_sorted());
+        for (scheme, app) in APP_SCHEMES {
             let parsed: PrivateUseScheme = scheme.parse().unwrap();
             assert_eq!(String::from(parsed), scheme, "{app}");
             assert!(!scheme.contains('.'), "{app}");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_of_an_app_can_be_allowed() {
+    fn a_well_formed_scheme_that_browsers_do_not_open_can_be_allowed() {
         for (text, scheme) in [("myapp", "myapp"), ("MyApp", "myapp"), ("web+ap", "web+ap")] {
             assert_eq!(text.parse(), Ok(PrivateUseScheme(scheme.to_owned())));
         }
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(text.parse::<PrivateUseScheme>(), Err(error));
         }
         for text in ["javascript", "JavaScript", "data", "file", "blob", "about", "http", "HTTPS"] {
-            let error = SchemeError::OfBrowsers(text.to_owned());
+            let error = SchemeError::BrowserScheme(text.to_owned());
             assert_eq!(text.parse::<PrivateUseScheme>(), Err(error));
         }
     }

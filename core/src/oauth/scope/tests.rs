@@ -53,7 +53,7 @@ fn a_scope_covers_itself_and_its_children() {
 }
 
 #[test]
-fn an_app_may_request_only_scopes_that_its_own_cover() {
+fn an_app_may_request_only_scopes_that_its_declared_ones_cover() {
     for (declared, requested, not_covered) in [
         ("read write", "read", None),
         ("read write", "write:statuses read:accounts", None),
@@ -175,7 +175,7 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
         let scopes = Scopes::from_stored(stored);
         assert_eq!(scopes.to_stored(), again, "{stored}");
         assert_eq!(scopes.to_string(), names, "{stored}");
-        assert_eq!(scopes.unknown(), unknown, "{stored}");
+        assert_eq!(scopes.unknown_count(), unknown, "{stored}");
         assert_eq!(scopes, Scopes::from_stored(again));
         let listed = scopes.iter().collect::<Scopes>();
         for &needed in Scope::ALL {
@@ -186,7 +186,7 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
 }
 
 #[test]
-fn scopes_that_are_not_listed_cannot_be_requested_and_are_not_equal_to_none() {
+fn unlisted_scopes_cannot_be_requested_but_count_in_comparisons() {
     assert_eq!(DEVICE.parse::<Scopes>(), Err(ScopeError::Unknown(DEVICE.to_owned())));
     for other in [DEVICE, "bells:ring"] {
         let with_other = Scopes::from_stored(&format!("read {other}"));

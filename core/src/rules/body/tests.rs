@@ -54,7 +54,7 @@ fn reserved_fields_of_a_body_are_ignored() {
 }
 
 #[test]
-fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
+fn an_invalid_body_is_rejected_with_the_field_name() {
     use MatrixErrorCode::{BadJson, InvalidParam, MissingParam, NotJson};
     for (kind, body, code, text) in [
         (RuleKind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
@@ -101,7 +101,7 @@ fn a_body_of_the_wrong_shape_is_rejected_with_the_name_of_the_field() {
 }
 
 #[test]
-fn a_misspelt_end_is_rejected_because_the_rule_would_be_permanent() {
+fn a_misspelt_until_is_rejected_because_the_rule_would_be_permanent() {
     let text = "unknown field `untill`; did you mean `until`?";
     let rule = br#"{"actions":[],"untill":1}"#;
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
@@ -137,7 +137,7 @@ fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
             assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text.clone()));
         }
     }
-    // Every field that Matrix defines, and those of other namespaces.
+    // Every field that Matrix defines, a namespaced field, and one that resembles none of them.
     let body = json!({"rule_id": "a", "default": false, "enabled": true, "actions": [],
         "conditions": [], "pattern": "x", "org.example.condtions": [], "note": 1});
     for kind in RuleKind::ALL {

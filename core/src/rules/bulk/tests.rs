@@ -73,9 +73,9 @@ fn changes_may_have_an_end() {
     let expiry = RuleExpiry::try_from(until).ok();
     assert_eq!(changed[0].user_rules()[RuleKind::Room][0].until, expiry);
     assert_eq!(changed[0].patch(builtin::MASTER).unwrap().until, expiry);
-    let own = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
+    let user_rule = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
         "enabled": true, "until": until}]);
-    let error = apply(&own, &[]).unwrap_err();
+    let error = apply(&user_rule, &[]).unwrap_err();
     assert_eq!((error.code(), error.change_index()), (InvalidParam, Some(1)));
 }
 
@@ -253,7 +253,7 @@ fn an_invalid_change_of_an_attribute_is_named_by_its_index() {
 }
 
 #[test]
-fn a_body_of_a_different_form_is_rejected() {
+fn a_malformed_body_is_rejected() {
     for (body, code, text) in [
         ("", MatrixErrorCode::NotJson, "the body is not JSON: EOF while parsing a value"),
         (r#"{"changes":[]"#, MatrixErrorCode::NotJson, "the body is not JSON: EOF"),
@@ -283,7 +283,7 @@ fn the_number_of_changes_is_limited() {
 }
 
 #[test]
-fn a_rule_may_be_nested_as_deeply_as_in_a_body_of_its_own() {
+fn a_rule_may_be_nested_as_deeply_as_in_a_separate_request() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     assert!(
@@ -340,7 +340,7 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns the documents after those of the changes that can be made.
+/// Returns the documents after all changes that succeed.
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {
@@ -356,7 +356,7 @@ pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
 }
 
 proptest! {
-    /// A list has the same result as its changes one by one, and fails with the first of them.
+    /// A list has the same result as its changes one by one, and fails if one of them fails.
     #[test]
     fn a_list_is_equivalent_to_its_changes_one_by_one(
         before in prop::collection::vec(any_change(), 0..20),
@@ -384,7 +384,7 @@ proptest! {
                 prop_assert_eq!(&result, &Ok(()));
                 prop_assert_eq!(together, one_by_one);
             }
-            // A change that is not valid is found before all changes that cannot be made.
+            // An invalid change is reported before an earlier one that cannot be made.
             (Err(first), Err(error)) => prop_assert!(first.change_index() <= error.change_index()),
             (Err(_), Ok(())) => prop_assert!(false, "{expected:?}"),
         }

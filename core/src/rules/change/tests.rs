@@ -28,12 +28,12 @@ fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
 }
 
 /// Returns a rule body of this size.
-fn sized(bytes: usize) -> Value {
+fn body_of_size(bytes: usize) -> Value {
     json!({"actions": [], "x": "x".repeat(bytes - r#"{"actions":[],"x":""}"#.len())})
 }
 
 #[test]
-fn before_and_after_are_read_from_the_query_and_not_repeated() {
+fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
     for (query, before, after) in [
         ("", None, None),
         ("before=a", Some("a"), None),
@@ -48,11 +48,11 @@ fn before_and_after_are_read_from_the_query_and_not_repeated() {
 }
 
 #[test]
-fn a_rule_is_put_if_everything_about_it_is_valid() {
+fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
     let condition = json!({"kind": "contains_display_name"});
     let with = |count| json!({"actions": [], "conditions": vec![condition.clone(); count]});
     let timed = |until: i64| json!({"actions": [], "until": until});
-    for body in [sized(LIMITS.bytes), with(LIMITS.conditions), timed(1_800_000_000_001)] {
+    for body in [body_of_size(LIMITS.bytes), with(LIMITS.conditions), timed(1_800_000_000_001)] {
         assert!(put("a", &body).is_ok(), "{body}");
     }
     for (id, body, code) in [
@@ -60,7 +60,7 @@ fn a_rule_is_put_if_everything_about_it_is_valid() {
         ("a", json!([]), BadJson),
         ("a", json!({}), MissingParam),
         ("a", json!({"actions": ["ring"]}), InvalidParam),
-        ("a", sized(LIMITS.bytes + 1), TooLarge),
+        ("a", body_of_size(LIMITS.bytes + 1), TooLarge),
         ("a", with(LIMITS.conditions + 1), InvalidParam),
         ("a", timed(1_800_000_000_000), InvalidParam),
     ] {
@@ -69,7 +69,7 @@ fn a_rule_is_put_if_everything_about_it_is_valid() {
 }
 
 #[test]
-fn enabled_is_changed_if_everything_about_it_is_valid() {
+fn a_change_of_enabled_is_accepted_only_if_its_body_is_valid() {
     let read = |body: &str| RuleChange::set_enabled(rule("a"), body.as_bytes(), now());
     for body in ["true", r#"{"enabled":false}"#, r#"{"enabled":true,"until":1800000000001}"#] {
         assert!(read(body).is_ok(), "{body}");
@@ -101,15 +101,15 @@ fn actions_are_an_object_with_an_array() {
 }
 
 #[test]
-fn a_rule_does_not_grow_above_its_size_by_new_actions() {
+fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
     let set = |document: &mut Document, count: usize, bytes: usize| {
         let body = json!({"actions": vec!["notify"; count]}).to_string();
         let limits = NewRuleLimits { bytes, ..LIMITS };
         RuleChange::set_actions(rule("a"), body.as_bytes(), limits)?.apply(document)
     };
     let mut document = Document::new(RuleScope::Global);
-    put("a", &sized(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
-    // One action has 8 bytes, a further one 9.
+    put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
+    // The first action takes 8 bytes, each further one 9.
     assert_eq!(set(&mut document, 2, LIMITS.bytes), Err(RuleError::RuleTooLarge(LIMITS.bytes)));
     assert_eq!(document.user_rules()[RuleKind::Room][0].actions, []);
     assert_eq!(set(&mut document, 1, LIMITS.bytes), Ok(()));
@@ -122,7 +122,7 @@ fn a_rule_does_not_grow_above_its_size_by_new_actions() {
 #[test]
 fn a_rule_of_maximum_size_is_exported_and_imported() {
     let mut document = Document::new(RuleScope::Global);
-    put(&"i".repeat(255), &sized(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
+    put(&"i".repeat(255), &body_of_size(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
     let export = strict_json::to_bytes(&RulesetsExport::new([&document], now()));
     assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
 }

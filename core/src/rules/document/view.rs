@@ -6,7 +6,7 @@ use super::{Document, RulePatch, no_such_rule};
 use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
 impl Document {
-    /// Returns a user's or built-in rule.
+    /// Returns a user rule or a built-in rule.
     pub fn rule(
         &self,
         kind: RuleKind,
@@ -18,7 +18,7 @@ impl Document {
         }
         self.builtin_rules(kind)
             .find(|rule| rule.rule_id == id)
-            .map(|rule| self.patched(rule, user))
+            .map(|rule| self.with_patch(rule, user))
             .ok_or_else(|| no_such_rule(kind, id))
     }
 
@@ -26,7 +26,8 @@ impl Document {
     /// `.m.rule.master`.
     pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let user_rules = self.user_rules()[kind].iter().map(Cow::Borrowed);
-        let mut builtin = self.builtin_rules(kind).map(|rule| self.patched(rule, user)).peekable();
+        let mut builtin =
+            self.builtin_rules(kind).map(|rule| self.with_patch(rule, user)).peekable();
         let master = builtin.next_if(|rule| rule.rule_id == builtin::MASTER);
         master.into_iter().chain(user_rules).chain(builtin).collect()
     }
@@ -57,7 +58,7 @@ impl Document {
         rules.iter()
     }
 
-    fn patched(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
+    fn with_patch(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
         let mut rule = builtin::for_user(rule, user);
         if let Some(patch) = self.patch(&rule.rule_id) {
             apply(patch, rule.to_mut());

@@ -30,7 +30,7 @@ pub(crate) struct UserNames {
     localpart: GlobPattern,
 }
 
-/// Placeholder in a context whose conditions do not test the id or the user's localpart.
+/// Placeholder in a context whose conditions do not test the user's id or localpart.
 pub(crate) static NO_USER: LazyLock<UserNames> = LazyLock::new(|| UserNames::new(User::new("")));
 
 impl UserNames {
@@ -45,11 +45,11 @@ impl UserNames {
 
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledCondition {
-    /// A string of the event matches a pattern as a whole.
+    /// A whole string of the event matches a pattern.
     WholeValue { path: PropertyPath, pattern: TextPattern },
-    /// The text of the message matches a pattern at word boundaries.
+    /// The message text matches a pattern at word boundaries.
     BodyWord(TextPattern),
-    /// The text of the message contains the user's display name.
+    /// The message text contains the user's display name.
     DisplayName,
     /// The room's member count is in a range.
     MemberCount(MemberCount),
@@ -103,7 +103,7 @@ pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition
 }
 
 impl CompiledCondition {
-    /// Compiles a condition of a user's rule.
+    /// Compiles a condition of a user rule.
     pub(crate) fn new(condition: &ConditionKind) -> Self {
         match condition {
             ConditionKind::EventMatch { key, pattern } => {
@@ -151,7 +151,7 @@ impl CompiledCondition {
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
-    /// Returns whether the condition is met, within the work that is left.
+    /// Returns whether the condition is met; false if there is not enough work left to test it.
     pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
         let Context { event, room, user, member, work } = context;
         if work.spend(self.steps(event)).is_none() {
@@ -186,7 +186,7 @@ impl CompiledCondition {
         }
     }
 
-    /// Returns the work of testing the condition, apart from the work of matching its pattern.
+    /// Returns the work of testing the condition, without that of matching its pattern.
     fn steps(&self, event: &Event) -> usize {
         1 + match self {
             // The value is converted to lower case.

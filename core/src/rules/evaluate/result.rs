@@ -42,7 +42,7 @@ impl<'a> PushEvaluation<'a> {
     }
 
     /// Returns whether the user is notified.
-    pub fn notify(&self) -> bool {
+    pub fn notifies(&self) -> bool {
         self.all_actions.contains(&Action::Notify)
     }
 
@@ -55,8 +55,8 @@ impl<'a> PushEvaluation<'a> {
         self.all_actions.iter().filter(has_effect)
     }
 
-    /// Returns the tweaks of the notification. The last of several tweaks with one name counts; a
-    /// tweak without a value has its default.
+    /// Returns the tweaks of the notification. Of several tweaks with the same name, the last one
+    /// counts; a tweak without a value has its default.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())
     }
@@ -90,7 +90,7 @@ impl PartialEq for PushEvaluation<'_> {
 impl Serialize for PushEvaluation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_struct("PushEvaluation", 4)?;
-        object.serialize_field("notify", &self.notify())?;
+        object.serialize_field("notify", &self.notifies())?;
         object.serialize_field("rule", &self.rule)?;
         object.serialize_field("actions", &self.actions().collect::<Vec<_>>())?;
         object.serialize_field("tweaks", &self.tweaks())?;

@@ -39,7 +39,8 @@ const DEFAULT_REQUIRED: Level = Level(50);
 impl Room {
     /// Returns whether a user may send notifications with this key.
     pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
-        let has_power = |levels: &PowerLevels| levels.user_level(user_id) >= levels.required(key);
+        let has_power =
+            |levels: &PowerLevels| levels.user_level(user_id) >= levels.required_level(key);
         self.creators.contains(user_id) || self.power_levels.as_ref().is_some_and(has_power)
     }
 }
@@ -51,7 +52,7 @@ impl PowerLevels {
     }
 
     /// Returns the level required for a notification key.
-    pub fn required(&self, key: &str) -> Level {
+    pub fn required_level(&self, key: &str) -> Level {
         self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
     }
 }
@@ -83,8 +84,8 @@ mod tests {
         assert_eq!(levels.user_level("@admin:x"), Level(100));
         assert_eq!(levels.user_level("@old:x"), Level(40));
         assert_eq!(levels.user_level("@else:x"), Level(5));
-        assert_eq!(levels.required("room"), Level(20));
-        assert_eq!(levels.required("moon"), Level(50));
+        assert_eq!(levels.required_level("room"), Level(20));
+        assert_eq!(levels.required_level("moon"), Level(50));
         assert_eq!(PowerLevels::default().user_level("@a:x"), Level(0));
     }
 

@@ -28,7 +28,10 @@ fn an_explain_request_contains_event_room_and_member() {
     assert_eq!(request.event.sender(), Some("@bob:x"));
     assert_eq!(request.room.member_count, Some(5));
     let levels = request.room.power_levels.as_ref().unwrap();
-    assert_eq!((levels.user_level("@bob:x"), levels.required("room")), (Level(100), Level(20)));
+    assert_eq!(
+        (levels.user_level("@bob:x"), levels.required_level("room")),
+        (Level(100), Level(20))
+    );
     assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
     assert_eq!(request.member(), member);
@@ -118,7 +121,7 @@ fn errors_common_to_both_requests_name_the_field() {
 }
 
 #[test]
-fn errors_of_one_kind_of_request_name_the_field() {
+fn errors_specific_to_one_request_name_the_field() {
     for (more, code, text) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
         (
@@ -226,7 +229,7 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn members_of_matrix_events_are_ignored() {
+fn fields_of_matrix_events_are_ignored() {
     let event = json!({"content": {"displayname": "A", "membership": "join"}, "displayname": "A"});
     let member = json!({"user_id": "@a:x", "membership": "join"});
     let room = json!({"creator": "@a:x", "room_id": "!a:x", "org.x.member_counts": 1});
@@ -247,7 +250,7 @@ fn only_the_top_level_members_are_read_as_members() {
 
 proptest! {
     #[test]
-    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         drop(ExplainRequest::read(&bytes));
         drop(EvaluateRequest::read(&bytes));
     }

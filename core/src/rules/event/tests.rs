@@ -119,7 +119,7 @@ pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns the part of a value that can be compared, by the definition.
+/// Returns the part of a value that can be compared, defined independently of the tested code.
 fn comparable(value: &Value) -> Option<Value> {
     match value {
         Value::Object(_) => None,
@@ -141,7 +141,7 @@ fn descend<'a>(event: &'a Value, path: &PropertyPath) -> Option<&'a Value> {
 
 proptest! {
     #[test]
-    fn a_path_leads_to_the_property_with_its_names(inner in any_json(), path in "[ab.\\\\]{0,9}") {
+    fn a_path_finds_the_property_that_it_names(inner in any_json(), path in "[ab.\\\\]{0,9}") {
         let path = PropertyPath::parse(&path);
         let whole = json!({"a": inner});
         let expected = descend(&whole, &path).and_then(comparable);

@@ -1,4 +1,5 @@
-//! Tests of imported rulesets. Those of accounts in `import/tests.rs` have more.
+//! Tests of imported rulesets. The tests of imported accounts (`core/src/import/tests.rs`) have
+//! more examples.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -20,7 +21,7 @@ fn read(body: &Value) -> Result<Vec<Document>, RuleError> {
     read_import(body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// Documents with rules of all forms.
+/// Returns documents with rules of every kind.
 fn example() -> [Document; 2] {
     let mut global = Document::new(RuleScope::Global);
     let mut phone = Document::new("device/phone".parse().unwrap());
@@ -64,7 +65,7 @@ fn an_export_is_imported_unchanged() {
 }
 
 #[test]
-fn the_response_with_all_rulesets_is_imported_with_its_effect() {
+fn the_response_with_all_rulesets_is_imported_with_the_same_effect() {
     let documents = example();
     let user = User::new("@alice:x.org");
     let response = json!(RulesetsResponse::new(&documents, user));
@@ -108,7 +109,7 @@ fn timed_rules_that_have_ended_are_omitted() {
     });
     assert_eq!(export["builtin_changes"], changes);
     assert_eq!(read(&export).unwrap(), imported);
-    // The response with built-in rules shows the end, too.
+    // The response with built-in rules contains the end as well.
     let user = User::new("@alice:x.org");
     let response = json!(RulesetsResponse::new(&imported, user));
     assert_eq!(read(&response).unwrap(), imported);

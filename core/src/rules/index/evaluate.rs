@@ -1,4 +1,4 @@
-//! Evaluation of one event: the built-in rules for all members together, then each member's own
+//! Evaluation of one event: the built-in rules for all members together, then each member's user
 //! rules.
 
 use serde_json::Value;
@@ -30,8 +30,8 @@ impl Members<'_> {
     /// ]);
     /// let event = Event::from_value(serde_json::json!({"type": "m.room.message"})).unwrap();
     /// let results = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
-    /// assert!(!results.get(0).unwrap().notify());
-    /// assert!(results.get(1).unwrap().notify());
+    /// assert!(!results.get(0).unwrap().notifies());
+    /// assert!(results.get(1).unwrap().notifies());
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn evaluate(
@@ -42,7 +42,7 @@ impl Members<'_> {
     ) -> RoomEvaluation<'_> {
         let work = &Work::unlimited();
         let context = Context { event, room, user: &NO_USER, member: Member::default(), work };
-        let body_keys = IndexKey::all_of_body(event);
+        let body_keys = IndexKey::all_in_body(event);
         let builtin = self.match_builtin_rules(&context, &body_keys, budget);
         let keys = EventKeys::new(event, body_keys);
         let evaluate_member = |(slot, builtin): (&MemberSlot<'_>, u64)| {

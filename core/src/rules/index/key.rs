@@ -28,8 +28,8 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// Returns the key of a value at a path, given the hash of the path. Strings that differ only
-    /// in case have the same key.
+    /// Returns the key for a value at a path, given the path's hash. Strings that differ only in
+    /// case have the same key.
     fn for_value(mut hasher: DefaultHasher, value: &Value) -> Self {
         match value {
             Value::String(text) => lower(text).hash(&mut hasher),
@@ -38,12 +38,12 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// Returns the key of a user id in any case.
+    /// Returns the key for a user id, ignoring case.
     pub(super) fn for_id(id: &str) -> Self {
         Self::for_text(&lower(id))
     }
 
-    /// Returns the key of a rule with these conditions: among the keys of all conditions, the one
+    /// Returns the key for a rule with these conditions: among the keys of all conditions, the one
     /// that the fewest events have.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
@@ -72,13 +72,13 @@ impl IndexKey {
         Some((frequency, Self::for_value(hasher, &value)))
     }
 
-    /// Returns the key of a pattern that is searched in the text of a message: its longest word
-    /// that must be a whole word of the text, or else the start of a run of non-word characters.
+    /// Returns the key for a pattern that is searched in a message text: its longest word that must
+    /// be a whole word of the text, or else the start of a run of non-word characters.
     pub(super) fn for_pattern(pattern: &str) -> Option<Self> {
         Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// Returns the key of a literal pattern.
+    /// Returns the key for a literal pattern.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
         Self::for_longest_word(&lower(literal), &[])
     }
@@ -109,7 +109,7 @@ impl IndexKey {
     }
 
     /// Returns the keys of the message text: those of all patterns that could match it.
-    pub(in crate::rules) fn all_of_body(event: &Event) -> Vec<Self> {
+    pub(in crate::rules) fn all_in_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for piece in split_words(event.body().map_or("", Text::lowered)) {
             if piece.is_word {
@@ -129,18 +129,18 @@ impl IndexKey {
 /// All keys of an event.
 pub(in crate::rules) struct EventKeys {
     sorted: Vec<IndexKey>,
-    /// A filter by the remainders of the keys. It excludes most keys of rules without a search.
+    /// A filter by key remainder, which excludes most rule keys without a search.
     filter: Vec<bool>,
 }
 
 const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
-    /// Returns the keys of an event's properties, and those of its text.
+    /// Combines the keys of an event's properties with those of its text.
     pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
         let mut sorted = body_keys;
         sorted.push(IndexKey::ALWAYS);
-        add_keys_of(event.members(), &DefaultHasher::new(), &mut sorted);
+        add_property_keys(event.members(), &DefaultHasher::new(), &mut sorted);
         sorted.sort_unstable();
         let mut filter = vec![false; usize::from(FILTER_LENGTH)];
         for key in &sorted {
@@ -150,7 +150,7 @@ impl EventKeys {
     }
 
     /// Returns whether a rule with these conditions can match the event.
-    pub(in crate::rules) fn allow(&self, conditions: &[Condition]) -> bool {
+    pub(in crate::rules) fn allows(&self, conditions: &[Condition]) -> bool {
         let never = |one: &Condition| matches!(one.kind, ConditionKind::Unknown { .. });
         !conditions.iter().any(never)
             && IndexKey::for_rule(conditions).is_none_or(|key| self.contains(key))
@@ -161,13 +161,13 @@ impl EventKeys {
     }
 }
 
-fn add_keys_of(members: &Map<String, Value>, path: &DefaultHasher, keys: &mut Vec<IndexKey>) {
+fn add_property_keys(members: &Map<String, Value>, path: &DefaultHasher, keys: &mut Vec<IndexKey>) {
     for (name, value) in members {
         let mut path = path.clone();
         name.hash(&mut path);
         let values = match value {
             Value::Object(inner) => {
-                add_keys_of(inner, &path, keys);
+                add_property_keys(inner, &path, keys);
                 continue;
             }
             Value::Array(items) => items.as_slice(),
@@ -253,7 +253,7 @@ mod tests {
             let work = Work::unlimited();
             let is_match = event.body().is_some_and(|body| glob.matches_word(body, &work));
             if is_match && let Some(key) = IndexKey::for_pattern(&pattern) {
-                prop_assert!(IndexKey::all_of_body(&event).contains(&key));
+                prop_assert!(IndexKey::all_in_body(&event).contains(&key));
             }
         }
     }

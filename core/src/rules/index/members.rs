@@ -52,37 +52,38 @@ impl<'a> Members<'a> {
         self.slots.is_empty()
     }
 
-    /// Positions by user id. An id with wildcards matches other ids too, so it is always found.
+    /// Returns positions by user id. An id with wildcards can match other ids, so it is always
+    /// found.
     pub(super) fn ids(&self) -> &PositionIndex {
         self.ids.get_or_init(|| {
-            self.lookup(|slot| {
+            self.build_index(|slot| {
                 let is_glob = slot.user_id.contains(['*', '?']);
                 if is_glob { Entry::Always } else { Entry::Key(IndexKey::for_id(slot.user_id)) }
             })
         })
     }
 
-    /// Positions by the localpart of the user id.
+    /// Returns positions by the localpart of the user id.
     pub(super) fn localparts(&self) -> &PositionIndex {
         self.localparts.get_or_init(|| {
-            self.lookup(|slot| {
+            self.build_index(|slot| {
                 let localpart = User::new(slot.user_id).localpart;
                 IndexKey::for_pattern(localpart).map_or(Entry::Always, Entry::Key)
             })
         })
     }
 
-    /// Positions by display name.
+    /// Returns positions by display name.
     pub(super) fn display_names(&self) -> &PositionIndex {
         self.display_names.get_or_init(|| {
-            self.lookup(|slot| {
+            self.build_index(|slot| {
                 let name = slot.member.display_name.unwrap_or_default();
                 IndexKey::for_literal(name).map_or(Entry::Never, Entry::Key)
             })
         })
     }
 
-    fn lookup(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> PositionIndex {
+    fn build_index(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> PositionIndex {
         PositionIndex::new(self.slots.iter().map(entry))
     }
 }

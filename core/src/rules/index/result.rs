@@ -18,7 +18,7 @@ pub struct RoomEvaluation<'a> {
 /// Members with the same result.
 #[derive(Debug)]
 pub struct MemberGroup<'a> {
-    /// The result that they have in common.
+    /// The result that the members share.
     pub evaluation: PushEvaluation<'a>,
     /// The members' positions in the list, ascending.
     pub members: Vec<usize>,
@@ -28,7 +28,7 @@ pub struct MemberGroup<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MemberMatch {
     NoRule,
-    /// A rule, by its position among the member's own.
+    /// A user rule, by its position in the member's [`IndexedRules`](super::IndexedRules).
     UserRule(usize),
     Builtin {
         index: usize,
@@ -54,7 +54,7 @@ impl<'a> RoomEvaluation<'a> {
         })
     }
 
-    /// Returns all members by their results, in the order of the first member of each group.
+    /// Returns all members grouped by result, in the order of the first member of each group.
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
         let mut by_match = HashMap::new();

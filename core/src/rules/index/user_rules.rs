@@ -28,7 +28,7 @@ pub(super) struct IndexedRule {
 pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules::default);
 
 impl IndexedRules {
-    /// Compiles a user's documents of all scopes.
+    /// Compiles a user's documents in all scopes.
     pub fn new<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Self {
         let (global, devices) = split_scopes(documents);
         let (mut keys, mut rules) = (Vec::new(), Vec::new());
@@ -47,7 +47,7 @@ impl IndexedRules {
         Self { overrides, keys: keys.into(), rules: rules.into() }
     }
 
-    /// Returns the approximate size in memory.
+    /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let rules = self.rules.iter().map(|rule| size_of_val(rule) + rule.compiled.heap_bytes());
         let overrides = self.overrides.heap_bytes();

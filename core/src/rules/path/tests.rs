@@ -53,10 +53,10 @@ fn an_invalid_path_is_rejected_with_its_reason() {
         ("device/phone", PathError::NoSlash, true),
         ("global/override", PathError::NoSlash, true),
         ("device/phone/override", PathError::NoSlash, true),
-        ("/", PathError::Scope(UnknownScope::Word), true),
-        ("Global/", PathError::Scope(UnknownScope::Word), true),
-        ("other/override/a", PathError::Scope(UnknownScope::Word), true),
-        ("../global/", PathError::Scope(UnknownScope::Word), true),
+        ("/", PathError::Scope(UnknownScope::Malformed), true),
+        ("Global/", PathError::Scope(UnknownScope::Malformed), true),
+        ("other/override/a", PathError::Scope(UnknownScope::Malformed), true),
+        ("../global/", PathError::Scope(UnknownScope::Malformed), true),
         ("global/postcontent/", PathError::Kind(UnknownKind), true),
         ("global/postcontent", PathError::Kind(UnknownKind), true),
         ("global//a", PathError::Kind(UnknownKind), true),
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn the_path_of_a_rule_is_read_as_the_same_rule() {
+fn the_path_of_a_rule_is_parsed_to_the_same_rule() {
     for scope in ["global", "device/phone", "device/a%b c\u{202e}"] {
         for id in [
             "cake",

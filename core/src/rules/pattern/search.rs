@@ -109,8 +109,8 @@ fn find_overlapping(
     None
 }
 
-/// For each prefix of the literal, the length of its longest border: a shorter prefix that is also
-/// its suffix.
+/// Returns, for each prefix of the literal, the length of its longest border: a shorter prefix that
+/// is also its suffix.
 fn borders(literal: &[u8]) -> Vec<usize> {
     let mut borders = vec![0; literal.len()];
     let mut matched = 0;

@@ -1,4 +1,4 @@
-//! Changes of preferences, as operations on the document of a scope.
+//! Preference changes, as operations on a scope's document.
 
 use jiff::Timestamp;
 
@@ -27,13 +27,13 @@ pub enum PreferenceChange {
         /// The effect on messages with the keyword.
         effect: Effect,
     },
-    /// Removes the keyword of this rule id, if there is one.
+    /// Removes the keyword with this rule id, if there is one.
     RemoveKeyword(String),
-    /// Decides about a person or a room.
+    /// Sets the effect for a person or a room.
     SetSubject {
         /// The person or room.
         subject: Subject,
-        /// The chosen effect on messages of the person or in the room.
+        /// The chosen effect on messages from the person or in the room.
         choice: SubjectChoice,
         /// The setting that was shown, if there was one.
         seen: Option<String>,
@@ -58,7 +58,7 @@ pub enum KeywordTarget {
     },
 }
 
-/// The decision about a person or a room.
+/// The chosen effect for a person or a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectChoice {
     /// Notify of every message, with a sound.
@@ -72,16 +72,16 @@ pub enum SubjectChoice {
     },
 }
 
-/// Two mutes whose ends differ by less come from one form that was submitted twice.
+/// The maximum difference between the ends of two mutes that count as one form submitted twice.
 const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
-    /// Returns whether it changes built-in rules, which only the global scope has.
+    /// Returns whether the change is to built-in rules, which only the global scope has.
     pub fn is_global(&self) -> bool {
         matches!(self, Self::Pause { .. } | Self::Resume | Self::SetSwitch(..))
     }
 
-    /// Returns whether it removes a preference.
+    /// Returns whether the change removes a preference.
     pub fn is_removal(&self) -> bool {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
@@ -90,7 +90,7 @@ impl PreferenceChange {
     pub fn rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
-                (RuleKind::Content, &*keyword_rule(document, word)?.rule_id)
+                (RuleKind::Content, &*find_keyword_rule(document, word)?.rule_id)
             }
             Self::SetSubject { subject, .. } => (subject.kind(), subject.id()),
             _ => return None,
@@ -98,9 +98,10 @@ impl PreferenceChange {
         Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
-    /// Changes a document. A rule that it stores has the limits of the API. A setting that is
-    /// neither the one that was shown nor the new one is [`RuleError::ChangedMeanwhile`], one that
-    /// was removed is [`RuleError::NoSuchRule`]. After an error the document is unchanged.
+    /// Applies the change to a document. A stored rule must meet the limits of the API. The error
+    /// is [`RuleError::ChangedMeanwhile`] if the setting is neither the one that was shown nor the
+    /// new one, and [`RuleError::NoSuchRule`] if it was removed. After an error the document is
+    /// unchanged.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
@@ -139,7 +140,7 @@ fn set_keyword(
 ) -> Result<(), RuleError> {
     let rules = &document.user_rules()[RuleKind::Content];
     let existing = match target {
-        KeywordTarget::Word(word) => keyword_rule(document, word),
+        KeywordTarget::Word(word) => find_keyword_rule(document, word),
         KeywordTarget::Rule { id, seen } => {
             let missing = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(missing)?;
@@ -161,10 +162,11 @@ fn set_keyword(
         }
         (None, KeywordTarget::Word(word) | KeywordTarget::Rule { id: word, .. }) => {
             let (actions, pattern) = (with_effect(&[], effect), Some(word.clone()));
-            (keyword_id(document, word)?, Rule { actions, pattern, ..Rule::default() })
+            (new_keyword_id(document, word)?, Rule { actions, pattern, ..Rule::default() })
         }
     };
-    // Muted words precede keywords, so a message with both is silent in any order of creation.
+    // Muted words precede keywords, so a message with both is silent regardless of which was
+    // created first.
     let is_silent = |rule: &Rule| Effect::from_actions(&rule.actions) == Effect::Silent;
     let is_muted = effect == Effect::Silent;
     let moves = existing.is_none_or(|rule| is_silent(rule) != is_muted);
@@ -177,15 +179,15 @@ fn set_keyword(
     put_at(document, RuleKind::Content, new, position, limits)
 }
 
-/// Returns the content rule of a word, in any case.
-fn keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
+/// Returns the content rule for a word, ignoring case.
+fn find_keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
     let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
     document.user_rules()[RuleKind::Content].iter().find(is_same)
 }
 
-/// Returns the id of a new keyword: the word, as clients choose it, if it is a valid id that is not
-/// in use.
-fn keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
+/// Returns the id for a new keyword: the word itself, as clients choose it, if it is a valid and
+/// unused id; otherwise a similar one.
+fn new_keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
     let replaced = word.replace(['/', '\\'], "_");
     let valid = match replaced.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),

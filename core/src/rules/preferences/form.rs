@@ -19,12 +19,12 @@ const DAY: i64 = 24 * HOUR;
 /// The hour at which a pause until tomorrow morning ends.
 const MORNING: i64 = 8 * HOUR;
 
-/// A pause until the morning takes at least this long. At three in the morning, it ends the same
-/// day; at seven, the next day.
+/// The minimum length of a pause until the morning. One that starts at three in the morning ends
+/// the same day; at seven, the next day.
 const SHORTEST_NIGHT: i64 = 4 * HOUR;
 
 impl PreferenceChange {
-    /// Reads the form that was submitted at this time.
+    /// Reads a form that was submitted at `now`.
     pub fn from_pairs(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let is_checked = |name: &str| !value(name).is_empty();
@@ -117,15 +117,15 @@ fn read_word(text: &str) -> Result<String, PreferenceError> {
     }
 }
 
-/// Returns the end of a pause. The browser may send the end of the morning in its time zone.
+/// Returns the end of a pause. The browser may send the next morning in its time zone.
 fn read_pause(
     length: &str,
     morning: &str,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, PreferenceError> {
     Ok(match length {
-        "hour" => Some(after(now, HOUR)),
-        "8-hours" => Some(after(now, 8 * HOUR)),
+        "hour" => Some(end_after(now, HOUR)),
+        "8-hours" => Some(end_after(now, 8 * HOUR)),
         "morning" => Some(read_morning(morning, now).unwrap_or_else(|| next_morning(now))),
         "open" => None,
         _ => return Err(PreferenceError::UnknownChange),
@@ -133,7 +133,7 @@ fn read_pause(
 }
 
 fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, PreferenceError> {
-    let mute = |millis| SubjectChoice::Mute { until: Some(after(now, millis)) };
+    let mute = |millis| SubjectChoice::Mute { until: Some(end_after(now, millis)) };
     Ok(match choice {
         "notify" => SubjectChoice::Notify,
         "mute" => SubjectChoice::Mute { until: None },
@@ -146,12 +146,12 @@ fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, Preference
 }
 
 /// Returns a time after `now`, rounded up to the minute that the page shows.
-fn after(now: Timestamp, millis: i64) -> Timestamp {
+fn end_after(now: Timestamp, millis: i64) -> Timestamp {
     let end = now.as_millisecond() + millis + MINUTE - 1;
     Timestamp::from_millisecond(end - end.rem_euclid(MINUTE)).unwrap_or(Timestamp::MAX)
 }
 
-/// Returns the morning that the browser computed, unless it is not the next one.
+/// Returns the morning that the browser computed, if it is the next one.
 fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
     let morning = Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
     let longest = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());

@@ -93,7 +93,7 @@ impl Subject {
 }
 
 /// Returns the user or room that a rule of this kind is about, if it is about nothing else. Element
-/// mutes a room with an override rule, whose condition is the room.
+/// mutes a room with an override rule whose only condition is the room.
 pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
@@ -114,7 +114,7 @@ pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Returns the id in a link: before the event and the servers to join through.
+/// Returns the id in a link, which precedes the event id and the servers to join through.
 fn read_link(rest: &str) -> Option<String> {
     let id = rest.split(['/', '?']).next()?;
     percent::decode_segment(id).ok().map(Into::into)
@@ -131,7 +131,7 @@ fn is_local_and_server((local, server): (&str, &str)) -> bool {
 mod tests {
     use super::*;
 
-    /// Ids with a slash cannot have a rule, but send messages and are rooms.
+    /// People and rooms can have an id with a slash, but then they cannot have a rule.
     #[test]
     fn people_and_rooms_are_read_by_their_id_or_link() {
         for (text, person, room, has_rule) in [

@@ -9,8 +9,8 @@ use super::Pause;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A switch of one built-in rule, or of two that differ only in encryption or in the form of a
-    /// mention. While it is on, the user is notified.
+    /// A switch for one built-in rule, or for two that differ only in encryption or in the form of
+    /// a mention. While it is on, the user is notified.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Switch {
         OneToOne = "one-to-one",
@@ -33,11 +33,11 @@ wire_enum! {
 /// The combined state of a switch's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
-    /// All of its rules are set as the switch sets them to notify.
+    /// All of its rules allow notifications.
     On,
-    /// Some of its rules are.
+    /// Only some of its rules allow notifications.
     Partly,
-    /// None of its rules are.
+    /// None of its rules allow notifications.
     Off,
 }
 
@@ -68,36 +68,37 @@ impl Switch {
         }
     }
 
-    /// Returns the switch of a built-in rule. The master rule has none.
+    /// Returns the switch for a built-in rule. The master rule has none.
     pub fn from_rule(kind: RuleKind, id: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 
-    /// Returns whether its rules silence messages that later rules notify of. The switch is on
-    /// while they are disabled, so that muted people and rooms stay silent. No later rule is about
-    /// reactions and room events: their rules notify themselves while the switch is on.
+    /// Returns whether the switch's rules silence messages that later rules notify of. Such a
+    /// switch is on while its rules are disabled, so that muted people and rooms stay silent. No
+    /// later rule is about reactions and room events, so their rules notify while the switch is on.
     const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits)
     }
 
-    /// Returns whether a rule is set as the switch sets it to notify. Clients turn a built-in rule
-    /// off by disabling it or by changing its actions.
-    fn notifies(self, rule: &Rule) -> bool {
+    /// Returns whether a rule allows notifications. Clients turn a built-in rule off by disabling
+    /// it or by changing its actions.
+    fn allows_notifications(self, rule: &Rule) -> bool {
         let is_silent = Effect::from_actions(&rule.actions) == Effect::Silent;
         if self.is_silencer() { !rule.enabled || !is_silent } else { rule.enabled && !is_silent }
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
-        let rules = || self.rules().iter().map(|&(kind, id)| read(document, kind, id));
-        let notifies = |rule: Option<Rule>| rule.is_some_and(|rule| self.notifies(&rule));
-        match (rules().any(notifies), rules().all(notifies)) {
+        let rules = || self.rules().iter().map(|&(kind, id)| read_rule(document, kind, id));
+        let allows_notifications =
+            |rule: Option<Rule>| rule.is_some_and(|rule| self.allows_notifications(&rule));
+        match (rules().any(allows_notifications), rules().all(allows_notifications)) {
             (_, true) => SwitchState::On,
             (true, false) => SwitchState::Partly,
             (false, false) => SwitchState::Off,
         }
     }
 
-    /// Turns the switch on or off. Actions of the user that agree with it are preserved.
+    /// Turns the switch on or off. The user's actions are preserved if they agree with it.
     pub(super) fn set(
         self,
         document: &mut Document,
@@ -110,7 +111,9 @@ impl Switch {
             let is_silent = Effect::from_actions(&default) == Effect::Silent;
             let enabled = if on { !self.is_silencer() } else { is_silent };
             document.set_enabled(kind, id, enabled)?;
-            if read(document, kind, id).is_some_and(|rule| self.notifies(&rule) != on) {
+            if read_rule(document, kind, id)
+                .is_some_and(|rule| self.allows_notifications(&rule) != on)
+            {
                 let actions = if on && is_silent { vec![Action::Notify] } else { default };
                 document.set_actions(kind, id, actions, limits)?;
             }
@@ -119,15 +122,15 @@ impl Switch {
     }
 }
 
-/// Returns a built-in rule with the changes of the user.
-fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
-    // Placeholders of the user are in conditions and patterns, which are not used here.
+/// Returns a built-in rule with the user's changes.
+fn read_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
+    // Placeholders for the user occur only in conditions and patterns, which are not used here.
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
-/// Returns the pause of all notifications: the rule that precedes all others is enabled.
-pub(super) fn pause(document: &Document) -> Option<Pause> {
-    let master = read(document, RuleKind::Override, builtin::MASTER)?;
+/// Returns the pause of all notifications, which is the enabled master rule.
+pub(super) fn find_pause(document: &Document) -> Option<Pause> {
+    let master = read_rule(document, RuleKind::Override, builtin::MASTER)?;
     let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
     is_paused.then(|| Pause { until: master.until.map(RuleExpiry::to_second) })
 }

@@ -1,4 +1,4 @@
-//! Preferences, their changes and their forms, by examples.
+//! Tests of preferences, their changes and their forms.
 
 mod change;
 mod form;
@@ -24,7 +24,7 @@ fn document(rules: &Value) -> Document {
     document_in("global", rules, &json!({}))
 }
 
-/// Returns the user's rules, without the empty arrays.
+/// Returns the user rules, without empty arrays.
 fn rules_of(document: &Document) -> Value {
     let mut rules = json!(document.user_rules());
     rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));

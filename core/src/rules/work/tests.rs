@@ -49,7 +49,7 @@ fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<S
 }
 
 #[test]
-fn rules_beyond_the_work_of_a_user_do_not_match() {
+fn rules_that_exceed_a_users_work_limit_do_not_match() {
     let event = expensive_event();
     let one = expensive_rule("one");
     for (rules, matched, exceeded) in [
@@ -74,7 +74,7 @@ fn rules_beyond_the_work_of_a_user_do_not_match() {
 
 /// An evaluation for many users skips rules that cannot match the event.
 #[test]
-fn rules_that_are_skipped_by_their_key_take_no_work_of_other_rules() {
+fn rules_skipped_by_their_key_do_not_use_the_work_of_other_rules() {
     let event = expensive_event();
     let mut skipped = expensive_rule("skipped");
     skipped["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
@@ -150,7 +150,7 @@ fn every_condition_is_charged_for_the_text_it_reads() {
 }
 
 #[test]
-fn compiled_rules_take_a_few_times_the_size_of_stored_rules() {
+fn the_size_of_compiled_rules_includes_patterns_and_small_allocations() {
     for pattern in ["?a", "*a", "a\n", "a?*", "?", "é"] {
         let rule = json!({
             "rule_id": "x", "enabled": true, "actions": [],

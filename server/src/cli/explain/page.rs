@@ -51,7 +51,7 @@ impl fmt::Display for Page<'_> {
             write!(f, "{result}: the account is disabled. If it were enabled: ")?;
         }
         let (colour, result) =
-            if evaluation.notify() { (GREEN, "notify") } else { (RED, "do not notify") };
+            if evaluation.notifies() { (GREEN, "notify") } else { (RED, "do not notify") };
         writeln!(f, "{}{decided_by}", paint(colour, result))?;
         let actions: Vec<_> = evaluation.actions().collect();
         writeln!(f, "actions  {}", to_json(&actions))?;

@@ -70,7 +70,7 @@ pub(crate) async fn token(
             (issued, &tokens.authorization_code)
         }
         GrantRequest::ClientCredentials { scope } => {
-            let scopes = app.resolve_own_scopes(scope.as_deref())?;
+            let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
             let issued = state.token_issuer().issue_to_app(app.id, scopes).await?;
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };

@@ -50,7 +50,7 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
         pairs.extend(pkce.iter().filter(|_| with_pkce));
         let request =
-            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+            AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
         let found = request.next_step(USER, &[grant("read", before)]);
         assert_eq!(found, step, "{uri} {before:?} {with_pkce}");
     }
@@ -87,18 +87,18 @@ fn admin_scopes_are_granted_by_admins_only() {
             ("scope", scopes),
         ];
         let request =
-            AuthorizationRequest::parse(Parameters::new(&owned(&pairs)), Some(&app)).unwrap();
+            AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
         let granted = [grant(scopes, None)];
         let error = OAuthError::AdminScope(rejected.into());
-        assert_eq!(request.requested_from(Role::User), Err(error.clone()), "{scopes}");
+        assert_eq!(request.requested_grant(Role::User), Err(error.clone()), "{scopes}");
         let shown = NextStep::ShowError(error.clone());
         assert_eq!(request.next_step(USER, &[]), shown, "{scopes}");
         assert_eq!(request.next_step(USER, &granted), NextStep::Reject(error), "{scopes}");
-        let admin = request.requested_from(Role::Admin).unwrap();
+        let admin = request.requested_grant(Role::Admin).unwrap();
         assert_eq!(admin.scopes.to_string(), scopes);
         let admin = Some(Role::Admin);
         assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
-        // An earlier consent does not imply that of an admin.
+        // An earlier consent does not imply consent to admin scopes.
         assert_eq!(request.next_step(admin, &granted), NextStep::AskConsent, "{scopes}");
     }
 }

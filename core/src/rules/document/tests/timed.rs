@@ -1,4 +1,4 @@
-//! Timed rules: rules with an end, and changes of built-in rules with one.
+//! Tests of timed rules: user rules, and changes of built-in rules, that have an end.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ fn a_timed_rule_is_returned_and_stored_with_its_end() {
 }
 
 #[test]
-fn a_rule_that_ended_is_created_anew_at_the_top_and_enabled() {
+fn a_rule_put_again_after_its_end_is_on_top_and_enabled() {
     let mut document = with_rooms(["b"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     put(&mut document, RuleKind::Room, "a", after("b")).unwrap();
@@ -114,7 +114,7 @@ fn a_rule_that_ended_is_created_anew_at_the_top_and_enabled() {
 }
 
 #[test]
-fn enabled_and_actions_keep_the_end_of_a_rule_and_a_new_rule_replaces_it() {
+fn changing_enabled_or_actions_preserves_the_end_and_putting_the_rule_replaces_it() {
     let mut document = global();
     let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
@@ -215,7 +215,7 @@ struct Model {
 }
 
 impl Model {
-    fn delete_ended(&mut self, now: i64) {
+    fn delete_expired(&mut self, now: i64) {
         for ((kind, id), _) in self.ends.extract_if(.., |_, end| *end <= now) {
             self.document.remove(kind, &id).unwrap();
         }
@@ -271,7 +271,7 @@ fn without_until(document: &Document) -> Vec<Rule> {
 
 proptest! {
     #[test]
-    fn a_document_is_as_if_each_rule_were_deleted_at_its_end(
+    fn an_expired_rule_is_equivalent_to_a_deleted_one(
         edits in prop::collection::vec(edit(), 0..30),
         after in 0..10i64,
     ) {
@@ -282,15 +282,15 @@ proptest! {
         for (wait, edit) in &edits {
             now += wait;
             document.remove_expired(at(now));
-            model.delete_ended(now);
+            model.delete_expired(now);
             prop_assert_eq!(apply(&mut document, edit, now), model.apply(edit, now));
-            // Expired rules may also be removed from the stored text later.
+            // Documents are stored and read again between changes.
             document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
         }
         let next = model.ends.values().copied().chain(model.end_of_pause).min();
         prop_assert_eq!(document.next_expiry(), next.map(expiry));
         document.remove_expired(at(now + after));
-        model.delete_ended(now + after);
+        model.delete_expired(now + after);
         prop_assert_eq!(without_until(&document), without_until(&model.document));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{ALICE, Scenario, global, message};
 
 #[test]
-fn tweaks_have_defaults_and_the_last_of_a_name_counts() {
+fn tweaks_have_defaults_and_the_last_of_each_name_counts() {
     for (actions, notify, effective, tweaks) in [
         (json!([]), false, json!([]), json!({})),
         (json!(["dont_notify"]), false, json!([]), json!({})),

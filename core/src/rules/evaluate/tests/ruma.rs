@@ -1,5 +1,5 @@
-//! Comparison with the evaluator of ruma. The results are the same, except where a test below
-//! gives the reason.
+//! Comparison with ruma's evaluator. The results are the same, except where a test below states a
+//! difference.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -57,7 +57,7 @@ impl Comparison<'_> {
         let Some(levels) = &self.room.power_levels else { return context };
         let int = |level: &Level| i32::try_from(level.0).unwrap().into();
         let mut notifications = ruma_common::power_levels::NotificationPowerLevels::new();
-        notifications.room = int(&levels.required("room"));
+        notifications.room = int(&levels.required_level("room"));
         context.with_power_levels(PushConditionPowerLevelsCtx::new(
             levels
                 .users
@@ -95,7 +95,7 @@ fn poll_ready<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Replaces a pattern that starts or ends with a non-word character other than `*`, because ruma
-/// has other word boundaries for it.
+/// uses different word boundaries for it.
 fn normalize_pattern(pattern: &mut Value) {
     let is_common = |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
     let text = pattern.as_str().unwrap();
@@ -112,7 +112,7 @@ fn remove_actions(rule: &mut Value) {
     }
 }
 
-/// Rules that ruma accepts and evaluates in the same way.
+/// Returns rules that ruma accepts and evaluates in the same way.
 fn rules() -> impl Strategy<Value = Document> {
     generate::global().prop_map(|document| {
         let mut stored: Value = serde_json::from_str(&document.to_text()).unwrap();
@@ -224,7 +224,7 @@ fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
 }
 
 #[test]
-fn intended_differences_from_ruma() {
+fn belfry_differs_from_ruma_where_intended() {
     let with = |condition: Value| json!({"rule_id": "x", "conditions": [condition]});
     let event = |key: &str, value: Value| {
         let mut event = text("hi");

@@ -1,11 +1,11 @@
-//! Preference changes as rule changes.
+//! Tests of preference changes.
 
 use super::*;
 use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
 /// Returns the rules after changes.
 #[track_caller]
-fn changed(document: &Document, changes: &[PreferenceChange]) -> Value {
+fn rules_after(document: &Document, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();
     for change in changes {
         change.apply(&mut document, LIMITS).unwrap();
@@ -34,7 +34,7 @@ fn until(second: i64) -> SubjectChoice {
 fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
     let empty = document(&json!({}));
     assert_eq!(
-        changed(&empty, &[word("cake", true, true), word("Tea time", false, false)]),
+        rules_after(&empty, &[word("cake", true, true), word("Tea time", false, false)]),
         json!({"content": [
             {"rule_id": "Tea time", "default": false, "enabled": true, "pattern": "Tea time",
                 "actions": ["notify"]},
@@ -48,7 +48,7 @@ fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
 fn a_word_that_is_not_a_valid_id_gets_a_similar_one() {
     let empty = document(&json!({}));
     let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| word(text, false, false));
-    let rules = changed(&empty, &words);
+    let rules = rules_after(&empty, &words);
     let ids: Vec<(&str, &str)> = rules["content"]
         .as_array()
         .unwrap()
@@ -75,8 +75,8 @@ fn adding_a_keyword_again_in_any_case_changes_it() {
                 {"set_tweak": "sound", "value": "default"}]},
     ]});
     let again = word("cAKE", true, false);
-    assert_eq!(changed(&document, std::slice::from_ref(&again)), expected);
-    assert_eq!(changed(&document, &[again.clone(), again]), expected);
+    assert_eq!(rules_after(&document, std::slice::from_ref(&again)), expected);
+    assert_eq!(rules_after(&document, &[again.clone(), again]), expected);
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
         PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
     };
     let highlight = json!(["notify", {"set_tweak": "highlight"}]);
-    let done = changed(&document, &[change("x", "sound", false, true)]);
+    let done = rules_after(&document, &[change("x", "sound", false, true)]);
     assert_eq!(done["content"][0]["actions"], highlight);
     // The same form again.
     let twice = [change("x", "sound", false, true), change("x", "sound", false, true)];
-    assert_eq!(changed(&document, &twice), done);
+    assert_eq!(rules_after(&document, &twice), done);
     for (stale, error) in [
         (
             change("x", "notify", false, true),
@@ -112,7 +112,7 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
 }
 
 #[test]
-fn people_and_rooms_are_notified_of_or_muted() {
+fn people_and_rooms_can_notify_or_be_muted() {
     let empty = document(&json!({}));
     let sound = json!(["notify", {"set_tweak": "sound", "value": "default"}]);
     let changes = [
@@ -124,15 +124,15 @@ fn people_and_rooms_are_notified_of_or_muted() {
     let mut eve = rule("@eve:x", &json!([]));
     eve["until"] = 1_800_000_000_000_i64.into();
     assert_eq!(
-        changed(&empty, &changes),
+        rules_after(&empty, &changes),
         json!({
             "sender": [eve, rule("@bob:x", &sound)],
             "room": [rule("!a:x", &json!([]))],
         })
     );
-    // The last decision counts, and has no end if none was chosen.
+    // The last choice counts, and has no end if none was chosen.
     let more = [subject("@bob:x", MUTE), subject("@eve:x", SubjectChoice::Notify)];
-    let last = changed(&empty, &[&changes[..], &more].concat());
+    let last = rules_after(&empty, &[&changes[..], &more].concat());
     assert_eq!(last["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
 }
 
@@ -145,9 +145,12 @@ fn a_word_is_muted_by_its_content_rule() {
     let muted = json!({"content": [
         {"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake", "actions": []},
     ]});
-    assert_eq!(changed(&document(&json!({})), &[mute("cake")]), muted);
-    // The word has one rule, so the last decision counts.
-    assert_eq!(changed(&document(&json!({})), &[word("cake", true, true), mute("Cake")]), muted);
+    assert_eq!(rules_after(&document(&json!({})), &[mute("cake")]), muted);
+    // The word has one rule, so the last choice counts.
+    assert_eq!(
+        rules_after(&document(&json!({})), &[word("cake", true, true), mute("Cake")]),
+        muted
+    );
 }
 
 #[test]
@@ -157,10 +160,10 @@ fn people_and_rooms_are_highlighted() {
         {"set_tweak": "highlight"}]);
     for (id, kind) in [("@bob:x", "sender"), ("!a:x", "room")] {
         let highlight = subject(id, SubjectChoice::Highlight);
-        let rules = changed(&empty, &[subject(id, MUTE), highlight.clone()]);
+        let rules = rules_after(&empty, &[subject(id, MUTE), highlight.clone()]);
         assert_eq!(rules[kind][0]["actions"], actions, "{id}");
-        // It is preserved by the choice that does not mention it.
-        let notified = changed(&empty, &[highlight, subject(id, SubjectChoice::Notify)]);
+        // The choice to notify preserves the highlight.
+        let notified = rules_after(&empty, &[highlight, subject(id, SubjectChoice::Notify)]);
         assert_eq!(notified[kind][0]["actions"], actions, "{id}");
     }
 }
@@ -181,7 +184,7 @@ fn a_change_names_the_rule_that_it_has_set() {
 }
 
 #[test]
-fn a_change_has_the_limits_of_a_rule_of_the_api() {
+fn a_changed_rule_must_meet_the_limits_of_the_api() {
     let condition = json!({"kind": "contains_display_name"});
     let document = document(&json!({
         "content": [{"rule_id": "x", "pattern": "cake", "actions": [], "org.x": "y".repeat(450)}],
@@ -198,14 +201,14 @@ fn a_change_has_the_limits_of_a_rule_of_the_api() {
 }
 
 #[test]
-fn a_decision_about_a_room_replaces_its_override_rules() {
+fn a_choice_for_a_room_replaces_its_override_rules() {
     let other = override_mute("other", "!b:x");
     let document = document(&json!({
         "override": [override_mute("!a:x", "!a:x"), other, override_mute("again", "!a:x")],
         "room": [{"rule_id": "!a:x", "enabled": false, "actions": [], "org.x": 1}],
     }));
     let sound = json!({"set_tweak": "sound", "value": "default"});
-    let rules = changed(&document, &[subject("!a:x", SubjectChoice::Notify)]);
+    let rules = rules_after(&document, &[subject("!a:x", SubjectChoice::Notify)]);
     assert_eq!(rules["override"].as_array().unwrap().len(), 1);
     assert_eq!(rules["override"][0]["rule_id"], "other");
     assert_eq!(
@@ -214,7 +217,7 @@ fn a_decision_about_a_room_replaces_its_override_rules() {
             "actions": ["notify", sound]}])
     );
     let removed =
-        changed(&document, &[PreferenceChange::RemoveSubject(Subject::parse("!a:x").unwrap())]);
+        rules_after(&document, &[PreferenceChange::RemoveSubject(Subject::parse("!a:x").unwrap())]);
     assert_eq!(removed["override"].as_array().unwrap().len(), 1);
     assert_eq!(removed["room"], Value::Null);
 }
@@ -256,7 +259,7 @@ fn removing_twice_is_not_an_error() {
     }));
     let bob = PreferenceChange::RemoveSubject(Subject::parse("@bob:x").unwrap());
     let word = PreferenceChange::RemoveKeyword("a".to_owned());
-    assert_eq!(changed(&document, &[bob.clone(), word.clone(), bob, word]), json!({}));
+    assert_eq!(rules_after(&document, &[bob.clone(), word.clone(), bob, word]), json!({}));
 }
 
 #[test]
@@ -279,17 +282,16 @@ fn a_switch_sets_all_its_rules() {
             }
         }
     }
-    // Actions of the user that agree with the switch are preserved.
+    // The user's actions are preserved if they agree with the switch.
     let quiet = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &quiet);
     PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document, LIMITS).unwrap();
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
 }
 
-/// Messages from bots and edits are messages, of which later rules notify; of reactions and events
-/// of a room no later rule notifies.
+/// Later rules notify of messages from bots and of edits, but not of reactions and room events.
 #[test]
-fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
+fn a_switch_sets_enabled_and_the_actions_of_its_rule() {
     let notify = &[Action::Notify][..];
     for (switch, id, on, off) in [
         (Switch::Bots, ".m.rule.suppress_notices", (false, &[][..]), (true, &[][..])),
@@ -311,7 +313,7 @@ fn a_switch_writes_only_whether_its_rule_is_enabled_and_its_actions() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // This holds even if a client gave the rule other actions.
+    // This holds even if a client has set different actions.
     let odd = json!({".m.rule.master": {"actions": ["notify"]}});
     let mut document = document_in("global", &json!({}), &odd);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();
@@ -325,14 +327,14 @@ fn a_pause_is_the_enabled_master_rule() {
 }
 
 #[test]
-fn a_muted_word_precedes_keywords_in_any_order_of_creation() {
+fn a_muted_word_precedes_keywords_regardless_of_which_was_created_first() {
     let empty = document(&json!({}));
     let mute = |text: &str| {
         let target = KeywordTarget::Word(text.to_owned());
         PreferenceChange::SetKeyword { target, effect: Effect::Silent }
     };
     let ids = |changes: &[PreferenceChange]| -> Vec<String> {
-        let rules = changed(&empty, changes);
+        let rules = rules_after(&empty, changes);
         let ids = rules["content"].as_array().unwrap().iter();
         ids.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
     };

@@ -1,4 +1,4 @@
-//! Forms of the notifications page.
+//! Tests of the forms of the notifications page.
 
 use super::*;
 use crate::oauth::form;
@@ -194,7 +194,7 @@ fn a_pause_ends_at_a_whole_minute() {
         ("2027-01-15T04:00:00Z", "for=morning", Some("2027-01-15T08:00:00Z")),
         ("2027-01-15T04:00:01Z", "for=morning", Some("2027-01-16T08:00:00Z")),
         ("2027-01-15T08:00:00Z", "for=morning", Some("2027-01-16T08:00:00Z")),
-        // 8:00 in Berlin, as the browser says, unless it is past or too far away.
+        // 8:00 in Berlin, as sent by the browser, unless it is in the past or too far away.
         (NOW, "for=morning&morning=1800082800000", Some("2027-01-16T07:00:00Z")),
         (NOW, "for=morning&morning=1800000000000", Some("2027-01-16T08:00:00Z")),
         (NOW, "for=morning&morning=1900000000000", Some("2027-01-16T08:00:00Z")),

@@ -1,4 +1,4 @@
-//! Reading preferences from rules.
+//! Tests of reading preferences from rules.
 
 use super::*;
 use crate::rules::builtin;
@@ -146,7 +146,7 @@ fn a_switch_is_on_by_default_if_its_rules_notify() {
 }
 
 #[test]
-fn a_switch_is_on_while_its_rules_let_the_user_be_notified() {
+fn a_switch_is_on_while_its_rules_allow_notifications() {
     let state = |switch: Switch, changes: Value| {
         let document = document_in("global", &json!({}), &changes);
         let switches = Preferences::read(&document).switches;
@@ -194,7 +194,7 @@ fn everything_is_paused_while_the_master_rule_is_enabled() {
 }
 
 #[test]
-fn a_device_has_keywords_people_and_rooms_alone() {
+fn a_device_has_no_switches_and_no_pause() {
     let rules = json!({"content": [{"rule_id": "a", "pattern": "a", "actions": []}]});
     let document = document_in("device/phone", &rules, &json!({}));
     let preferences = Preferences::read(&document);

@@ -133,7 +133,7 @@ fn event_to_json(event: &AuditEvent) -> Value {
         "count": event.count,
         "app": event.app,
     });
-    if AuditKind::from_name(&event.kind).is_some_and(AuditKind::is_of_owner) {
+    if AuditKind::from_name(&event.kind).is_some_and(AuditKind::is_caused_by_owner) {
         value["address"] = event.address.clone().into();
         value["detail"] = event.detail.clone().into();
     }
