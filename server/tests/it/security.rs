@@ -123,7 +123,7 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
 
 /// The user learns that nothing was changed, and returns to the page after signing in.
 #[tokio::test]
-async fn a_form_that_is_sent_after_the_session_ended_changes_nothing_and_says_so() {
+async fn a_form_sent_after_the_session_ended_changes_nothing_and_says_so() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for (action, fields) in FORMS {

@@ -112,7 +112,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
 }
 
 #[tokio::test]
-async fn abuse_limits_count_an_ipv6_48_too() {
+async fn abuse_limits_apply_to_an_ipv6_48_as_well() {
     let service = Service::with(config(|config| {
         config.limits.abuse = toml::from_str("app_registration = { requests = 2 }").unwrap();
     }))

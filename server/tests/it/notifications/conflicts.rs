@@ -64,7 +64,7 @@ async fn an_invalid_field_is_shown_again_with_the_entered_value() {
 }
 
 #[tokio::test]
-async fn an_unknown_change_is_malformed() {
+async fn an_unknown_change_is_rejected() {
     let mut alice = Alice::new().await;
     for fields in [&[][..], &[("change", "x")], &[("change", "switch"), ("switch", "x-on")]] {
         alice.post(fields).await.assert_page(400, "This server could not read what was sent.");

@@ -164,7 +164,7 @@ async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
 }
 
 #[tokio::test]
-async fn a_name_may_contain_dots_and_hyphens_inside() {
+async fn a_name_may_contain_dots_and_hyphens_except_at_its_ends() {
     let service = Service::with(unlimited()).await;
     let app = app(&service).await;
     let mut fields = ALICE;

@@ -132,7 +132,7 @@ async fn ending_the_session_of_this_browser_signs_out() {
 
 /// The page in another tab shows a session that has ended in the meantime.
 #[tokio::test]
-async fn a_stale_list_does_no_harm() {
+async fn a_form_on_a_stale_list_ends_no_other_session() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
     let mut other = sign_in(&service, "alice", SAFARI).await;
