@@ -83,7 +83,7 @@ async fn the_certificate_authority_of_redis_can_be_configured() {
     }
 }
 
-/// All cluster nodes have this certificate, and require the user and password in the URL.
+/// All cluster nodes have this certificate, and the user and password in the URL.
 #[tokio::test]
 async fn nodes_share_counters_in_a_cluster_over_tls() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {

@@ -138,11 +138,11 @@ async fn a_form_may_be_submitted_twice() {
         let first = alice.browser.post(super::PAGE, &fields).await;
         assert_eq!(first.status, 303, "{fields:?}: {first:?}");
         let rules = alice.rules("").await;
-        // The second click comes in the next minute.
+        // The second click comes a second later.
         alice.service.clock.advance(1);
         let second = alice.browser.post(super::PAGE, &fields).await;
         assert_eq!(second.header("location"), first.header("location"), "{fields:?}");
-        // A timed setting ends a minute later then.
+        // The end of a timed setting is rounded up to a minute, so it may be a minute later.
         assert_eq!(without_ends(alice.rules("").await), without_ends(rules), "{fields:?}");
     }
 }
