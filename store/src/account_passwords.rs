@@ -5,7 +5,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::authorized_apps::and_revoke_access;
+use super::authorized_apps::with_access_revoked;
 use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
@@ -51,7 +51,7 @@ impl Store {
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
         let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change = and_revoke_access(change, id, None, None, now);
+            change = with_access_revoked(change, id, None, None, now);
         }
         self.update(change).await
     }
@@ -88,7 +88,7 @@ impl Store {
                  from accounts where id = $id and credential_version = $version)",
                 [id, kept_session, version]
             ));
-        let change = and_revoke_access(ending_sessions, id, None, Some(version), now).and(sql!(
+        let change = with_access_revoked(ending_sessions, id, None, Some(version), now).and(sql!(
             "update accounts set password = $new, credential_version = credential_version + 1 \
              where id = $id and credential_version = $version",
             [id, new, version]

@@ -82,7 +82,7 @@ impl Store {
             [account, app, now]
         );
         let locked = Change::new(events, [lock_account(account)], event);
-        let change = and_revoke_access(locked, account, Some(app), None, now);
+        let change = with_access_revoked(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
         let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
         Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
@@ -102,7 +102,7 @@ pub(super) fn lock_account(id: i64) -> Statement {
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
 /// the same order as in a sweep, to avoid deadlocks.
-pub(super) fn and_revoke_access(
+pub(super) fn with_access_revoked(
     change: Change<'_>,
     account: i64,
     app: Option<i64>,

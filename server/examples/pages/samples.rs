@@ -1,4 +1,4 @@
-//! Every page in every state with sample data, for this example and for the tests of the pages.
+//! Every page in every state with sample data, for this example and for the page tests.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) type Sample = (&'static str, String);
 
 const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
-/// Returns every page in this language, about an app of this name.
+/// Returns every page in this language, for an app with this name.
 pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
@@ -125,7 +125,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     Ok(pages)
 }
 
-/// Returns the logo of the sign-in pages.
+/// Returns the logo on the sign-in pages.
 pub(crate) fn logo() -> StaticFile {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
     StaticFile::logo(svg.into()).expect("this is an image")
@@ -181,7 +181,7 @@ fn account(
         remove: form("/oauth/account/remove_app"),
         revoke: form("/oauth/account/revoke_token"),
         apps: &listed,
-        // As if there were more pages.
+        // Simulates further pages.
         count: if apps.is_empty() { 0 } else { 120 },
         page: PageNumber::containing(50),
         now: now(),
@@ -193,7 +193,7 @@ fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
     AccountNav { section, lang: None, notice, removed_app: None, deletion: None }
 }
 
-/// Returns the current time of the pages.
+/// Returns the time at which the pages are shown.
 fn now() -> Timestamp {
     time(1_800_000_000)
 }
@@ -206,7 +206,7 @@ fn lookup(number: u8) -> LookupKey {
     SplitToken::new(Timestamp::UNIX_EPOCH, [number; SplitToken::RANDOM_BYTES]).hashed().lookup
 }
 
-/// More tokens of the second app than the page shows, of every age.
+/// Returns more tokens of the second app than the page shows, last used at different times.
 fn tokens() -> Vec<AccountToken> {
     let token = |number: u8, app_id, last_used_at| AccountToken {
         lookup: lookup(number),

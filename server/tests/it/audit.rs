@@ -62,7 +62,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
         assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
     }
     let page = browser.sign_in(&page, "alice").await;
-    browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
+    browser.decide(&page, "deny").await.redirect_parameters(&client.redirect_uri);
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     let token = parse_token(&client.redeem(&code, &[]).await);
@@ -183,7 +183,8 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
     assert_eq!(browser.submit(&page, "/oauth/sign_in", &swapped).await.status, 401);
     let page = browser.sign_in(&page, "alice").await;
     let code =
-        browser.decide(&page, "allow").await.redirected(&client.redirect_uri)["code"].clone();
+        browser.decide(&page, "allow").await.redirect_parameters(&client.redirect_uri)["code"]
+            .clone();
     let token = parse_token(&client.redeem(&code, &[]).await);
     let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
     client.http.send("POST /oauth/token", form(&guess)).await;

@@ -8,13 +8,13 @@ use test_engines::shared::{own_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
 use super::nodes::node;
-use super::outage::{Load, admitted, get, has_metric, wait_until};
+use super::outage::{Load, count_admitted, get, has_metric, wait_until};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
 
 /// Each request has a different address, so it is counted in two slots.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
+async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let Some(cluster) = shared_cluster() else { return };
     let Some(database) = TestDatabase::postgres().await else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
         clients.spawn(load.clone().send(two.url.clone(), client + 4));
     }
     for address in &addresses {
-        assert_eq!(admitted(&one, address, 5).await, 5);
+        assert_eq!(count_admitted(&one, address, 5).await, 5);
     }
     load.wait_for_progress().await;
 
@@ -145,9 +145,9 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     }
     load.wait_for_progress().await;
     for address in &addresses[1..] {
-        assert_eq!(admitted(&two, address, 30).await, 15, "{address} is on another shard");
+        assert_eq!(count_admitted(&two, address, 30).await, 15, "{address} is on another shard");
     }
-    let on_failed_shard = admitted(&two, &addresses[0], 30).await;
+    let on_failed_shard = count_admitted(&two, &addresses[0], 30).await;
     assert!((15..=20).contains(&on_failed_shard), "{on_failed_shard}");
 
     // The old primary returns as a replica. A failover without loss stops nothing either.
@@ -159,7 +159,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     });
     let _cluster = cluster.await.unwrap();
     load.wait_for_progress().await;
-    assert_eq!(admitted(&one, &addresses[1], 3).await, 0);
+    assert_eq!(count_admitted(&one, &addresses[1], 3).await, 0);
     load.stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;
 }

@@ -1,4 +1,4 @@
-//! The page of one rule as JSON.
+//! The page that shows one rule as JSON.
 
 use belfry_core::percent::encode;
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn rules_with_hostile_names_are_shown() {
 }
 
 #[tokio::test]
-async fn other_addresses_are_not_found() {
+async fn unknown_rules_are_not_found() {
     let mut alice = Alice::new().await;
     for rule in ["", "x/room/a", "global/x/a", "global/room/a", "global/room/.m.rule.x"] {
         let path = format!("{RULE}?rule={}", encode(rule));
