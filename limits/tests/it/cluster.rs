@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use test_engines::{RedisCluster, SHARDS};
 use tokio::task::{JoinSet, block_in_place};
 
-use test_engines::shared::{own_cluster, redis_url, shared_cluster};
+use test_engines::shared::{private_cluster, redis_url, shared_cluster};
 
 use super::engine::{account, address, connect, fresh_prefix, limit, open, remaining};
 
@@ -191,7 +191,7 @@ async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
 /// A node of the cluster does not respond, and is not replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every_request() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let (stopped, running) = (primaries[0], primaries[1]);
@@ -236,7 +236,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 /// this works for one of the shards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_primary_that_was_killed_and_takes_over_again_is_used_immediately() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {
         let local = kill_and_fail_back(&mut cluster, primary).await;
@@ -300,7 +300,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
 /// the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_of_a_rejected_request_is_released() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let there = account_on(&cluster, primaries[0]);
