@@ -104,8 +104,8 @@ fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// Returns the worker threads: those that respond to health requests. Their name does not distinguish them
-/// from the threads for blocking work.
+/// Returns the worker threads: those that respond to health requests. Their name does not
+/// distinguish them from the threads for blocking work.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
