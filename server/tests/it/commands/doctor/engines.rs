@@ -2,7 +2,7 @@
 
 use belfry_store::test_support::{PooledDatabase, PostgresProxy};
 use test_engines::shared::engine_url;
-use test_engines::shared::own_cluster;
+use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
@@ -247,7 +247,7 @@ async fn a_redis_that_cannot_count_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shard_of_a_cluster_is_checked() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let workspace = with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();
