@@ -1,4 +1,4 @@
--- The initial schema. Columns are text or bigint only, so that both engines run the same statements:
+-- The initial schema. Columns are text or bigint only, so both engines run the same statements:
 -- times are whole seconds since the Unix epoch, documents are JSON with a version.
 --
 -- Secrets are split tokens: the row is found by the lookup key (hexadecimal, ordered by time), and
@@ -8,7 +8,7 @@
 -- keys contain random bytes, so their indexes need not be unique.
 
 -- A user account. Names and e-mail addresses are ordered by bytes, as in SQLite, so that their
--- indexes find those with a given beginning.
+-- indexes find those with a given prefix.
 create table accounts (
     id               bigint not null primary key,
     name             text   collate "C" not null unique,
@@ -19,8 +19,8 @@ create table accounts (
     created_at       bigint not null,
     signed_in_at     bigint,              -- last sign-in, in a browser or a Matrix client
     disabled_at      bigint,
-    delete_at        bigint,              -- when it is deleted, at the request of its owner
-    credential_version bigint not null default 0 -- raised by every change of the password
+    delete_at        bigint,              -- when it will be deleted, at its owner's request
+    credential_version bigint not null default 0 -- raised by every password change
 );
 
 create index accounts_by_unverified_email on accounts (unverified_email)
@@ -43,7 +43,7 @@ create table apps (
     scopes                text   not null, -- separated by spaces
     created_at            bigint not null,
     last_used_at          bigint,          -- updated at most once an hour
-    used_at               bigint,          -- set when a sweep sees that a user authorized it, and
+    used_at               bigint,          -- set when a sweep sees that a user authorised it, and
                                            -- for an app of the operator or of the server
     disabled_at           bigint,
     auth_method           text   not null, -- client_secret; none for a public client
@@ -55,7 +55,7 @@ create table apps (
 -- The apps that a sweep may delete, by the latest possible time of their last use.
 create index apps_by_use on apps (coalesce(last_used_at + 3600, created_at)) where used_at is null;
 
--- An access token, issued to an app for an account, or to the app itself if account_id is null.
+-- An access token, issued to an app for an account; an app token if account_id is null.
 -- Revoked tokens remain, so that their use can be reported as such.
 create table tokens (
     lookup       text   not null,
@@ -67,7 +67,7 @@ create table tokens (
     last_used_at bigint,          -- updated at most once an hour
     expires_at   bigint,
     revoked_at   bigint,
-    grant_id     text,            -- null for a token of the app itself
+    grant_id     text,            -- null for an app token
     primary key (app_id, lookup)
 );
 
@@ -80,7 +80,7 @@ create index tokens_of_app_itself on tokens (app_id) where account_id is null;
 create index tokens_by_expiry on tokens (expires_at) where expires_at is not null;
 create index tokens_by_revocation on tokens (revoked_at) where revoked_at is not null;
 
--- An authorization code, and the token it was redeemed for.
+-- An authorization code, and the token for which it was redeemed.
 create table codes (
     lookup     text   not null,
     digest     text   not null,
@@ -103,7 +103,7 @@ create table sessions (
     lookup     text   not null,
     digest     text   not null,
     account_id bigint not null,
-    browser    text,            -- with operating system, as 'Firefox/Linux'; either may be empty
+    browser    text,            -- and system, such as 'Firefox/Linux'; either may be empty
     lang       text,            -- language chosen at sign-in
     created_at bigint not null,
     seen_at    bigint not null,
@@ -115,7 +115,7 @@ create table sessions (
 create index sessions_by_lookup on sessions (lookup);
 create index sessions_by_expiry on sessions (expires_at);
 
--- The push rules of an account in one scope: user-defined rules and overrides of built-in rules.
+-- An account's push rules in one scope: user rules and overrides of built-in rules.
 -- An update must name the version it read (optimistic locking).
 create table rulesets (
     account_id bigint not null,
@@ -130,14 +130,14 @@ create index rulesets_by_expiry on rulesets (expires_at, account_id, scope)
     where expires_at is not null;
 
 -- An authorization request that waits for sign-in and consent. The browser only gets its handle,
--- and the request is bound to the cookie of the browser (lookup key and digest). After sign-in or
--- sign-out the previous cookie is in came_from, so that a double submit of the form still finds the
--- request.
+-- and the request is bound to the browser's cookie (lookup key and digest). After sign-in or
+-- sign-out the previous cookie is in came_from, so that a form that is submitted twice still finds
+-- the request.
 create table requests (
     lookup     text   not null,
     digest     text   not null,
     app_id     bigint not null,
-    account_id bigint,          -- account that signed in for it
+    account_id bigint,          -- the account that signed in for it
     browser    text   not null,
     came_from  text,
     parameters text   not null, -- JSON
@@ -167,10 +167,10 @@ create table audit_events (
 
 create index audit_events_by_time on audit_events (at);
 
--- Deleted with their app, if no user authorized it.
+-- Deleted with their app, if no user authorised it.
 create index registrations_of_app on audit_events (app_id) where kind = 'app_register';
 
--- Names of deleted accounts, which nobody can sign up with.
+-- Names of deleted accounts, with which nobody can sign up.
 create table reserved_names (
     name        text   collate "C" not null primary key,
     reserved_at bigint not null
@@ -184,7 +184,7 @@ create table deleted_owners (
     primary key (kind, id)
 );
 
--- The last sweep of all nodes, in the only row, and when the clock is trusted again.
+-- The last sweep by any node, in the only row, and the time from which the clock is trusted.
 create table sweeps (
     id           bigint not null primary key,
     swept_at     bigint not null,
@@ -196,13 +196,13 @@ create table locks (
     name text not null primary key
 );
 
--- A grant: an account allowed an app these scopes. It begins with a code or a token, and is active
+-- A grant: an account allowed an app some scopes. It begins with a code or a token, and is active
 -- while it has a valid token. It is deleted when the access is revoked, and with the last code or
 -- token that refers to it.
 create table grants (
     account_id    bigint not null,
     app_id        bigint not null,
-    id            text   not null, -- lookup key of the code or token that it began with
+    id            text   not null, -- lookup key of the code or token with which it began
     scopes        text   not null, -- in alphabetical order
     redirect_uri  text   not null, -- empty if it is https, or if the grant began with a token
     device_id     text   not null, -- of a Matrix client; empty otherwise

@@ -3,12 +3,12 @@
 use belfry_store::test_support::{TestDatabase, any_events, execute};
 use belfry_store::{CodeOutcome, Consent};
 
-use super::cases::{at, grant, hashed, session_of, with_alice};
+use super::cases::{add_alice_and_app, at, ensure_session, grant, hashed};
 
 async fn a_session_of_earlier_credentials_is_not_used(database: TestDatabase) {
     let store = database.open().await;
-    with_alice(&store).await;
-    let session = session_of(&store, 7).await;
+    add_alice_and_app(&store).await;
+    let session = ensure_session(&store, 7).await;
     assert!(store.session(session, at(1)).await.unwrap().is_some());
     // The change has not ended the session, because its transaction did not see it.
     execute(&database, "update accounts set credential_version = credential_version + 1").await;

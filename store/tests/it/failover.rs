@@ -11,7 +11,7 @@ use test_engines::shared::engine_url;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::cases::{MANY, at, hashed, token, with_alice};
+use super::cases::{MANY, add_alice_and_app, at, hashed, token};
 use super::nodes::wait_until;
 
 const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
@@ -114,7 +114,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     let Some(mut pair) = Pair::start() else { return };
     let timeout = Options::default().timeout;
     let nodes = [pair.open(timeout).await, pair.open(timeout).await, pair.open(timeout).await];
-    with_alice(&nodes[0]).await;
+    add_alice_and_app(&nodes[0]).await;
     nodes[0].add_token(&any_events(), &token("cached", Some(7))).await.unwrap();
     let is_revoked = async |node: &Store, name: &str| {
         let found = node.token(hashed(name)).await.unwrap();
@@ -191,7 +191,7 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     pair.primary.set("client_min_messages", "error").unwrap();
     let store = pair.open(Duration::from_secs(1)).await;
     wait_until("the store is set up", async || store.ping().await.is_ok()).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("before", Some(7))).await.unwrap();
 
     pair.standby.pause().unwrap();

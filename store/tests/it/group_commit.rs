@@ -13,7 +13,7 @@ use test_engines::shared::engine_url;
 use tokio_postgres::Client;
 
 use super::cases::rulesets::with_rule;
-use super::cases::{account, at, grant, hashed, issue_code, token, with_alice};
+use super::cases::{account, add_alice_and_app, at, grant, hashed, issue_code, token};
 use super::nodes::{connect, connect_to, wait_until};
 
 /// Number of groups that a node writes at the same time.
@@ -79,7 +79,7 @@ async fn writes_that_wait_are_committed_together() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let read = read_for_update(&store, 7).await;
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
@@ -100,7 +100,7 @@ async fn a_write_that_fails_does_not_fail_others_of_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
     let read = read_for_update(&store, 7).await;
@@ -124,7 +124,7 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
@@ -162,7 +162,7 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
     queue(&store, [&client, &other], &mut writes).await;
@@ -181,7 +181,7 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group(
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let read = read_for_update(&store, 7).await;
     store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap();
     let read = read_for_update(&store, 7).await;
@@ -214,7 +214,7 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
     let database = Database::Postgres(local.parse().unwrap());
     let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let slow = connect_to(&postgres.url()).await;
     let (blocker, monitor) = (connect_to(&local).await, connect_to(&local).await);
@@ -251,7 +251,7 @@ async fn all_writes_of_a_group_fail_with_its_connection() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let read = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
@@ -288,7 +288,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     let store = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
     let (blocker, other) = (connect(&database).await, connect(&database).await);
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]

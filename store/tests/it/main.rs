@@ -64,12 +64,12 @@ conformance! {
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
-        nothing_is_added_for_a_credential_that_was_changed_after_its_verification,
+        nothing_is_added_if_the_password_was_changed_after_its_verification,
     }
     account_import::{
         imported_accounts_are_read_back_with_their_rules,
-        an_import_changes_nothing_of_existing_accounts,
-        every_imported_account_has_its_event,
+        an_import_does_not_change_existing_accounts,
+        every_imported_account_has_an_audit_event,
         one_of_several_concurrent_imports_adds_an_account,
         an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
@@ -83,9 +83,9 @@ conformance! {
         a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
         one_of_several_concurrent_password_changes_succeeds,
         a_changed_email_address_is_unverified,
-        sessions_are_listed_with_their_browser_the_last_used_first,
+        sessions_are_listed_with_their_browser_most_recently_used_first,
         a_session_is_ended_only_by_its_account,
-        the_tokens_of_an_app_are_listed_the_last_used_first,
+        the_tokens_of_an_app_are_listed_most_recently_used_first,
         a_token_is_revoked_only_by_its_account,
         an_account_is_deleted_when_its_waiting_period_is_over,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
@@ -96,8 +96,8 @@ conformance! {
         a_client_id_can_only_be_used_once,
         apps_are_listed_in_pages,
         apps_are_listed_by_state_name_and_use,
-        a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time,
-        the_valid_tokens_of_an_app_are_counted,
+        a_rotation_replaces_the_secret_and_accepts_the_previous_one_for_some_time,
+        an_apps_valid_tokens_are_counted,
         a_disabled_app_is_reported_immediately_even_by_its_tokens,
     }
     tokens::{
@@ -117,9 +117,9 @@ conformance! {
     }
     access::{
         authorized_apps_are_those_with_valid_tokens,
-        an_authorized_app_lists_the_scopes_of_its_tokens_and_the_first_time,
+        an_authorized_app_has_the_scopes_and_the_first_time_of_its_valid_tokens,
         revoking_access_revokes_the_tokens_immediately_and_nothing_else,
-        revoking_access_deletes_codes_that_are_not_redeemed,
+        revoking_access_deletes_unredeemed_codes,
         revoking_access_that_does_not_exist_has_no_effect,
         no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
     }

@@ -9,7 +9,7 @@ use belfry_store::{
     UpdateOutcome,
 };
 
-use super::cases::{account, add_app, app, at, hashed, token, with_alice};
+use super::cases::{account, add_alice_and_app, add_app, app, at, hashed, token};
 use super::nodes::{connect, wait_until};
 
 const START: i64 = 1_800_000_000;
@@ -112,7 +112,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     ] {
         let Some(database) = TestDatabase::postgres().await else { return };
         let store = database.open().await;
-        with_alice(&store).await;
+        add_alice_and_app(&store).await;
         let inserting = store.clone();
         let insert = async move {
             match table {
@@ -168,7 +168,7 @@ async fn a_token_issued_during_the_deletion_of_an_unused_app_is_swept() {
 /// before the deletion.
 async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     store

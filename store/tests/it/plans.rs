@@ -1,6 +1,6 @@
 //! Plans of statements that are executed often.
 
-use super::cases::{at, hashed, token, with_alice};
+use super::cases::{add_alice_and_app, at, hashed, token};
 use super::nodes::connect;
 use belfry_store::Database;
 use belfry_store::test_support::{
@@ -19,7 +19,7 @@ const LAST: &str = "select query from pg_stat_activity where datname = current_d
 async fn a_token_is_found_by_indexes_even_without_statistics() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let client = connect(&database).await;
     let fill = "insert into accounts (id, name, password, role, created_at) \
                 select number, 'user' || number, '', 'user', 0 from generate_series(100, 2000) number; \
@@ -46,7 +46,7 @@ async fn a_token_is_found_by_indexes_even_without_statistics() {
 async fn tokens_are_inserted_without_planning_each_time() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let client = connect(&database).await;
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = store.recording_statements(recording.reopen().unwrap());
@@ -127,7 +127,7 @@ async fn reading_access_costs_the_same_with_many_tokens() {
     for database in [Some(TestDatabase::sqlite()), TestDatabase::postgres().await] {
         let Some(database) = database else { continue };
         let store = database.open().await;
-        with_alice(&store).await;
+        add_alice_and_app(&store).await;
         store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
         let one = cost_of_access(&database).await;
         let fill = "insert into tokens \

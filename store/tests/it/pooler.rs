@@ -6,7 +6,7 @@ use belfry_store::test_support::{PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
 use super::cases::rulesets::save;
-use super::cases::{at, hashed, token, with_alice};
+use super::cases::{add_alice_and_app, at, hashed, token};
 use super::nodes::{connect, connect_to, wait_until};
 
 async fn open(pooled: &PooledDatabase, options: &Options) -> Result<Store, StoreError> {
@@ -22,7 +22,7 @@ async fn nodes_work_through_a_pooler_in_session_mode() {
         one.is_cache_enabled() && other.is_cache_enabled()
     })
     .await;
-    with_alice(&one).await;
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await, "and it is cached now");

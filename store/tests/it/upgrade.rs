@@ -94,7 +94,7 @@ async fn own_cases() -> Vec<RecordedCase> {
         audit::an_event_is_stored_with_every_change,
         deletion::a_deleted_account_leaves_nothing_behind,
         deletion::a_deleted_app_leaves_nothing_behind,
-        account_security::sessions_are_listed_with_their_browser_the_last_used_first,
+        account_security::sessions_are_listed_with_their_browser_most_recently_used_first,
         retention::expired_requests_codes_and_sessions_are_deleted_within_minutes,
         timed_rules::a_sweep_deletes_ended_rules_a_day_after_the_first_one,
     ]

@@ -11,8 +11,8 @@ use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
 use super::rulesets::save;
 use super::{
-    MANY, account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently,
-    session, token, with_alice,
+    MANY, account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 fn request(app_id: i64, account_id: i64) -> StoredRequest {
@@ -22,7 +22,7 @@ fn request(app_id: i64, account_id: i64) -> StoredRequest {
 
 /// Adds a session, code, token and request of alice and bob, each for the apps 1 and 2.
 async fn with_two_of_each(store: &Store) {
-    with_alice(store).await;
+    add_alice_and_app(store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(store, &app(2, "other")).await;
     for account_id in [7, 8] {
@@ -90,7 +90,7 @@ pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
 }
 
 pub(crate) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_released(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     let again = account(9, "alice");
     assert!(matches!(
@@ -156,7 +156,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
             let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();

@@ -7,8 +7,8 @@ use belfry_store::{AuditFilter, NewToken, Session, Store};
 use super::grants::{count, device};
 use super::last_use::{issue, use_token};
 use super::{
-    account, add_app, add_session, app, at, grant, hashed, issue_code, redeem, run_concurrently,
-    session, token, with_alice,
+    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code, redeem,
+    run_concurrently, session, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -40,7 +40,7 @@ fn event(kind: &str, count: i64, reason: &str) -> (String, i64, Option<String>) 
 pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     add_app(&store, &app(2, "other")).await;
     for (secret, created_at) in [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("e", 3000)] {
         issue(&store, 1, secret, START + created_at).await;
@@ -73,7 +73,7 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
 }
 
 pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         for number in 0..3 {
             issue(&store, 1, &format!("{index} {number}"), START + number).await;
@@ -86,7 +86,7 @@ pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(stor
 }
 
 pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     let names: Vec<String> = (0..103).map(|number| format!("t{number:03}")).collect();
@@ -123,7 +123,7 @@ pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Stor
 }
 
 pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for number in 0..101 {
         let (code, token) = (format!("c{number}"), format!("t{number}"));
         issue_code(&store, &code, &grant()).await;
@@ -133,7 +133,7 @@ pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
 }
 
 pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("valid", Some(7))).await.unwrap();
     for number in 0..120 {
         let scopes = if number % 2 == 0 { "read push" } else { "read" }.parse().unwrap();
@@ -158,7 +158,7 @@ pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Stor
 pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let add = async |name: &str, scopes: &str, expires_at: i64| {
         let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
         let created_at = at(expires_at.unwrap().as_second() - 10);
@@ -176,7 +176,7 @@ pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_ma
 }
 
 pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
         let created_at = at(START + i64::try_from(number).unwrap());
@@ -203,7 +203,7 @@ pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) 
 }
 
 pub(crate) async fn the_50_last_used_sessions_of_an_account_remain(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_session(&store, hashed("of bob"), &session(8, START + 600)).await;
     for number in 0..53 {

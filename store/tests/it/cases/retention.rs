@@ -14,8 +14,8 @@ use jiff::Timestamp;
 
 use super::last_use::use_token;
 use super::{
-    account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently, session,
-    token, with_alice,
+    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -52,7 +52,7 @@ fn request(expires_at: Timestamp) -> StoredRequest {
 }
 
 pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minutes(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
         store.add_request(hashed(name), &request(at(expires_at))).await.unwrap();
         issue_code(&store, name, &Grant { expires_at: at(expires_at), ..grant() }).await;
@@ -71,7 +71,7 @@ pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minut
 }
 
 pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
     for (name, time) in [("old", old), ("young", young)] {
         let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
@@ -123,7 +123,7 @@ async fn remaining_apps(store: &Store) -> Vec<i64> {
 pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
     for (id, client_id) in [
         (2, "unused"),
@@ -176,7 +176,7 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
 }
 
 pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_many(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for id in 2..9 {
         add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
     }
@@ -242,7 +242,7 @@ pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(stor
 }
 
 pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let add = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
             let handle = hashed(&format!("{task} {index}"));
@@ -256,7 +256,7 @@ pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
 
 /// A clock that is wrong for less than an hour deletes nothing.
 pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     add_session(&store, hashed("s"), &session(7, START + DAY)).await;
     for name in ["t", "u"] {
         let expiring = NewToken { expires_at: Some(at(START + DAY)), ..token(name, Some(7)) };
@@ -294,7 +294,7 @@ pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
 }
 
 pub(crate) async fn the_retention_is_a_setting(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     store.revoke_token(&any_events(), hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;
