@@ -64,7 +64,7 @@ async fn assert_pre_release_is_rejected(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_sqlite_database_of_a_pre_release_is_rejected() {
+async fn a_pre_release_sqlite_database_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(folder.path().join("belfry.db"));
     connect(&database).execute_batch(PRE_RELEASE).unwrap();
@@ -72,7 +72,7 @@ async fn a_sqlite_database_of_a_pre_release_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_postgres_database_of_a_pre_release_is_rejected() {
+async fn a_pre_release_postgres_database_is_rejected() {
     let Some(database) = TestDatabase::postgres().await else { return };
     super::nodes::connect(&database).await.batch_execute(PRE_RELEASE).await.unwrap();
     assert_pre_release_is_rejected(&database.database).await;
@@ -87,7 +87,7 @@ async fn data_is_read_back_after_reopening_the_database() {
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
 
-/// An example is a command that runs alongside a server.
+/// For example, a command may run alongside a server.
 #[tokio::test]
 async fn writes_of_a_different_process_are_noticed() {
     let database = TestDatabase::sqlite();

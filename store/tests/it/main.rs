@@ -1,4 +1,5 @@
-//! The conformance list: cases that every database engine must pass.
+//! The conformance list: cases that every database engine must pass. The other modules test one
+//! engine, or what happens below the interface of the store.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -102,7 +103,7 @@ conformance! {
     }
     tokens::{
         a_token_is_read_back_with_its_account,
-        a_token_of_an_app_has_no_account,
+        an_app_token_has_no_account,
         unknown_scopes_are_read_without_effect_and_counted,
         an_unknown_token_is_not_found,
         a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown,
@@ -127,7 +128,7 @@ conformance! {
         a_grant_begins_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
         a_grant_without_a_valid_token_is_inactive,
-        revoking_access_deletes_the_grants_of_the_app_only,
+        revoking_access_deletes_only_the_grants_of_the_app,
         grants_are_deleted_with_their_app,
         a_login_replaces_the_tokens_of_its_device,
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
@@ -172,10 +173,10 @@ conformance! {
     rule_writes::{
         several_documents_are_saved_together,
         a_conflict_in_one_of_several_documents_saves_none,
-        no_concurrent_change_of_several_documents_is_lost_or_partial,
-        a_change_of_all_documents_is_applied_again_after_a_conflict,
-        a_rejected_change_of_all_documents_is_undone,
-        changes_of_two_writers_are_all_made,
+        no_concurrent_change_to_several_documents_is_lost_or_partial,
+        a_change_to_all_documents_is_applied_again_after_a_conflict,
+        a_rejected_change_to_all_documents_is_undone,
+        all_changes_of_two_writers_are_saved,
         no_rules_are_saved_for_a_deleted_account,
         no_first_rule_is_saved_for_a_disabled_account,
     }
@@ -187,7 +188,7 @@ conformance! {
         a_second_first_write_is_a_conflict,
         a_write_to_one_scope_does_not_affect_other_scopes,
         a_deleted_document_is_not_found_and_its_version_is_not_reused,
-        no_concurrent_change_of_a_ruleset_is_lost,
+        no_concurrent_change_to_a_ruleset_is_lost,
         a_reader_never_sees_an_older_ruleset_than_the_last_write,
         rulesets_of_many_accounts_are_read_by_name,
         rulesets_of_many_accounts_include_the_last_write,
@@ -202,7 +203,7 @@ conformance! {
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
         one_of_several_concurrent_sweeps_runs,
-        the_retention_is_a_setting,
+        the_retention_times_are_configurable,
     }
     timed_rules::{
         a_timed_rule_is_read_until_its_end,
@@ -215,22 +216,22 @@ conformance! {
     }
     last_use::{
         the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
-        issuing_a_token_without_a_user_is_a_use_of_the_app,
+        issuing_an_app_token_is_a_use_of_the_app,
         uses_recorded_during_a_flush_are_not_lost,
     }
     excess::{
-        the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
+        the_least_recently_used_app_tokens_are_deleted_beyond_a_maximum,
         tokens_issued_during_a_deletion_are_counted_by_the_next,
-        the_100_last_used_valid_tokens_of_a_grant_remain,
+        the_100_most_recently_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,
-        an_app_keeps_100_tokens_that_are_no_longer_valid,
-        a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum,
-        the_500_last_used_grants_of_an_account_remain,
-        the_50_last_used_sessions_of_an_account_remain,
+        at_most_100_tokens_that_are_no_longer_valid_remain,
+        a_grant_is_deleted_when_its_last_token_exceeds_the_maximum,
+        the_500_most_recently_used_grants_of_an_account_remain,
+        the_50_most_recently_used_sessions_of_an_account_remain,
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,
-        the_event_of_a_deletion_has_the_name,
+        the_deletion_event_contains_the_account_name,
         the_name_of_a_deleted_account_is_reserved_until_it_is_released,
         a_deleted_app_leaves_nothing_behind,
         nothing_is_added_for_a_deleted_account_or_app,
@@ -243,7 +244,7 @@ conformance! {
     }
     whole::{
         a_ping_succeeds,
-        text_of_any_script_and_quotes_are_read_back,
+        text_in_any_script_and_with_quotes_is_read_back,
         text_with_a_nul_is_not_found_and_not_stored,
         dropping_the_future_does_not_cancel_a_write,
     }

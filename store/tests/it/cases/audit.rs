@@ -36,7 +36,8 @@ async fn events(store: &Store) -> Vec<AuditEvent> {
     store.audit_events(recorded_events(), 1000).await.unwrap()
 }
 
-/// Kind, account, app and count of each event. Events of one second are in any order.
+/// Returns the kind, account, app and count of each event, sorted, because events of the same
+/// second are in any order.
 async fn summary(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
     let events = events(store).await.into_iter();
     let mut all: Vec<_> =
@@ -170,7 +171,7 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     store.set_password(&audited, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&audited, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&audited, 9, Some(now)).await.unwrap();
-    // Tokens of apps are counted instead.
+    // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
     store.revoke_token(&audited, hashed("app").lookup, now).await.unwrap();
     assert_eq!(summary(&store).await, []);

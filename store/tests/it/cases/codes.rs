@@ -116,7 +116,7 @@ pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_acce
         store.add_code(&any_events(), hashed(secret), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
-    // Tokens of other accounts and of the app itself do not imply consent.
+    // Tokens of other accounts and app tokens do not imply consent.
     store.add_token(&any_events(), &token("bob", Some(8))).await.unwrap();
     store.add_app_token(&token("app", None)).await.unwrap();
     assert!(!issue("a", 10).await);

@@ -66,7 +66,7 @@ pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(stor
         "when the user consented, not when the code was redeemed"
     );
     store.add_app_token(&token("app", None)).await.unwrap();
-    assert_eq!(count(&store).await, 1, "a token of the app itself has no grant");
+    assert_eq!(count(&store).await, 1, "an app token has no grant");
 }
 
 pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(store: Store) {
@@ -126,7 +126,7 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     assert_eq!((active(&store, 70).await, since(&store, 70).await), (1, 70), "it begins anew");
 }
 
-pub(crate) async fn revoking_access_deletes_the_grants_of_the_app_only(store: Store) {
+pub(crate) async fn revoking_access_deletes_only_the_grants_of_the_app(store: Store) {
     add_alice_and_app(&store).await;
     add_app(&store, &app(2, "other")).await;
     issue_code(&store, "pending", &grant()).await;
@@ -231,10 +231,10 @@ pub(crate) async fn concurrent_codes_and_tokens_of_one_identity_have_one_grant(s
     assert_eq!(tokens(&store, 20).await, MANY);
 }
 
-/// The sweep deletes the code that the grants began with.
+/// The sweep deletes the codes with which the grants began.
 pub(crate) async fn no_grant_renewed_during_a_sweep_is_lost(store: Store) {
     add_alice_and_app(&store).await;
-    // An app that a user has authorized is not deleted as unused.
+    // An app that a user has authorised is not deleted as unused.
     issue_code(&store, "first", &grant()).await;
     // The session expires at the start.
     let now = settle(&store, START - DAY).await + 60;

@@ -20,8 +20,8 @@ async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()
 }
 
-/// Issues a token to an app itself at this time.
-pub(crate) async fn issue(store: &Store, app_id: i64, secret: &str, created_at: i64) {
+/// Issues an app token at this time.
+pub(crate) async fn issue_app_token(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
     store.add_app_token(&new).await.unwrap();
 }
@@ -45,9 +45,9 @@ pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(s
     }
 }
 
-pub(crate) async fn issuing_a_token_without_a_user_is_a_use_of_the_app(store: Store) {
+pub(crate) async fn issuing_an_app_token_is_a_use_of_the_app(store: Store) {
     add_alice_and_app(&store).await;
-    issue(&store, 1, "t", START).await;
+    issue_app_token(&store, 1, "t", START).await;
     store.flush_uses().await.unwrap();
     assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, Some(at(START)));
     assert_eq!(last_use(&store, "t").await, None);

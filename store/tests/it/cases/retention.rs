@@ -12,7 +12,7 @@ use belfry_store::{
 };
 use jiff::Timestamp;
 
-use super::last_use::use_token;
+use super::last_use::{issue_app_token, use_token};
 use super::{
     account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
     run_concurrently, session, token,
@@ -99,20 +99,20 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
 
 /// Adds an app that was registered at this time.
 async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
-    add_app_of(store, id, client_id, created_at, Origin::Api).await;
+    add_app_with_origin(store, id, client_id, created_at, Origin::Api).await;
 }
 
-/// Adds an app that was registered at this time by this origin.
-async fn add_app_of(store: &Store, id: i64, client_id: &str, created_at: i64, origin: Origin) {
+/// Adds an app that was registered at this time, with this origin.
+async fn add_app_with_origin(
+    store: &Store,
+    id: i64,
+    client_id: &str,
+    created_at: i64,
+    origin: Origin,
+) {
     let properties = ClientProperties::new(origin);
     let new = App { properties, ..app(id, client_id).app };
     add_app(store, &StoredApp::new(new, hashed("client secret"), at(created_at))).await;
-}
-
-/// Issues a token to an app itself.
-async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
-    let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_app_token(&new).await.unwrap();
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
@@ -133,13 +133,13 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
         (6, "with a deleted code"),
         (10, "with tokens that were not used"),
         (11, "with a token that was used"),
-        (12, "with a token that was issued lately"),
+        (12, "with a token that was issued recently"),
         (13, "with a deleted token"),
     ] {
         add_app_at(&store, id, client_id, old).await;
     }
-    add_app_of(&store, 7, "matrix", old, Origin::Matrix).await;
-    add_app_of(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
+    add_app_with_origin(&store, 7, "matrix", old, Origin::Matrix).await;
+    add_app_with_origin(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
@@ -154,7 +154,7 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     for (app_id, secret, created_at) in
         [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]
     {
-        issue_to_app(&store, app_id, secret, created_at).await;
+        issue_app_token(&store, app_id, secret, created_at).await;
     }
     assert!(store.token(hashed("cached")).await.unwrap().is_some());
     use_token(&store, "used", young).await;
@@ -181,8 +181,8 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
         add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
     }
     store.add_token(&any_events(), &NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
-    issue_to_app(&store, 3, "app 3", START - DAY).await;
-    issue_to_app(&store, 4, "app 4", START - DAY).await;
+    issue_app_token(&store, 3, "app 3", START - DAY).await;
+    issue_app_token(&store, 4, "app 4", START - DAY).await;
     use_token(&store, "app 3", START).await;
     store.flush_uses().await.unwrap();
     let now = settle(&store, START).await + MINUTE;
@@ -293,7 +293,7 @@ pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
     assert_eq!(outcomes.into_iter().filter(|swept| *swept).count(), 1);
 }
 
-pub(crate) async fn the_retention_is_a_setting(store: Store) {
+pub(crate) async fn the_retention_times_are_configurable(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     store.revoke_token(&any_events(), hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();

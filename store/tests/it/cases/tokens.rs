@@ -38,7 +38,7 @@ pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
     }
 }
 
-pub(crate) async fn a_token_of_an_app_has_no_account(store: Store) {
+pub(crate) async fn an_app_token_has_no_account(store: Store) {
     add_alice_and_app(&store).await;
     store.add_app_token(&token("t", None)).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
@@ -226,7 +226,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     assert_eq!(signed_in_at().await, Some(at(5)));
 }
 
-/// A newer release may have stored them.
+/// A newer release may have stored unknown scopes.
 pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: Store) {
     add_alice_and_app(&store).await;
     let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
