@@ -252,7 +252,7 @@ impl Store {
     }
 
     /// Replaces an app's client secret. The replaced secret is accepted until the given time, if
-    /// there is one; earlier secrets are not.
+    /// any; earlier secrets are not.
     pub async fn rotate_app_secret(
         &self,
         events: &Events,

@@ -53,9 +53,9 @@ struct Shared {
 }
 
 impl Cache {
-    /// Creates a cache of at most this many bytes: two thirds for tokens, a quarter for rulesets.
-    /// With the default of 512 MiB, there is space for the tokens and rulesets of a million users
-    /// without user rules.
+    /// Creates a cache of at most this many bytes: about two thirds for tokens, a quarter for
+    /// rulesets. With the default of 512 MiB, there is space for the tokens and rulesets of a
+    /// million users without user rules.
     pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let enabled = AtomicBool::new(enabled);
         let shared = Arc::new(Shared { enabled, subjects: SubjectSlots::default() });

@@ -106,7 +106,7 @@ impl UseRecorder {
         std::mem::take(&mut *pending)
     }
 
-    /// Returns uses that could not be stored to the collection. Later ones take precedence.
+    /// Puts back uses that could not be stored. Later uses take precedence.
     fn restore(&self, mut uses: PendingUses) {
         let mut pending = self.lock();
         uses.tokens.append(&mut pending.tokens);

@@ -35,7 +35,7 @@ impl NewRows {
         std::mem::take(&mut self.lock())
     }
 
-    /// Returns owners whose rows could not be counted to the collection.
+    /// Puts back owners whose rows could not be counted.
     pub(super) fn restore(&self, mut owners: BTreeSet<RowOwner>) {
         self.lock().append(&mut owners);
     }

@@ -138,8 +138,8 @@ impl NewFile {
 }
 
 /// Removes the files that killed backups have left in the directory, which no process has locked.
-/// Other users may be able to write to the directory, and opening a named pipe would block for
-/// ever, so only regular files are opened.
+/// Other users may be able to write to the directory, and opening a named pipe would block forever,
+/// so only regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)

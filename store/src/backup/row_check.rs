@@ -30,7 +30,7 @@ enum Reading {
     Invalid,
 }
 
-/// Checks one column's value.
+/// A check of one column's value.
 type Check = fn(&Value) -> Reading;
 
 /// Checks the rows of one table.

@@ -1,8 +1,8 @@
 //! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile
 //! time, so both engines get a constant string.
 
-/// Creates a statement with named parameters, whose values are given as in `format!`: `sql!("update
-/// accounts set role = $role where id = $id", [id, role = Role::Admin])`.
+/// Creates a statement with named parameters, whose values are given as in `format!`:
+/// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
 macro_rules! sql {
     ($sql:expr $(,)?) => {
         $crate::engine::sql!($sql, [])

@@ -30,7 +30,7 @@ pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns the reason of a connection error, without the introduction that [`StoreError`] adds.
+/// Returns the reason of a connection error, without the prefix that [`StoreError`] adds.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,

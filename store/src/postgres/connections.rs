@@ -81,9 +81,9 @@ impl Connections {
         self.run_without_permit(work).await
     }
 
-    /// Sends a notification as a probe over one of the pooled connections, so it takes the same way
-    /// as writes. A server that has become read-only is abandoned, because others may have newer
-    /// data.
+    /// Sends a notification as a probe over one of the pooled connections, so it takes the same
+    /// path as writes. A server that has become read-only is abandoned, because others may have
+    /// newer data.
     pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
         let probe = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"

@@ -28,7 +28,7 @@ const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 pub(crate) type Receiver =
     Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// The hosts of a URL. Clones share the knowledge which of them is the primary.
+/// The hosts of a URL. Clones share the choice of the primary.
 #[derive(Clone)]
 pub(crate) struct Hosts(Arc<Shared>);
 
