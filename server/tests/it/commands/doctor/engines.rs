@@ -115,7 +115,7 @@ async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
     let doctor = |user: &str| {
         doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
     };
-    let advice = "correct the user and the password in the URL; of special characters write";
+    let advice = "correct the user and the password in the URL; percent-encode";
     doctor("belfry:wrong@").assert_failed("database", advice);
     doctor("belfry@")
         .assert_failed("database", "password missing; correct the URL: postgres://USER");
