@@ -140,7 +140,6 @@ apps-none = لا يوجد تطبيق يمكنه الوصول إلى حسابك.
 apps-removal = يفقد التطبيق الذي تزيله إمكانية الوصول فورًا. يمكنك السماح له مجددًا لاحقًا.
 apps-since = منذ { $time }
 apps-remove = إزالة الوصول
-apps-link = عرض التطبيقات المسموح لها بالوصول وإزالتها
 apps-matrix = عملاء Matrix
 apps-matrix-note = تطبيقات سجّلت الدخول فيها بكلمة مرورك.
 apps-matrix-device-note = سجّلت الدخول هناك بكلمة مرورك.
@@ -413,7 +412,7 @@ notice-password-changed = تغيّرت كلمة مرورك. سُجّل خروج 
 notice-email-changed = تم تحديث بريدك الإلكتروني.
 notice-session-ended = سُجّل خروج ذلك المتصفح.
 notice-sessions-ended = سُجّل خروج كل المتصفحات الأخرى.
-notice-account-kept = حسابك باقٍ.
+notice-deletion-cancelled = حسابك باقٍ.
 
 ## Sign up
 

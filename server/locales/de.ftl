@@ -138,7 +138,6 @@ apps-none = Keine App hat Zugang zu deinem Konto.
 apps-removal = Eine App, die du entfernst, verliert ihren Zugang sofort. Du kannst sie später wieder zulassen.
 apps-since = Seit { $time }
 apps-remove = Zugang entziehen
-apps-link = Apps mit Zugang ansehen und entfernen
 apps-matrix = Matrix-Clients
 apps-matrix-note = Apps, in denen du dich mit deinem Passwort angemeldet hast.
 apps-matrix-device-note = Dort hast du dich mit deinem Passwort angemeldet.
@@ -403,7 +402,7 @@ notice-password-changed = Dein Passwort ist geändert. Alle anderen Browser und 
 notice-email-changed = Deine E-Mail-Adresse ist aktualisiert.
 notice-session-ended = Dieser Browser ist abgemeldet.
 notice-sessions-ended = Alle anderen Browser sind abgemeldet.
-notice-account-kept = Dein Konto bleibt bestehen.
+notice-deletion-cancelled = Dein Konto bleibt bestehen.
 
 ## Sign up
 

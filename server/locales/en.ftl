@@ -138,7 +138,6 @@ apps-none = No app has access to your account.
 apps-removal = An app that you remove loses its access immediately. You can allow it again later.
 apps-since = Since { $time }
 apps-remove = Remove access
-apps-link = See and remove apps with access
 apps-matrix = Matrix clients
 apps-matrix-note = Apps in which you signed in with your password.
 apps-matrix-device-note = You signed in there with your password.
@@ -403,7 +402,7 @@ notice-password-changed = Your password is changed. All other browsers and all a
 notice-email-changed = Your e-mail address is updated.
 notice-session-ended = That browser is signed out.
 notice-sessions-ended = All other browsers are signed out.
-notice-account-kept = Your account will not be deleted.
+notice-deletion-cancelled = Your account will not be deleted.
 
 ## Sign up
 

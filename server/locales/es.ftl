@@ -138,7 +138,6 @@ apps-none = Ninguna aplicación tiene acceso a tu cuenta.
 apps-removal = La aplicación que quites pierde el acceso de inmediato. Más adelante puedes volver a dárselo.
 apps-since = Desde el { $time }
 apps-remove = Quitar el acceso
-apps-link = Ver y quitar aplicaciones con acceso
 apps-matrix = Clientes de Matrix
 apps-matrix-note = Aplicaciones en las que iniciaste sesión con tu contraseña.
 apps-matrix-device-note = Allí iniciaste sesión con tu contraseña.
@@ -403,7 +402,7 @@ notice-password-changed = Tu contraseña ha cambiado. Se ha cerrado la sesión e
 notice-email-changed = Tu correo electrónico está actualizado.
 notice-session-ended = Se ha cerrado la sesión en ese navegador.
 notice-sessions-ended = Se ha cerrado la sesión en todos los demás navegadores.
-notice-account-kept = Tu cuenta se conserva.
+notice-deletion-cancelled = Tu cuenta se conserva.
 
 ## Sign up
 

@@ -138,7 +138,6 @@ apps-none = Aucune application n’a accès à votre compte.
 apps-removal = Une application que vous retirez perd aussitôt son accès. Vous pourrez le lui redonner plus tard.
 apps-since = Depuis le { $time }
 apps-remove = Retirer l’accès
-apps-link = Voir et retirer les applications ayant accès
 apps-matrix = Clients Matrix
 apps-matrix-note = Applications où vous vous êtes identifié·e avec votre mot de passe.
 apps-matrix-device-note = Vous vous y êtes connecté(e) avec votre mot de passe.
@@ -403,7 +402,7 @@ notice-password-changed = Votre mot de passe est modifié. Tous les autres navig
 notice-email-changed = Votre adresse e-mail est à jour.
 notice-session-ended = Ce navigateur est déconnecté.
 notice-sessions-ended = Tous les autres navigateurs sont déconnectés.
-notice-account-kept = Votre compte est conservé.
+notice-deletion-cancelled = Votre compte est conservé.
 
 ## Sign up
 

@@ -138,7 +138,6 @@ apps-none = Nessuna app ha accesso al tuo account.
 apps-removal = L’app che rimuovi perde subito l’accesso. In seguito puoi concederglielo di nuovo.
 apps-since = Dal { $time }
 apps-remove = Rimuovi l’accesso
-apps-link = Vedi e rimuovi le app con accesso
 apps-matrix = Client Matrix
 apps-matrix-note = App in cui hai effettuato l’accesso con la tua password.
 apps-matrix-device-note = Lì hai effettuato l’accesso con la password.
@@ -403,7 +402,7 @@ notice-password-changed = La password è cambiata. Tutti gli altri browser e tut
 notice-email-changed = Il tuo indirizzo e-mail è aggiornato.
 notice-session-ended = Quel browser è stato disconnesso.
 notice-sessions-ended = Tutti gli altri browser sono stati disconnessi.
-notice-account-kept = Il tuo account resta.
+notice-deletion-cancelled = Il tuo account resta.
 
 ## Sign up
 

@@ -134,7 +134,6 @@ apps-none = あなたのアカウントにアクセスできるアプリはあ�
 apps-removal = 取り消したアプリはすぐにアクセスできなくなります。あとでもう一度許可できます。
 apps-since = { $time } から
 apps-remove = アクセスを取り消す
-apps-link = アクセスを許可したアプリの確認と取り消し
 apps-matrix = Matrix クライアント
 apps-matrix-note = パスワードでログインしたアプリです。
 apps-matrix-device-note = ここではパスワードでログインしました。
@@ -383,7 +382,7 @@ notice-password-changed = パスワードを変更しました。ほかのブラ
 notice-email-changed = メールアドレスを更新しました。
 notice-session-ended = そのブラウザーをログアウトしました。
 notice-sessions-ended = ほかのブラウザーをすべてログアウトしました。
-notice-account-kept = アカウントはそのまま残ります。
+notice-deletion-cancelled = アカウントはそのまま残ります。
 
 ## Sign up
 

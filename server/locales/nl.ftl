@@ -138,7 +138,6 @@ apps-none = Geen enkele app heeft toegang tot je account.
 apps-removal = Een app die je verwijdert, verliert meteen de toegang. Je kunt die later opnieuw geven.
 apps-since = Sinds { $time }
 apps-remove = Toegang intrekken
-apps-link = Apps met toegang bekijken en verwijderen
 apps-matrix = Matrix-clients
 apps-matrix-note = Apps waarin je met je wachtwoord hebt ingelogd.
 apps-matrix-device-note = Daar heb je met je wachtwoord ingelogd.
@@ -403,7 +402,7 @@ notice-password-changed = Je wachtwoord is gewijzigd. Alle andere browsers en al
 notice-email-changed = Je e-mailadres is bijgewerkt.
 notice-session-ended = Die browser is uitgelogd.
 notice-sessions-ended = Alle andere browsers zijn uitgelogd.
-notice-account-kept = Je account blijft bestaan.
+notice-deletion-cancelled = Je account blijft bestaan.
 
 ## Sign up
 

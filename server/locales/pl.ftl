@@ -140,7 +140,6 @@ apps-none = Żadna aplikacja nie ma dostępu do Twojego konta.
 apps-removal = Usunięta aplikacja natychmiast traci dostęp. Możesz go później przyznać ponownie.
 apps-since = Od { $time }
 apps-remove = Odbierz dostęp
-apps-link = Zobacz i usuń aplikacje z dostępem
 apps-matrix = Klienty Matrix
 apps-matrix-note = Aplikacje, w których użyto Twojego hasła do zalogowania.
 apps-matrix-device-note = Tam nastąpiło logowanie hasłem.
@@ -413,7 +412,7 @@ notice-password-changed = Hasło zostało zmienione. Wszystkie inne przeglądark
 notice-email-changed = Adres e-mail jest zaktualizowany.
 notice-session-ended = Ta przeglądarka została wylogowana.
 notice-sessions-ended = Wszystkie inne przeglądarki zostały wylogowane.
-notice-account-kept = Twoje konto pozostaje.
+notice-deletion-cancelled = Twoje konto pozostaje.
 
 ## Sign up
 

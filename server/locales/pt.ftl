@@ -138,7 +138,6 @@ apps-none = Nenhum aplicativo tem acesso à sua conta.
 apps-removal = O aplicativo que você remover perde o acesso na hora. Depois você pode dar acesso a ele de novo.
 apps-since = Desde { $time }
 apps-remove = Remover acesso
-apps-link = Ver e remover aplicativos com acesso
 apps-matrix = Clientes Matrix
 apps-matrix-note = Aplicativos em que você entrou com sua senha.
 apps-matrix-device-note = Você entrou ali com a sua senha.
@@ -403,7 +402,7 @@ notice-password-changed = Sua senha foi mudada. Todos os outros navegadores e to
 notice-email-changed = Seu endereço de e-mail está atualizado.
 notice-session-ended = Esse navegador saiu da sua conta.
 notice-sessions-ended = Todos os outros navegadores saíram da sua conta.
-notice-account-kept = Sua conta continua.
+notice-deletion-cancelled = Sua conta continua.
 
 ## Sign up
 

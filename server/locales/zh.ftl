@@ -134,7 +134,6 @@ apps-none = 没有应用可以访问你的账号。
 apps-removal = 移除后，应用会立即失去访问权限。以后你可以重新允许。
 apps-since = 自 { $time } 起
 apps-remove = 移除访问权限
-apps-link = 查看和移除有访问权限的应用
 apps-matrix = Matrix 客户端
 apps-matrix-note = 你用密码登录过的应用。
 apps-matrix-device-note = 你在那里用密码登录。
@@ -383,7 +382,7 @@ notice-password-changed = 密码已更改。其他浏览器和所有应用都已
 notice-email-changed = 电子邮件地址已更新。
 notice-session-ended = 该浏览器已退出登录。
 notice-sessions-ended = 其他浏览器都已退出登录。
-notice-account-kept = 你的账号已保留。
+notice-deletion-cancelled = 你的账号已保留。
 
 ## Sign up
 

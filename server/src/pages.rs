@@ -107,22 +107,22 @@ impl<'a> Layout<'a> {
         self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
     }
 
-    /// Descriptions of the scopes, either the administrative ones or the others.
-    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<AllowedItem> {
+    /// Returns the descriptions of the scopes, either the administrative ones or the others.
+    fn consent_items(&self, scopes: &Scopes, admin: bool) -> Vec<DescribedScope> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
-        let allowed = |item: ConsentItem| AllowedItem {
+        let describe = |item: ConsentItem| DescribedScope {
             text: item.localize(self.language),
-            is_change: item.is_change(),
+            allows_acting_as_user: item.allows_acting_as_user(),
         };
-        items.map(allowed).collect()
+        items.map(describe).collect()
     }
 }
 
 /// The description of a scope.
-struct AllowedItem {
+struct DescribedScope {
     text: String,
     /// True if the app may act in the name of the user.
-    is_change: bool,
+    allows_acting_as_user: bool,
 }
 
 /// The target and the hidden fields of a form.
@@ -143,8 +143,6 @@ pub struct CodePage<'a> {
     pub layout: Layout<'a>,
     pub app: &'a str,
     pub code: &'a Secret,
-    /// The path of the account page, where the app can be removed.
-    pub account: &'a str,
 }
 
 /// `templates/form_post.html`: posts the authorization response to the app
@@ -187,7 +185,7 @@ impl RejectedPage<'_> {
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
     pub layout: Layout<'a>,
-    pub sign_in: &'a str,
+    pub sign_in_path: &'a str,
 }
 
 #[cfg(test)]

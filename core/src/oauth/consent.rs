@@ -27,7 +27,7 @@ pub struct ConsentItem {
 
 impl ConsentItem {
     /// Returns whether the app may act in the name of the user, which `push` does not allow.
-    pub fn is_change(&self) -> bool {
+    pub fn allows_acting_as_user(&self) -> bool {
         self.access != AccessLevel::Read && self.resource != "push"
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn an_app_that_may_write_acts_in_the_name_of_the_user() {
-        for (scopes, is_change) in [
+        for (scopes, allows_acting_as_user) in [
             ("read", false),
             ("write", true),
             ("read write", true),
@@ -128,7 +128,10 @@ mod tests {
             ("admin:write:reports", true),
         ] {
             let items = items(&scopes.parse().unwrap());
-            assert!(items.iter().all(|item| item.is_change() == is_change), "{scopes}");
+            assert!(
+                items.iter().all(|item| item.allows_acting_as_user() == allows_acting_as_user),
+                "{scopes}"
+            );
         }
     }
 

@@ -48,7 +48,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     };
     let anonymous = Layout { language_link: Some("?client_id=a"), ..layout };
     let logo = logo();
-    let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
+    let code = CodePage { layout, app, code: &Secret::new(CODE) };
+    let signed_out = SignedOutPage { layout: anonymous, sign_in_path: "/auth/sign_in" };
     let mut pages = vec![
         ("account", account(layout, None, Some(app), &apps(app))?),
         ("account-one-device", account(layout, None, None, &one_device(app))?),
@@ -59,7 +60,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
-        ("signed-out", SignedOutPage { layout: anonymous, sign_in: "/auth/sign_in" }.render()?),
+        ("signed-out", signed_out.render()?),
     ];
     pages.extend(rules::all(layout, app)?);
     for notice in Notice::VARIANTS {

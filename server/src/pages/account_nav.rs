@@ -74,7 +74,7 @@ pub enum Notice {
     /// All other sessions have ended.
     SessionsEnded,
     /// The deletion of the account is cancelled.
-    AccountKept,
+    DeletionCancelled,
 }
 
 impl Notice {
@@ -120,7 +120,7 @@ impl PendingDeletion {
         TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
     }
 
-    /// Returns the form that keeps the account.
+    /// Returns the form that cancels it.
     pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
         Form { action, csrf: &self.csrf, request: None }
     }
@@ -135,8 +135,8 @@ pub(super) struct NavLink {
 
 impl AccountNav {
     /// Returns the path that cancels the deletion of the account.
-    pub(super) fn keep_account(&self) -> String {
-        paths::with_language(paths::KEEP_ACCOUNT, self.lang)
+    pub(super) fn cancel_deletion_path(&self) -> String {
+        paths::with_language(paths::CANCEL_DELETION, self.lang)
     }
 
     pub(super) fn links(&self, layout: &Layout<'_>) -> Vec<NavLink> {

@@ -292,7 +292,7 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
         assert_eq!(header.contains("<svg class=\"bell\""), !has_logo, "{name}");
     }
     let layout = sample_layout();
-    let page = SignedOutPage { layout, sign_in: "/" }.render().unwrap();
+    let page = SignedOutPage { layout, sign_in_path: "/" }.render().unwrap();
     assert_eq!(page.matches("<bdi>social.example</bdi>").count(), 1, "not twice");
 }
 

@@ -312,12 +312,15 @@ async fn handle_deletion(
 }
 
 /// `POST /oauth/account/security/keep`: cancels the deletion of the account.
-pub(crate) async fn keep_account(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+pub(crate) async fn cancel_deletion(
+    session: BrowserSession,
+    PageForm(pairs): PageForm,
+) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
         let events = session.audit.success(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
-        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::AccountKept)
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
     };
     respond(&session, result.await)
 }
