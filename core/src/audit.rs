@@ -118,9 +118,9 @@ pub struct AuditEntry {
 
 wire_enum! {
     /// Origin of an event.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
-        /// A request of an app or a program. Counted events have this origin, whatever the request.
+        /// A request of an app or a program.
         Client = "client",
         /// A request of a browser, by a page of this server.
         Page = "page",

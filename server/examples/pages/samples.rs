@@ -10,6 +10,7 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
 use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
@@ -178,6 +179,7 @@ fn account(
         },
         account: "alice",
         email: removed_app.map(|_| "alice@social.example"),
+        pause: removed_app.map(|_| Pause { until: Some(time(1_800_003_600)) }),
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
         revoke: form("/oauth/account/revoke_token"),

@@ -44,6 +44,12 @@ impl AccountSection {
         }
     }
 
+    /// Returns the page with the form that is posted to this path.
+    pub fn of_form(path: &str) -> Option<Self> {
+        // The path of the first page is the beginning of all others.
+        Self::VARIANTS.iter().copied().rfind(|section| path.starts_with(section.path()))
+    }
+
     /// Returns its name in the navigation.
     fn title(self, layout: &Layout<'_>) -> Cow<'static, str> {
         layout.text(&format!("nav-{}", self.code()))
@@ -57,8 +63,14 @@ impl AccountSection {
 pub enum Notice {
     /// A change was stored.
     Saved,
+    /// A word was muted that was a keyword.
+    KeywordMuted,
+    /// A word became a keyword that was muted.
+    WordUnmuted,
     /// A form was sent after the session had ended, and changed nothing.
     NotSaved,
+    /// The session of this browser has ended.
+    SignedOut,
     /// A setting was removed.
     Removed,
     /// An app has no access any more.

@@ -350,6 +350,7 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
         nav,
         account: "alice",
         email: None,
+        pause: None,
         sign_out: form,
         remove: form,
         revoke: form,

@@ -332,6 +332,38 @@ async fn the_origin_of_an_event_is_a_page_or_another_client() {
     assert_eq!(origins("app_register"), ["client"]);
 }
 
+/// The same name is guessed on the sign-in page and by a Matrix client, until a limit applies.
+#[tokio::test]
+async fn counted_events_have_the_origin_of_their_requests() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    let wrong = [("username", "alice"), ("password", "wrong horse")];
+    let login = json!({
+        "type": "m.login.password",
+        "identifier": { "type": "m.id.user", "user": "alice" },
+        "password": "wrong horse",
+    });
+    let matrix = service.anonymous();
+    let mut statuses = Vec::new();
+    while !statuses.ends_with(&[429, 429]) {
+        let on_page = browser.submit(&page, "/oauth/sign_in", &wrong).await;
+        let by_client = matrix.send("POST /_matrix/client/v3/login", login.to_string()).await;
+        statuses.extend([on_page, by_client].map(|response| response.status));
+    }
+    let mut recorded: Vec<(String, String)> =
+        events(&service).await.into_iter().map(|event| (event.kind, event.origin)).collect();
+    recorded.sort();
+    let expected = [
+        ("abuse_limit", "client"),
+        ("abuse_limit", "page"),
+        ("sign_in", "client"),
+        ("sign_in", "page"),
+    ];
+    assert_eq!(recorded, expected.map(|(kind, origin)| (kind.to_owned(), origin.to_owned())));
+}
+
 /// Events are logged as JSON under a target of their own. Counted events are logged at the latest
 /// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
@@ -359,8 +391,7 @@ async fn events_are_logged_under_their_target_at_every_level() {
         |outcome, origin| json!(["belfry::audit", "sign_in", outcome, origin, "127.0.0.1", 1]);
     assert_eq!(summary.len(), 2, "{log}");
     assert!(
-        summary.contains(&event("success", "page"))
-            && summary.contains(&event("failure", "client")),
+        summary.contains(&event("success", "page")) && summary.contains(&event("failure", "page")),
         "{log}"
     );
     assert!(logged.iter().all(|event| event["account"].is_string()), "{log}");

@@ -125,9 +125,11 @@ fn read(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
-/// Returns the pause of all notifications: the rule that precedes all others is enabled.
-pub(super) fn pause(document: &Document) -> Option<Pause> {
-    let master = read(document, RuleKind::Override, builtin::MASTER)?;
-    let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
-    is_paused.then(|| Pause { until: master.until.map(RuleExpiry::to_second) })
+impl Pause {
+    /// Returns the pause that a document expresses: the rule that precedes all others is enabled.
+    pub fn read(document: &Document) -> Option<Self> {
+        let master = read(document, RuleKind::Override, builtin::MASTER)?;
+        let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
+        is_paused.then(|| Self { until: master.until.map(RuleExpiry::to_second) })
+    }
 }

@@ -18,7 +18,7 @@ use crate::auth::authentication::{
     Authenticated, AuthenticationError, Guess, GuessGuard, VerifyError,
 };
 use crate::http::error::{PageError, SubmitError, security_status};
-use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_with_notice, respond, show_page, with_retry_after};
@@ -81,7 +81,7 @@ async fn respond_to_form(
 /// revokes all tokens.
 pub(crate) async fn change_password(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_password(&session, &guard, &pairs).await;
@@ -133,7 +133,7 @@ async fn handle_password(
 /// `email` is blank, if the password was entered again.
 pub(crate) async fn change_email(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let email = last_value(&pairs, "email").trim();
@@ -277,7 +277,7 @@ fn remote_sign_out(session: &BrowserSession) -> Events {
 /// period, if its password was entered again.
 pub(crate) async fn request_deletion(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_deletion(&session, &guard, &pairs).await;

@@ -143,13 +143,46 @@ async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_signed_in_person_has_no_links_to_languages() {
+async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
+    for path in [
+        "/",
+        "/oauth/account",
+        "/oauth/account/notifications?profile=phone",
+        "/oauth/account/rules/rule?rule=global%2Foverride%2F.m.rule.master",
+        "/oauth/account/security",
+        &*client.authorize(&[("force_login", "true")]),
+    ] {
+        let mut browser = service.browser().signed_in("alice").await;
+        let mut page = browser.get(path).await;
+        if path.contains("force_login") {
+            // The authorization continues, and does not begin again with the password.
+            page = browser.sign_in(&page, "alice").await;
+        }
+        assert_lang(&page, "en");
+        let headings = page.text.matches("<h2").count();
+        let german = choose(&mut browser, path, &page, "de").await;
+        assert_lang(&german, "de");
+        assert_eq!(german.text.matches("<h2").count(), headings, "{path}");
+        assert_lang(&browser.get("/oauth/account/try").await, "de");
+    }
+}
+
+/// The response to a form cannot be opened again, but the page with the form can.
+#[tokio::test]
+async fn the_links_below_a_rejected_form_lead_to_its_page() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
     let mut browser = service.browser().signed_in("alice").await;
-    for path in ["/", "/oauth/account", "/oauth/account/security", &*client.authorize(&[])] {
-        let page = browser.get(path).await;
-        assert!(page.status == 200 && !page.text.contains("<footer>"), "{path}");
+    let page = browser.get("/oauth/account/security").await;
+    for (action, expected) in [
+        ("/oauth/account/security/password", "/oauth/account/security?lang=pl&remember=1"),
+        ("/oauth/account/try", "/oauth/account/try?lang=pl&remember=1"),
+    ] {
+        let rejected = browser.submit(&page, action, &[]).await;
+        assert!([401, 422].contains(&rejected.status), "{rejected:?}");
+        assert_eq!(link(&rejected, "pl"), expected);
     }
 }
