@@ -66,8 +66,8 @@ pub struct Layout<'a> {
     /// True if presses just after loading are ignored, because the site that opened this page may
     /// have timed a click to land here (clickjacking).
     pub pauses_at_load: bool,
-    /// The path of the language links at the foot of the page; `None` for no links.
-    pub language_link: Option<&'a str>,
+    /// The path of the language links at the foot of the page.
+    pub language_link: &'a str,
 }
 
 /// A link that chooses a language.
@@ -79,17 +79,16 @@ struct LanguageLink {
 impl<'a> Layout<'a> {
     /// Returns a copy with links that open this path in each language.
     pub(crate) fn with_language_link(self, link: &'a str) -> Self {
-        Self { language_link: Some(link), ..self }
+        Self { language_link: link, ..self }
     }
 
-    /// Returns the links that choose a language, if the page has them.
+    /// Returns the links that choose a language.
     fn language_links(&self) -> Vec<LanguageLink> {
-        let link = |(path, language): (&str, &Language)| LanguageLink {
-            href: with_parameters(path, [("lang", language.code()), (LANGUAGE_CHOICE, "1")]),
-            language: *language,
+        let link = |language: &Language| {
+            let choice = [("lang", language.code()), (LANGUAGE_CHOICE, "1")];
+            LanguageLink { href: with_parameters(self.language_link, choice), language: *language }
         };
-        let paths = self.language_link.into_iter();
-        paths.flat_map(|path| Language::ALL.iter().map(move |it| (path, it))).map(link).collect()
+        Language::ALL.iter().map(link).collect()
     }
 
     /// Returns the message of this key.

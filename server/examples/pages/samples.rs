@@ -45,18 +45,17 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         logo: None,
         style,
         pauses_at_load: false,
-        language_link: None,
+        language_link: "?client_id=a",
     };
-    let anonymous = Layout { language_link: Some("?client_id=a"), ..layout };
     let logo = logo();
     let code = CodePage { layout, app, code: &Secret::new(CODE) };
-    let signed_out = SignedOutPage { layout: anonymous, sign_in_path: "/auth/sign_in" };
+    let signed_out = SignedOutPage { layout, sign_in_path: "/auth/sign_in" };
     let mut pages = vec![
         ("account", account(layout, None, Some(app), &apps(app))?),
         ("account-one-device", account(layout, None, None, &one_device(app))?),
         ("account-bare", account(layout, None, None, &[])?),
         ("code", code.render()?),
-        ("front", front(anonymous, None)?),
+        ("front", front(layout, None)?),
         ("front-signed-in", front(layout, Some("alice"))?),
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
@@ -68,7 +67,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         pages.push(("account-notice", account(layout, Some(*notice), None, &[])?));
     }
     pages.extend(security_pages(layout)?);
-    pages.extend(sign_up_pages(anonymous, app)?);
+    pages.extend(sign_up_pages(layout, app)?);
     pages.extend(notifications::all(layout, app)?);
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
@@ -82,7 +81,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             Some(AuthenticationError::TooMany(Duration::from_mins(5))),
         ),
     ] {
-        let layout = Layout { logo: Some(&logo), ..anonymous };
+        let layout = Layout { logo: Some(&logo), ..layout };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
         let page = SignInPage {
             layout,
@@ -122,7 +121,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("not-found", ErrorCause::NotFound),
         ("registration-closed", ErrorCause::RegistrationClosed),
     ] {
-        pages.push((name, ErrorPage { layout: anonymous, cause }.render()?));
+        pages.push((name, ErrorPage { layout, cause }.render()?));
     }
     Ok(pages)
 }

@@ -175,7 +175,7 @@ impl BrowserSession {
         let language = Language::negotiate(lang, self.chosen_language, session, accept);
         Layout {
             pauses_at_load: !self.is_from_own_page,
-            language_link: Some(&self.language_link),
+            language_link: &self.language_link,
             ..self.state.layout(language)
         }
     }

@@ -34,7 +34,7 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let text = visible_text(&page);
     let mut rest = text.as_str();
     for part in [
-        "Before everything else|While this rule is on, nothing notifies you.|\
+        "Before everything else|While this rule is enabled, nothing notifies you.|\
          Pause everything|Disabled|.m.rule.master|Silent|Built-in|Details|",
         "On devices with the profile phone|People|1|Messages from @bob:x|Enabled|Silent|Delete|Details|",
         "On all devices|Above all others|12|\
