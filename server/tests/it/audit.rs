@@ -106,8 +106,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     };
     assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
     let signed_in = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
-    let token = signed_in["access_token"].as_str().unwrap();
-    let signed_in = service.anonymous().with_token(token);
+    let signed_in = service.anonymous().with_token(signed_in["access_token"].as_str().unwrap());
     assert_eq!(signed_in.send("POST /_matrix/client/v3/logout", "").await.status, 200);
     let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     assert_eq!(matrix("register", registration).await.status, 200);
@@ -334,7 +333,7 @@ async fn the_origin_of_an_event_is_a_page_or_another_client() {
     assert_eq!(origins("app_register"), ["client"]);
 }
 
-/// The same name is guessed on the sign-in page and by a Matrix client, until a limit applies.
+/// A password is guessed on the sign-in page and by a Matrix client, until a limit applies.
 #[tokio::test]
 async fn counted_events_have_the_origin_of_their_requests() {
     let service = Service::start().await;
