@@ -77,7 +77,7 @@ impl Store {
     pub async fn add_audit_counts(&self, events: &[AggregatedEvent]) -> Result<(), StoreError> {
         let mut change = Change::unaudited([]);
         for event in events {
-            let Subject { kind, outcome, account, app, address, detail } = &event.subject;
+            let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
             change = change.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                  detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
@@ -91,7 +91,7 @@ impl Store {
                     last = event.last,
                     kind = kind.as_str(),
                     outcome = outcome.as_str(),
-                    origin = AuditOrigin::Client.as_str(),
+                    origin = origin.as_str(),
                     address = address.as_deref(),
                     detail = detail.as_deref(),
                     account = *account,
