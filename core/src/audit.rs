@@ -125,7 +125,7 @@ wire_enum! {
         /// A request of a browser, by a page of this server.
         Page = "page",
         /// A command of the operator.
-        CommandLine = "command line",
+        CommandLine = "command-line",
         /// The server itself, at a scheduled time.
         Server = "server",
     }

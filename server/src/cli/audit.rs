@@ -32,7 +32,7 @@ pub(super) struct Command {
     outcome: Option<AuditOutcome>,
     /// Only events of this origin: page is a browser on a page of this server, client any other
     /// program
-    #[arg(long, value_parser = one_of(AuditOrigin::ALL, origin_argument))]
+    #[arg(long, value_parser = one_of(AuditOrigin::ALL, AuditOrigin::as_str))]
     origin: Option<AuditOrigin>,
     /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
     /// 2030-01-31T12:00:00Z; days begin at midnight UTC
@@ -47,14 +47,6 @@ pub(super) struct Command {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-}
-
-/// Returns the name of an origin as an argument, without a space.
-fn origin_argument(origin: AuditOrigin) -> &'static str {
-    match origin {
-        AuditOrigin::CommandLine => "command-line",
-        origin => origin.as_str(),
-    }
 }
 
 /// Number of events that are shown without `--limit`.

@@ -27,7 +27,7 @@ fn commands_are_recorded(workspace: &Workspace) {
             .map(|event| {
                 assert_eq!(
                     (&event["origin"], &event["count"]),
-                    (&json!("command line"), &json!(1))
+                    (&json!("command-line"), &json!(1))
                 );
                 event["kind"].as_str().unwrap().to_owned()
             })
@@ -54,7 +54,7 @@ fn commands_are_recorded(workspace: &Workspace) {
 
     let table = workspace.run(&["audit", "--account", "bob"]);
     let row: Vec<&str> = table.trim_end().split('\t').skip(1).collect();
-    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command line", "-", "-", "-"]);
+    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command-line", "-", "-", "-"]);
     assert!(!workspace.run(&["audit"]).contains(token.trim_end()));
     workspace.run(&["account", "delete", "bob"]);
     workspace.run(&["app", "delete", app]);

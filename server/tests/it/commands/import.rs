@@ -114,7 +114,7 @@ async fn accounts_are_imported(workspace: Workspace) {
     let events = workspace.run(&["audit", "--account", "n00001"]);
     let fields: Vec<&str> = events.trim_end().split('\t').skip(1).collect();
     let expected =
-        ["account_add", "success", "1", "n00001", "-", "command line", "-", "-", "import"];
+        ["account_add", "success", "1", "n00001", "-", "command-line", "-", "-", "import"];
     assert_eq!(fields, expected);
 }
 
