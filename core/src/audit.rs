@@ -164,6 +164,15 @@ impl Events {
         self
     }
 
+    /// Returns an event of a different kind with the time, origin and client of the first.
+    pub fn derive(&self, kind: AuditKind, detail: &str) -> Self {
+        let derived = |entry: &AuditEntry| {
+            let detail = Some(detail.to_owned());
+            AuditEntry { kind, detail, ..entry.clone() }
+        };
+        Self(self.0.iter().take(1).map(derived).collect())
+    }
+
     /// Returns the events in order.
     pub fn entries(&self) -> &[AuditEntry] {
         &self.0

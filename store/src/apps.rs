@@ -309,6 +309,6 @@ fn insert(stored: &StoredApp) -> Statement {
 }
 
 /// Inserts an event of an app, if it exists.
-pub(super) fn app_event(id: i64) -> EventSource {
+fn app_event(id: i64) -> EventSource {
     events_of!(apps, "id = $id", [id])
 }

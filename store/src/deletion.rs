@@ -4,7 +4,6 @@ use belfry_core::audit::{AuditKind, Events, deleted_name};
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
-use super::apps::app_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Rows, Statement, sql};
 use super::event_source::event_source;
@@ -167,13 +166,20 @@ impl Store {
         })
     }
 
-    /// Deletes an app and everything that it was granted; `None` if there is none with this id.
+    /// Deletes an app and everything that it was granted; `None` if there is none with this id. The
+    /// audit event has its name in the detail, like that of an account.
     pub async fn delete_app(
         &self,
         events: &Events,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let deletion = Change::new(events, [], app_event(id))
+        let event = event_source!(
+            detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
+            "cast(null as bigint) as account_id, name, id as app_id, 1 as number from apps \
+             where id = $id",
+            [id]
+        );
+        let deletion = Change::new(events, [], event)
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));

@@ -21,7 +21,8 @@ pub(super) struct Command {
     /// deleted accounts that had it
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
-    /// Only events of this app: its id, client id or name. A name includes all apps with it
+    /// Only events of this app: its id, client id or name. A name includes all apps that have it
+    /// or had it when they were deleted
     #[arg(long, value_name = "APP")]
     app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
