@@ -83,6 +83,8 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
 
     assert!(written.starts_with("backup written to copy.db: "), "{written}");
     assert!(written.contains("1 account, 1 app, 2 tokens"), "{written}");
+    assert!(written.contains("0 recent deletions"), "{written}");
+    assert!(!written.contains('_'), "no names of tables: {written}");
     let file = old.join("copy.db");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let recorded = events(old, &from, "backup");
