@@ -52,7 +52,7 @@ impl Store {
         let revocations = revocations(events);
         let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change = change.and_events_of(&revocations, &revocation_events(id, None, None, now));
+            change = change.and_events_of(&revocations, revocation_events(id, None, None, now));
             change = and_revoke_access(change, id, None, None, now);
         }
         self.update(change).await
@@ -80,7 +80,7 @@ impl Store {
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
         let revocations = revocations(events);
         let ending_sessions = Change::new(events, [lock], event)
-            .and_events_of(&revocations, &revocation_events(id, None, Some(version), now))
+            .and_events_of(&revocations, revocation_events(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",

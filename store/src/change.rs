@@ -25,7 +25,7 @@ impl<'a> Change<'a> {
     pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
         let batch = batch.into();
         let start = batch.statements.len();
-        Self { batch, entries: Vec::new(), events: start..start }.and_events_of(events, &source)
+        Self { batch, entries: Vec::new(), events: start..start }.and_events_of(events, source)
     }
 
     /// Returns a change without events: maintenance, and changes that concern neither accounts nor
@@ -35,9 +35,11 @@ impl<'a> Change<'a> {
     }
 
     /// Inserts events for each row of one more source. Sources follow each other.
-    pub(super) fn and_events_of(mut self, events: &'a Events, source: &EventSource) -> Self {
+    pub(super) fn and_events_of(mut self, events: &'a Events, source: EventSource) -> Self {
         self.entries.extend(events.entries());
-        self.batch.statements.extend(events.entries().iter().map(|entry| source.insert(entry)));
+        self.batch
+            .statements
+            .extend(events.entries().iter().map(move |entry| source.insert(entry)));
         self.events.end = self.batch.statements.len();
         self
     }
