@@ -161,6 +161,25 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
 }
 
 #[tokio::test]
+async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
+    let service = Service::with(with_bridge()).await;
+    let client = service.client().await;
+    let guesser = client.http.at([192, 0, 2, 8]);
+    for _ in 0..27 {
+        let credentials = [("client_id", &*client.id), ("client_secret", "wrong")];
+        let body = form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
+        guesser.send("POST /oauth/token", body).await;
+    }
+    let recorded = lines(&service).await;
+    for expected in [
+        "client_authentication failure - Tusky 192.0.2.8 wrong secret 25",
+        "abuse_limit failure - Tusky 192.0.2.8 client_secret 2",
+    ] {
+        assert!(recorded.iter().any(|line| line == expected), "{recorded:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_event_of_requests_is_recorded_on_sqlite() {
     Box::pin(every_event_of_requests_is_recorded(TestDatabase::sqlite())).await;
 }

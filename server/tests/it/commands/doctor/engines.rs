@@ -1,5 +1,7 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
+use std::net::TcpListener;
+
 use belfry_store::test_support::{PooledDatabase, PostgresProxy};
 use test_engines::shared::engine_url;
 use test_engines::shared::private_cluster;
@@ -201,8 +203,19 @@ async fn clocks_that_differ_are_reported() {
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
     let workspace = with_database();
     let Some(checks) = doctor_at(&workspace, "+2m", &["--redis", &redis]) else { return };
-    checks.assert_failed("clock", "the clock of Redis is ");
+    let address = redis.trim_start_matches("redis://").split('/').next().unwrap();
+    checks.assert_failed("clock", &format!("the clock of Redis at {address} is "));
     checks.assert_failed("clock", " behind this machine's");
+}
+
+#[test]
+fn a_redis_that_does_not_respond_is_not_waited_for_long() {
+    let workspace = with_database();
+    // Connections are accepted by the system, and never served.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let checks =
+        doctor(&workspace, &["--redis", &format!("redis://{}", silent.local_addr().unwrap())]);
+    checks.assert_failed("redis", "no response within 5 s");
 }
 
 #[tokio::test(flavor = "multi_thread")]
