@@ -36,7 +36,8 @@ struct Workspace {
     database: Option<TestDatabase>,
 }
 
-/// Creates a workspace for commands on this database. SQLite is in its directory, as by default.
+/// Creates a workspace whose commands use this database. SQLite uses the default file in the
+/// workspace's directory.
 async fn start(database: TestDatabase) -> Workspace {
     let database = database.url().is_some().then_some(database);
     Workspace { database, ..Workspace::sqlite() }

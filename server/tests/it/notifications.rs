@@ -47,7 +47,7 @@ impl Alice {
         self.post_to(PAGE, fields).await
     }
 
-    /// Submits a form of a page with a query.
+    /// Submits a form of the page to this path, which may have a query.
     async fn post_to(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
         let csrf = csrf(&self.page().await);
         let all: Vec<(&str, &str)> =
@@ -55,13 +55,13 @@ impl Alice {
         self.browser.post(path, &all).await
     }
 
-    /// Submits a form, which must be accepted, and returns the page after it.
+    /// Submits a form, which must be accepted, and returns the page that follows.
     async fn change(&mut self, fields: &[(&str, &str)]) -> TestResponse {
         let response = self.post(fields).await;
         self.browser.follow(&response).await
     }
 
-    /// Returns the rules of the user as a client sees them, by kind: id, enabled, actions.
+    /// Returns the rules at this path of the push rules API.
     async fn rules(&self, path: &str) -> Value {
         self.app.get_rules(path).await
     }
@@ -85,7 +85,7 @@ fn csrf(page: &TestResponse) -> String {
     field.split('"').next().unwrap().to_owned()
 }
 
-/// Returns the hidden field `seen` of the entry with this percent-encoded rule.
+/// Returns the hidden field `seen` of the entry for this percent-encoded rule.
 #[track_caller]
 fn seen(page: &TestResponse, rule: &str) -> String {
     let entry = page.text.split(&format!("name=\"rule\" value=\"{rule}\">")).nth(1);

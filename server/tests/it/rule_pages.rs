@@ -1,4 +1,4 @@
-//! The pages about all rules of an account: the list, one rule and the trial of a message.
+//! The rule pages of an account: the list, the page of one rule, and the trial of a message.
 
 mod add;
 mod change;
@@ -25,12 +25,12 @@ struct Alice {
     browser: Browser,
 }
 
-/// Returns a tag of 240 characters that are longer in HTML.
+/// Returns a tag of 240 characters, most of which HTML has to escape.
 fn hostile_tag(number: usize) -> String {
     format!("{}{number:03}", "&".repeat(237))
 }
 
-/// Alice with a thousand device profiles of one rule each, as many as the limits allow.
+/// Returns Alice with a thousand device profiles of one rule each, as many as the limits allow.
 async fn with_a_thousand_profiles() -> Alice {
     let alice = Alice::new().await;
     let profiles = (0..1000).map(hostile_tag).map(|tag| {
@@ -49,7 +49,7 @@ impl Alice {
         Self::with(|_| ()).await
     }
 
-    /// Starts a service with these settings.
+    /// Starts a service without rate limits and with these settings.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::with(config(|config| {
             config.limits.mode = LimitMode::Off;
@@ -69,7 +69,7 @@ impl Alice {
         }
     }
 
-    /// Returns the ids of the room rules in order, joined.
+    /// Returns the ids of the room rules in order, separated by spaces.
     async fn rooms(&self) -> String {
         let rules = self.client.get_rules("global/room/").await;
         let ids = rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap());
@@ -117,7 +117,7 @@ impl PageForm {
     }
 }
 
-/// Returns the text of an attribute or element, without escapes.
+/// Replaces the HTML escapes in an attribute or in the text of an element.
 fn unescape(html: &str) -> String {
     let escapes = [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
     escapes.iter().fold(html.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
@@ -160,14 +160,14 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
     page.text.split("<form").skip(1).map(parse).collect()
 }
 
-/// Returns the form of a rule on the list, by the path of the rule.
+/// Returns the form in the list for the rule with this path.
 #[track_caller]
 fn row(page: &TestResponse, rule: &str) -> PageForm {
     let found = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
     found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
-/// Returns the page of a rule, by the path of the rule.
+/// Returns the URL of the page for the rule with this path.
 fn rule_page(rule: &str) -> String {
     format!("{RULE}?rule={}", belfry_core::percent::encode(rule))
 }
@@ -180,7 +180,7 @@ fn location(response: &TestResponse) -> &str {
     location.split_once('#').map_or(location, |(path, _)| path)
 }
 
-/// Names that attack the page or the browser.
+/// Returns names that attack the page or the browser.
 fn hostile_names() -> Vec<String> {
     [
         "<script>alert(1)<b>",
@@ -200,13 +200,13 @@ fn hostile_names() -> Vec<String> {
     .collect()
 }
 
-/// Returns the path of a rule, as in a form.
+/// Returns the path of a rule as forms contain it.
 fn rule_path(scope: &str, kind: &str, id: &str) -> String {
     let [scope, id] = [scope, id].map(belfry_core::percent::encode);
     format!("{}/{kind}/{id}", scope.replace("%2F", "/"))
 }
 
-/// Returns the actions of a rule that notifies.
+/// Returns the body of a rule that notifies.
 fn notify() -> Value {
     json!({ "actions": ["notify"] })
 }

@@ -1,5 +1,5 @@
-//! The security of an account on its pages: password, e-mail address, sessions, tokens, data,
-//! deletion and sign-up.
+//! The pages for account security: password, email address, sessions, tokens, data, deletion and
+//! sign-up.
 
 mod data;
 mod deletion;
@@ -29,7 +29,7 @@ async fn signed_in(service: &Service, name: &str, user_agent: &str) -> Browser {
     Browser::new(service.anonymous().with("user-agent", user_agent)).signed_in(name).await
 }
 
-/// Returns a server with the accounts of Alice and Bob, and a browser in which Alice is signed in.
+/// Adds accounts for Alice and Bob, and returns a browser in which Alice is signed in.
 async fn alice(service: &Service) -> Browser {
     for name in ["alice", "bob"] {
         service.add_account(name).await;
@@ -58,7 +58,7 @@ async fn events(service: &Service, name: &str) -> Vec<String> {
     events
 }
 
-/// Returns the id of a session or token on the pages, from its secret.
+/// Returns the id by which the pages name the session or token with this secret.
 fn id_of(secret: &str) -> String {
     SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
 }
@@ -79,7 +79,7 @@ async fn change_password(
     browser.submit(page, PASSWORD, &fields).await
 }
 
-/// Every form of the pages, and its fields besides the CSRF token.
+/// Every form of the pages, and its fields apart from the CSRF token.
 const FORMS: [(&str, &[(&str, &str)]); 8] = [
     (
         PASSWORD,
@@ -159,7 +159,7 @@ async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
     browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Security</h1>");
 }
 
-/// Returns the fields as a body, for clients without a page.
+/// Encodes the fields as a request body, for clients without a page.
 fn body(fields: &[(&str, &str)]) -> String {
     form(fields)
 }
