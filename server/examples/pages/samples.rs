@@ -43,7 +43,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         title,
         logo: None,
         style,
-        pauses_at_load: false,
+        ignores_early_input: false,
         language_link: None,
     };
     let anonymous = Layout { language_link: Some("?client_id=a"), ..layout };

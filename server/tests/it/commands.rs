@@ -115,7 +115,7 @@ impl Workspace {
 
 /// Returns the value after a label such as `password: ` in the output of a command.
 #[track_caller]
-fn printed(output: &str, label: &str) -> String {
+fn printed_value(output: &str, label: &str) -> String {
     let found = output.lines().find_map(|line| line.strip_prefix(label));
     found.unwrap_or_else(|| panic!("no {label:?} in {output}")).to_owned()
 }
