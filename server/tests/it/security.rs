@@ -1,4 +1,4 @@
-//! The pages for account security: password, email address, sessions, tokens, data, deletion and
+//! The pages for account security: password, e-mail address, sessions, tokens, data, deletion and
 //! sign-up.
 
 mod data;
