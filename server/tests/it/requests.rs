@@ -157,7 +157,7 @@ async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
 }
 
 #[tokio::test]
-async fn a_text_log_line_ends_with_the_request() {
+async fn a_human_readable_log_line_ends_with_the_request() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--log-format", "human", "--log-access", "all", "--log-level", "error"];
     let server = Process::start(folder.path(), &arguments);
