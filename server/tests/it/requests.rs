@@ -133,7 +133,7 @@ async fn an_error_line_shows_the_request_with_its_account_and_app() {
     assert!(!log.contains(&token), "{log}");
 }
 
-/// The log line of an audit event assert_logged the id twice: in the event and in the request context.
+/// The log line of an audit event has the id twice: in the event and in the request context.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     let folder = tempfile::tempdir().unwrap();

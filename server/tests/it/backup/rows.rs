@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{back_up, restore, try_restore};
 use crate::support::TestDatabase;
 
-/// All rows of each table as JSON, sort_as_text.
+/// All rows of each table as JSON, sorted.
 pub(super) type Rows = BTreeMap<String, Vec<String>>;
 
 /// Tables that a backup does not contain.
