@@ -5,9 +5,9 @@ use thiserror::Error;
 
 use super::account::Role;
 use super::client::{ClientProperties, SECRET_AUTH_METHODS};
-use super::error::OAuthError;
+use super::error::{OAuthError, ScopeName};
 use super::redirect::{PrivateUseScheme, RedirectUri, RedirectUriError};
-use super::scope::Scopes;
+use super::scope::{ScopeError, Scopes};
 use super::uri;
 use super::validation::ValidationErrors;
 use crate::text::{changes_direction, is_blank};
@@ -102,7 +102,7 @@ pub struct Registration {
 }
 
 /// The reason a registration is invalid, worded as in Mastodon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum AppRegistrationError {
@@ -112,9 +112,11 @@ pub enum AppRegistrationError {
     RedirectUriBlank,
     #[error("Redirect URI {0}")]
     RedirectUri(RedirectUriError),
-    /// A scope is malformed or unknown.
+    /// The list of scopes is malformed.
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
+    #[error("Scopes doesn't match those configured on the server: {0} is unknown.")]
+    UnknownScope(ScopeName),
     /// The name contains a control character, or one that changes the text direction.
     #[error("Application name is invalid")]
     NameInvalid,
@@ -182,8 +184,12 @@ impl Registration {
         }
 
         let scopes = Scopes::parse_all(&self.scopes).map(Scopes::or_read);
-        if scopes.is_err() {
-            errors.push(AppRegistrationError::Scopes);
+        match &scopes {
+            Err(ScopeError::Malformed) => errors.push(AppRegistrationError::Scopes),
+            Err(ScopeError::Unknown(name)) => {
+                errors.push(AppRegistrationError::UnknownScope(name.as_str().into()));
+            }
+            Ok(_) => {}
         }
         let is_forbidden = |c: char| c.is_control() || changes_direction(c);
         if !is_blank && self.client_name.contains(is_forbidden) {

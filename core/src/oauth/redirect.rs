@@ -49,7 +49,7 @@ pub enum RedirectUriError {
     #[error("cannot contain a wildcard.")]
     Wildcard,
     /// The scheme is `http`, and the host is not the user's device (RFC 8252, section 7.3).
-    #[error("must be an HTTPS/SSL URI.")]
+    #[error("must be an HTTPS/SSL URI (http is only allowed for localhost).")]
     Insecure,
     /// The scheme may belong to a program other than the app.
     #[error(

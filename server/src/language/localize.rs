@@ -21,19 +21,24 @@ impl Localize for AppRegistrationError {
             Self::RedirectUri(error) => format!("app-redirect-uri-{}", <&str>::from(error)),
             _ => format!("app-{}", <&str>::from(self)),
         };
-        let count = match self {
-            Self::NameTooLong => Some(app::MAX_NAME_LENGTH),
-            Self::WebsiteTooLong | Self::RedirectUriTooLong => Some(app::MAX_URIS_LENGTH),
-            _ => None,
-        };
-        language.text_with_all(&key, count_argument(count))
+        match self {
+            Self::NameTooLong => language.text_with(&key, "count", app::MAX_NAME_LENGTH),
+            Self::WebsiteTooLong | Self::RedirectUriTooLong => {
+                language.text_with(&key, "count", app::MAX_URIS_LENGTH)
+            }
+            // Printable ASCII, so it needs no isolation.
+            Self::UnknownScope(scope) => {
+                language.text_with(&key, "scope", Argument::Trusted(&scope.to_string()))
+            }
+            _ => language.text(&key).into_owned(),
+        }
     }
 }
 
 impl Localize for FieldError {
     fn localize(&self, language: Language) -> String {
         let key = format!("account-{}", <&str>::from(self));
-        language.text_with_all(&key, count_argument(self.count()))
+        language.text_with_all(&key, self.count().map(|count| ("count", Argument::Number(count))))
     }
 }
 
@@ -69,10 +74,6 @@ impl<E: Localize> Localize for ValidationErrors<E> {
         let problems = problems.unwrap_or_default();
         language.text_with("validation-failed", "problems", Argument::Trusted(&problems))
     }
-}
-
-fn count_argument(count: Option<usize>) -> Option<(&'static str, Argument<'static>)> {
-    count.map(|count| ("count", Argument::Number(count)))
 }
 
 fn consent_key(item: &ConsentItem) -> String {

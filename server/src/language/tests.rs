@@ -34,7 +34,7 @@ macro_rules! every {
     }};
 }
 
-fn app_errors() -> [AppRegistrationError; 18] {
+fn app_errors() -> [AppRegistrationError; 19] {
     use RedirectUriError::{
         Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, Scheme, UserInfo, Wildcard,
     };
@@ -51,6 +51,7 @@ fn app_errors() -> [AppRegistrationError; 18] {
         AppRegistrationError::RedirectUri(Insecure) => AppRegistrationError::RedirectUri(Insecure),
         AppRegistrationError::RedirectUri(Scheme) => AppRegistrationError::RedirectUri(Scheme),
         AppRegistrationError::Scopes => AppRegistrationError::Scopes,
+        AppRegistrationError::UnknownScope(_) => AppRegistrationError::UnknownScope("fly".into()),
         AppRegistrationError::NameInvalid => AppRegistrationError::NameInvalid,
         AppRegistrationError::NameTooLong => AppRegistrationError::NameTooLong,
         AppRegistrationError::WebsiteInvalid => AppRegistrationError::WebsiteInvalid,

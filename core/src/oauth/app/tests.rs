@@ -158,7 +158,7 @@ fn each_error_has_its_message() {
         ),
         (
             Registration { scopes: vec!["read nope".into()], ..valid() },
-            "Scopes doesn't match those configured on the server.",
+            "Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
             Registration { scopes: vec!["read\twrite".into()], ..valid() },
@@ -216,7 +216,7 @@ fn all_errors_are_reported_in_order() {
         error(registration),
         "Validation failed: Application name can't be blank, \
          Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
-         Scopes doesn't match those configured on the server., \
+         Scopes doesn't match those configured on the server: nope is unknown., \
          Application website is not a valid URL, \
          Token endpoint auth method must be client_secret_basic or client_secret_post (public \
          clients are not supported: register each installation of the app to get its own secret)"

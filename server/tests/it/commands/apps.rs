@@ -69,7 +69,13 @@ fn an_added_app_is_validated_like_a_registered_one() {
              or one that the operator of the server has allowed. Allow its scheme in \
              oauth.redirect_schemes.",
         ),
-        ("a", URI, "read fly", "", "Scopes doesn't match those configured on the server."),
+        (
+            "a",
+            URI,
+            "read fly",
+            "",
+            "Scopes doesn't match those configured on the server: fly is unknown.",
+        ),
         ("a", URI, "read", "tusky.app", "Application website is not a valid URL"),
         ("", URI, "fly", "", "Application name can't be blank, Scopes doesn't match"),
     ] {

@@ -114,7 +114,7 @@ async fn all_registration_errors_are_reported_together() {
         ),
         (
             vec![("client_name", "A"), ("redirect_uris", URI), ("scopes", "read nope")],
-            "Validation failed: Scopes doesn't match those configured on the server.",
+            "Validation failed: Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
             vec![("client_name", "A"), ("redirect_uris", URI), ("website", "javascript:x")],
