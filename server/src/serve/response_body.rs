@@ -1,6 +1,6 @@
 //! Large HTTP/2 responses, sent in pieces to record their progress as connection activity.
 //!
-//! h2 accepts a whole body at once and sends it as the peer's flow-control windows allow. Without
+//! h2 accepts a complete body and sends it as the peer's flow-control windows allow. Without
 //! the pieces, a connection whose peer reads slowly would look idle.
 
 use std::pin::Pin;

@@ -13,7 +13,7 @@ use rustls::{CertificateError, RootCertStore};
 use belfry_runtime::certificate::rejection::{self, to_timestamp};
 use belfry_runtime::file_access::describe_file_error;
 
-/// How long before a certificate expires the operator is warned.
+/// Time before a certificate's expiry during which the operator is warned.
 pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// A server certificate with the chain of its issuers.

@@ -18,8 +18,8 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthE
     single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
-/// Finds the app of these credentials. An unknown app, a wrong secret and a disabled app cause the
-/// same error, and wrong secrets are rate limited.
+/// Returns the app with these credentials. An unknown app, a wrong secret and a disabled app cause
+/// the same error, and wrong secrets are rate limited.
 pub(crate) async fn authenticate(
     state: &AppState,
     guard: &AbuseGuard,
