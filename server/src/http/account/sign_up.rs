@@ -91,7 +91,7 @@ async fn handle(
     let authenticated = match create(session, guard, pairs, entered.clone()).await {
         Ok(created) => created,
         Err(error) => {
-            let errors = error.rejected()?;
+            let errors = error.into_reason()?;
             match find_double_submit(session, guard, &entered, &errors).await? {
                 Some(created) => created,
                 None => return show(session, pending.as_ref(), &entered, &errors),

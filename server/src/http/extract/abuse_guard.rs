@@ -72,18 +72,18 @@ impl AbuseGuard {
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
-    /// Takes back a sign-up that was counted for the lookup of a name which no account has: only
-    /// names that are revealed use up the limit.
+    /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
+    /// lookups that reveal an account use up the limit.
     pub async fn unused_name(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);
         let _ = self.check(&active, CountMode::Refund, &buckets).await;
-        // Nothing remains counted that the headers could report.
+        // Nothing is counted any more, so the headers have nothing to report.
         drop(self.outcome.take());
     }
 
-    /// Counts a sign-up on the page or through the Matrix API, under the limits of Mastodon's
-    /// sign-up endpoint except those of every request, which have counted this one already.
+    /// Counts a sign-up on the page or through the Matrix API, by the limits of Mastodon's sign-up
+    /// endpoint, except those that apply to every request and have already counted this one.
     pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
@@ -163,7 +163,7 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
 pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
 
 impl GuardOutcome {
-    /// Stores a decision; it replaces an earlier one about the same limits.
+    /// Stores a decision, replacing an earlier one about the same limits.
     fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }

@@ -31,8 +31,8 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
 /// The size of the response to `/large`.
 pub(crate) const LARGE: usize = 200_000;
 
-/// Returns a service with routes for tests: one panics, one is slow, one has a guard, one reads a
-/// body, one is large, one is exempt from limits.
+/// Returns a service with test routes: one panics, one is slow, one has a guard, one reads a body,
+/// one has a large response, one is exempt from limits.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
     let slowly = async || {
