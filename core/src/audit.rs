@@ -118,9 +118,9 @@ pub struct AuditEntry {
 
 wire_enum! {
     /// Origin of an event.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
-        /// A request from an app or another API client. All counted events have this origin.
+        /// A request from an app or another API client.
         Client = "client",
         /// A browser request from one of this server's pages.
         Page = "page",

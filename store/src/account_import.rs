@@ -12,7 +12,7 @@ use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreEr
 
 /// An account to add, and its push rules.
 struct AccountImport {
-    /// Its index in the list.
+    /// The index in the list of accounts.
     position: usize,
     account: Account,
     rulesets: Vec<SerializedDocument>,

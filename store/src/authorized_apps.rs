@@ -18,7 +18,7 @@ pub struct AuthorizedApp {
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
-    /// The way in which it was registered.
+    /// The origin of its registration.
     pub origin: Origin,
     /// The name that users see.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct AuthorizedApp {
     pub website: Option<String>,
     /// The scopes of all its active grants.
     pub scopes: Scopes,
-    /// The creation time of the oldest of them.
+    /// When the oldest of these grants was created.
     pub since: Timestamp,
 }
 
@@ -66,8 +66,8 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes an app's access: deletes its grants and the codes that are not redeemed, and revokes
-    /// its tokens. Returns the number of tokens that were valid until now.
+    /// Revokes an app's access: deletes its grants and its unredeemed codes, and revokes its
+    /// tokens. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
         events: &Events,
@@ -82,7 +82,7 @@ impl Store {
             [account, app, now]
         );
         let locked = Change::new(events, [lock_account(account)], event);
-        let change = and_revoke_access(locked, account, Some(app), None, now);
+        let change = with_access_revoked(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
         let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
         Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
@@ -95,14 +95,14 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Adds statements to a change that revoke the access of one app or all apps: delete the codes that
-/// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a
-/// credential version, they have no effect unless it is the account's.
+/// Adds to a change the statements that revoke the access of one app or all apps: delete the
+/// unredeemed codes and the grants, then revoke the tokens, returning their expiry. If a credential
+/// version is given, they only have an effect if it is the account's.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
 /// the same order as in a sweep, to avoid deadlocks.
-pub(super) fn and_revoke_access(
+pub(super) fn with_access_revoked(
     change: Change<'_>,
     account: i64,
     app: Option<i64>,

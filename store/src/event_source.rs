@@ -1,4 +1,4 @@
-//! The source of a change's audit events, in the statement that inserts them.
+//! Statements that insert the audit events of a change, for the rows that it affects.
 
 use belfry_core::audit::{AuditClient, AuditEntry};
 use belfry_runtime::random;
@@ -13,8 +13,8 @@ pub(super) struct EventSource {
     pub(super) values: Vec<Value>,
 }
 
-/// An [`EventSource`] from the rest of a `select`, and the values of its parameters. The detail is
-/// that of the entry, or an expression.
+/// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters. The
+/// detail is the entry's, or an expression.
 macro_rules! event_source {
     (
         detail = $detail:literal,
@@ -48,7 +48,7 @@ macro_rules! event_source {
     };
 }
 
-/// The [`EventSource`] for the rows of a table that meet a condition.
+/// Creates the [`EventSource`] for a table's rows that meet a condition.
 macro_rules! events_of {
     ($table:ident, $condition:expr, $values:tt $(,)?) => {
         $crate::event_source::event_source!(
@@ -82,7 +82,7 @@ macro_rules! event_columns {
 pub(super) use {event_columns, event_source, events_of};
 
 impl EventSource {
-    /// No account and no app.
+    /// Returns a source with one row, without an account or app.
     pub(super) fn none() -> Self {
         event_source!(
             "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number",
@@ -137,7 +137,7 @@ pub(super) fn log_events(
     Ok(())
 }
 
-/// Returns the address and the request id of a client.
+/// Returns a client's address and request id.
 fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
     let address = client.and_then(|client| client.address.as_deref());
     (address, client.map(|client| client.request_id.as_str()))

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     fs::write(folder.join(logo.path().trim_start_matches('/')), logo.content)?;
     for language in languages {
         for (name, page) in samples::all(language, "Tusky")? {
-            // Paths relative to the file, and without the script that would submit `form_post`.
+            // Paths are relative to the file, and the script that would submit `form_post` is left out.
             let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
             fs::write(folder.join(format!("{name}.{}.html", language.code())), page)?;
         }

@@ -35,8 +35,8 @@ fn matrix_nio_manages_push_rules() {
     python::run(script, &[&home.server.url, ALICE, &home.password]);
 }
 
-/// Registers an app, authorizes, logs in with the code, verifies credentials, revokes, signs up, and
-/// manages accounts.
+/// Registers an app, authorises it, logs in with the code, verifies credentials, revokes the token,
+/// signs up, and manages accounts.
 #[test]
 fn mastodon_py_gets_and_revokes_a_token_and_manages_accounts() {
     let home = Home::start();

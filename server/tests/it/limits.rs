@@ -13,8 +13,8 @@ mod tls;
 
 use crate::support::TestClient;
 
-/// Returns the number of requests, out of `requests`, that no limit rejects.
-pub(crate) async fn admitted(client: &TestClient, request: &str, requests: usize) -> usize {
+/// Sends this many requests and returns how many were admitted.
+pub(crate) async fn count_admitted(client: &TestClient, request: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
         admitted += usize::from(is_admitted(client, request).await);

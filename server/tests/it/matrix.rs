@@ -1,4 +1,4 @@
-//! Matrix client-server API besides push rules: versions, login, registration, account data.
+//! Matrix client-server API without push rules: versions, login, registration, account data.
 
 mod account;
 mod endpoints;
@@ -16,7 +16,7 @@ async fn post(client: &TestClient, path: &str, body: &Value) -> TestResponse {
     client.send(&format!("POST {CLIENT}/{path}"), body.to_string()).await
 }
 
-fn password(user: &str, password: &str) -> Value {
+fn password_login(user: &str, password: &str) -> Value {
     let identifier = json!({ "type": "m.id.user", "user": user });
     json!({ "type": "m.login.password", "identifier": identifier, "password": password })
 }

@@ -1,9 +1,9 @@
-//! Metrics: every family is documented and moves, and the dashboard and the alerts use only metrics
-//! that exist.
+//! Metrics: every family is documented and changes with its event, and the dashboard and the alerts
+//! use only metrics that exist.
 
 mod authentication;
+mod changes;
 mod documents;
-mod moves;
 mod promtool;
 mod text;
 
@@ -45,7 +45,7 @@ async fn requests_are_counted_by_route_method_and_status() {
 }
 
 #[tokio::test]
-async fn the_format_is_the_text_format_of_prometheus() {
+async fn metrics_have_the_prometheus_text_format() {
     let service = Service::start().await;
     for accept in ["*/*", "application/openmetrics-text;version=1.0.0,text/plain;q=0.1"] {
         let response = service.operator().with("accept", accept).get("/metrics").await;

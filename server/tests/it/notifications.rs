@@ -61,7 +61,7 @@ impl Alice {
         self.browser.follow(&response).await
     }
 
-    /// Returns the rules of the user as a client sees them, by kind: id, enabled, actions.
+    /// Returns the user's rules at this path, as a client sees them.
     async fn rules(&self, path: &str) -> Value {
         self.app.get_rules(path).await
     }
@@ -85,7 +85,7 @@ fn csrf(page: &TestResponse) -> String {
     field.split('"').next().unwrap().to_owned()
 }
 
-/// Returns the hidden field `seen` of the entry with this percent-encoded rule.
+/// Returns the hidden field `seen` in the form for this percent-encoded rule id.
 #[track_caller]
 fn seen(page: &TestResponse, rule: &str) -> String {
     let entry = page.text.split(&format!("name=\"rule\" value=\"{rule}\">")).nth(1);

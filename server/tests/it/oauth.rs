@@ -29,3 +29,12 @@ mod token;
 
 pub(crate) use self::client_auth::basic;
 pub(crate) use self::pages::assert_security_headers;
+use crate::support::{Browser, OAuthClient, Service};
+
+/// Starts a service with Alice's account; returns it with a registered app and a browser.
+async fn start_with_alice() -> (Service, OAuthClient, Browser) {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let (client, browser) = (service.client().await, service.browser());
+    (service, client, browser)
+}

@@ -1,4 +1,4 @@
-//! The release packages: built from the binary of the tests, installed or unpacked, and run.
+//! The release packages: built from the test binary, installed or unpacked, and run.
 
 mod archive;
 mod compose;
@@ -20,7 +20,7 @@ use crate::support::report_skipped;
 
 const GUIDE: &str = include_str!("../../../docs/install.md");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The time of all files.
+/// Modification time of all packaged files.
 const TIME: u64 = 1_700_000_000;
 
 /// Returns the packages, built once.
@@ -63,8 +63,8 @@ fn can_install() -> bool {
     can_install
 }
 
-/// Returns the commands of the first console block after a heading of a document, without prompts.
-/// A backslash continues a command on the next line.
+/// Returns the commands in the first console block after a heading, without prompts. A backslash
+/// continues a command on the next line.
 fn commands(document: &str, heading: &str) -> Vec<String> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
     let (_, block) = section.split_once("```console\n").unwrap();
@@ -91,7 +91,7 @@ fn checksums_match_the_packages() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn the_same_binary_gives_the_same_packages() {
+fn packages_of_the_same_binary_are_identical() {
     let first = packages();
     let folder = tempfile::tempdir().unwrap();
     let binary = first.checksums.parent().unwrap().with_file_name("belfry");

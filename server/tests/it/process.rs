@@ -1,4 +1,4 @@
-//! The server process: start, output, shutdown, and failures of its database or disk.
+//! The server process: startup, output, shutdown, and failures of its database or disk.
 
 mod clock;
 mod copies;
@@ -76,7 +76,7 @@ fn logs_are_json_if_stderr_is_not_a_terminal() {
 }
 
 #[test]
-fn a_server_whose_files_cannot_be_read_does_not_say_that_it_has_started() {
+fn a_server_that_cannot_read_its_files_does_not_report_that_it_started() {
     for settings in
         ["application_services = ['missing.yaml']", "[tls]\ncertificate = 'a.pem'\nkey = 'b.pem'"]
     {
@@ -139,7 +139,7 @@ fn an_address_of_another_machine_is_reported() {
     assert!(message.contains("write 0.0.0.0:8080 for all networks"), "{message}");
 }
 
-/// `belfry serve 2>&1 | head -1`: the log line that cannot be written stops nothing.
+/// `belfry serve 2>&1 | head -1`: a log line that cannot be written does not stop the server.
 #[tokio::test]
 async fn a_server_whose_output_is_closed_continues() {
     let folder = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ async fn a_server_whose_output_is_closed_continues() {
             Ok(response) => break response.status(),
             Err(error) => assert!(start.elapsed() < Duration::from_mins(1), "{error}"),
         }
-        assert_eq!(server.try_wait().unwrap(), None, "it ended");
+        assert_eq!(server.try_wait().unwrap(), None, "the server exited");
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     assert_eq!(health, 200);

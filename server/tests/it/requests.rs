@@ -1,4 +1,4 @@
-//! Request ids, the access log, traces, and the request in the log lines that it causes.
+//! Request ids, the access log, traces, and the request context in log lines.
 
 mod access_log;
 mod repeated_lines;
@@ -15,12 +15,12 @@ use crate::support::{Browser, Process, Service};
 
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
-/// Returns the lines of a log in JSON.
+/// Parses the lines of a JSON log.
 pub(crate) fn json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Issues a token of a user with all scopes of push rules.
+/// Issues a token for a user, with all scopes for push rules.
 fn issue_token(folder: &Path, name: &str) -> String {
     let token = run_successfully(folder, &["token", "issue", name, "--scopes", "read write push"]);
     token.trim().to_owned()
@@ -31,7 +31,7 @@ fn is_generated(id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn every_response_has_a_request_id_of_its_own() {
+async fn every_response_has_a_unique_request_id() {
     let service = Service::with(config(|config| {
         let limit = "[rows]\nip = { requests = 12 }";
         config.limits = toml::from_str(limit).unwrap();
@@ -73,7 +73,7 @@ async fn every_response_has_a_request_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn only_a_trusted_proxy_gives_a_request_its_id() {
+async fn only_a_trusted_proxy_can_set_the_request_id() {
     let service = Service::with(config(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     }))
@@ -97,9 +97,9 @@ async fn only_a_trusted_proxy_gives_a_request_its_id() {
     }
 }
 
-/// Also an error of the store, which is logged far from the place that knows the request.
+/// Even an error of the store, whose code does not know the request.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_line_shows_the_request_and_who_sent_it() {
+async fn an_error_line_shows_the_request_with_its_account_and_app() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
     let server = Process::start(folder.path(), &["--log-level", "error"]);
@@ -133,7 +133,7 @@ async fn an_error_line_shows_the_request_and_who_sent_it() {
     assert!(!log.contains(&token), "{log}");
 }
 
-/// The log of an audit event has the id twice: as the id in the event, and as that of the request.
+/// The log line has the id twice: in the audit event, and in the request context.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_event_and_its_log_line_have_the_id_of_the_response() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ async fn an_audit_event_and_its_log_line_have_the_id_of_the_response() {
 }
 
 #[tokio::test]
-async fn a_line_of_text_shows_the_request_after_its_fields() {
+async fn a_log_line_in_human_format_ends_with_the_request() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--log-format", "human", "--log-access", "all", "--log-level", "error"];
     let server = Process::start(folder.path(), &arguments);
@@ -179,7 +179,7 @@ fn rounded_integers(value: &Value) -> Vec<i64> {
     }
 }
 
-/// Access log, audit events of changes, counted audit events, and lines about accounts and apps.
+/// In the access log, in stored and counted audit events, and in lines about accounts and apps.
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_in_the_log_are_strings() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,18 +215,18 @@ async fn ids_in_the_log_are_strings() {
     for line in &lines {
         assert_eq!(rounded_integers(line), [0; 0], "{line}");
     }
-    let has = |field: &str, target: &str, id: &str| {
+    let assert_shown = |field: &str, target: &str, id: &str| {
         let shows = |line: &Value| {
             line["target"] == target && line.pointer(field).is_some_and(|value| value == id)
         };
         assert!(lines.iter().any(shows), "{field} of {target}: {log}");
     };
     let id = app["id"].as_str().unwrap();
-    has("/request/app", "belfry::access", id);
-    has("/app", "belfry::audit", id);
+    assert_shown("/request/app", "belfry::access", id);
+    assert_shown("/app", "belfry::audit", id);
     let shown = run_successfully(folder.path(), &["account", "show", "alice", "--json"]);
     let account: Value = serde_json::from_str(&shown).unwrap();
     let id = account["id"].as_str().unwrap();
-    has("/request/account", "belfry::access", id);
-    has("/account", "belfry::audit", id);
+    assert_shown("/request/account", "belfry::access", id);
+    assert_shown("/account", "belfry::audit", id);
 }

@@ -1,4 +1,4 @@
-//! The pages about all rules of an account: the list, one rule and the trial of a message.
+//! The pages for all rules of an account: the list, a single rule, and the trial of a message.
 
 mod add;
 mod change;
@@ -25,13 +25,13 @@ struct Alice {
     browser: Browser,
 }
 
-/// Returns a tag of 240 characters that are longer in HTML.
+/// Returns a profile tag of 240 characters, most of which are escaped in HTML.
 fn hostile_tag(number: usize) -> String {
     format!("{}{number:03}", "&".repeat(237))
 }
 
-/// Alice with a thousand device profiles of one rule each, as many as the limits allow.
-async fn with_a_thousand_profiles() -> Alice {
+/// Returns Alice with a thousand device profiles of one rule each, as many as the limits allow.
+async fn alice_with_a_thousand_profiles() -> Alice {
     let alice = Alice::new().await;
     let profiles = (0..1000).map(hostile_tag).map(|tag| {
         let rules = json!({ "override": [{ "rule_id": tag, "actions": [], "conditions": [] }] });
@@ -57,7 +57,7 @@ impl Alice {
         }))
         .await;
         let client = service.user("alice").await;
-        let browser = service.browser().signed_in("alice").await;
+        let browser = service.browser().sign_in_as("alice").await;
         Self { service, client, browser }
     }
 
@@ -76,13 +76,13 @@ impl Alice {
         ids.collect::<Vec<_>>().join(" ")
     }
 
-    /// Ends all sessions by letting time pass.
+    /// Advances the clock until all sessions have expired.
     fn expire_sessions(&self) {
         self.service.clock.advance(365 * 86_400);
     }
 }
 
-/// A form of a page.
+/// A form on a page.
 #[derive(Debug, Clone)]
 struct PageForm {
     action: String,
@@ -96,21 +96,20 @@ impl PageForm {
         self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// Sets a field.
+    /// Returns the form with this value in a field.
     fn set(mut self, name: &str, value: &str) -> Self {
         self.fields.retain(|(other, _)| other != name);
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Submits the form.
     async fn submit(&self, browser: &mut Browser) -> TestResponse {
         let fields: Vec<(&str, &str)> =
             self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         browser.post(&self.action, &fields).await
     }
 
-    /// Submits the form with a button.
+    /// Submits the form by a button.
     async fn press(&self, button: &str, browser: &mut Browser) -> TestResponse {
         assert!(self.buttons.iter().any(|other| other == button), "{button}: {self:?}");
         self.clone().set("change", button).submit(browser).await
@@ -128,7 +127,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(unescape(rest.split_once('"')?.0))
 }
 
-/// Returns all forms of a page, with their values.
+/// Parses all forms on a page.
 fn forms(page: &TestResponse) -> Vec<PageForm> {
     let parse = |form: &str| {
         let (opening, rest) = form.split_once('>').unwrap();
@@ -160,14 +159,14 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
     page.text.split("<form").skip(1).map(parse).collect()
 }
 
-/// Returns the form of a rule on the list, by the path of the rule.
+/// Returns the form on the page for the rule with this path.
 #[track_caller]
 fn row(page: &TestResponse, rule: &str) -> PageForm {
     let found = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
     found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
-/// Returns the page of a rule, by the path of the rule.
+/// Returns the URL of the page for the rule with this path.
 fn rule_page(rule: &str) -> String {
     format!("{RULE}?rule={}", belfry_core::percent::encode(rule))
 }
@@ -206,7 +205,7 @@ fn rule_path(scope: &str, kind: &str, id: &str) -> String {
     format!("{}/{kind}/{id}", scope.replace("%2F", "/"))
 }
 
-/// Returns the actions of a rule that notifies.
+/// Returns the body of a rule that notifies.
 fn notify() -> Value {
     json!({ "actions": ["notify"] })
 }

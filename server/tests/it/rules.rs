@@ -64,13 +64,13 @@ impl TestClient {
         self.send(&format!("DELETE {}", pushrules(path)), "").await
     }
 
-    /// Returns the ids of the user's own rules of a kind, in order.
+    /// Returns the ids of the user rules of a kind, in order.
     pub(crate) async fn user_rule_ids(&self, path: &str) -> Vec<String> {
         ids(&self.get_rules(path).await, false)
     }
 }
 
-/// Returns the ids of the built-in rules, or of the other rules, of an array.
+/// Returns the ids of the built-in rules, or of the user rules, in an array.
 pub(crate) fn ids(rules: &Value, builtin: bool) -> Vec<String> {
     let rules = rules.as_array().unwrap().iter().filter(|rule| rule["default"] == builtin);
     rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()

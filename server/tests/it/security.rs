@@ -13,7 +13,6 @@ use belfry::config::Config;
 use belfry_core::secret::SplitToken;
 use belfry_store::AuditFilter;
 
-use crate::support::browser::form;
 use crate::support::{Browser, Service, TestDatabase, TestResponse, recorded_events};
 
 const SECURITY: &str = "/oauth/account/security";
@@ -24,17 +23,17 @@ async fn start(database: TestDatabase) -> Service {
     Service::on(database, Config::default()).await
 }
 
-/// Returns a browser in which the account is signed in, with this `User-Agent`.
-async fn signed_in(service: &Service, name: &str, user_agent: &str) -> Browser {
-    Browser::new(service.anonymous().with("user-agent", user_agent)).signed_in(name).await
+/// Signs in with a new browser that sends this `User-Agent`.
+async fn sign_in(service: &Service, name: &str, user_agent: &str) -> Browser {
+    Browser::new(service.anonymous().with("user-agent", user_agent)).sign_in_as(name).await
 }
 
-/// Returns a server with the accounts of Alice and Bob, and a browser in which Alice is signed in.
-async fn alice(service: &Service) -> Browser {
+/// Adds the accounts of Alice and Bob, and returns a browser in which Alice is signed in.
+async fn sign_in_alice(service: &Service) -> Browser {
     for name in ["alice", "bob"] {
         service.add_account(name).await;
     }
-    signed_in(service, "alice", FIREFOX).await
+    sign_in(service, "alice", FIREFOX).await
 }
 
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
@@ -58,8 +57,8 @@ async fn events(service: &Service, name: &str) -> Vec<String> {
     events
 }
 
-/// Returns the id of a session or token on the pages, from its secret.
-fn id_of(secret: &str) -> String {
+/// Returns the lookup key in a cookie or token, by which forms name a session or token.
+fn lookup_key(secret: &str) -> String {
     SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
 }
 
@@ -79,7 +78,7 @@ async fn change_password(
     browser.submit(page, PASSWORD, &fields).await
 }
 
-/// Every form of the pages, and its fields besides the CSRF token.
+/// Every form on the pages, and its fields except the CSRF token.
 const FORMS: [(&str, &[(&str, &str)]); 8] = [
     (
         PASSWORD,
@@ -104,7 +103,7 @@ const FORMS: [(&str, &[(&str, &str)]); 8] = [
 #[tokio::test]
 async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
     for (action, fields) in FORMS {
         let without = browser.post(action, fields).await;
@@ -124,11 +123,11 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
 
 /// The user learns that nothing was changed, and returns to the page after signing in.
 #[tokio::test]
-async fn a_form_that_is_sent_after_the_session_ended_changes_nothing_and_says_so() {
+async fn a_form_sent_after_the_session_ended_changes_nothing_and_says_so() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for (action, fields) in FORMS {
-        let mut browser = signed_in(&service, "alice", FIREFOX).await;
+        let mut browser = sign_in(&service, "alice", FIREFOX).await;
         let mut fields = fields.to_vec();
         let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
         fields.push(("csrf", &csrf));
@@ -157,9 +156,4 @@ async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
     let response = browser.get(SECURITY).await;
     let page = browser.follow(&response).await;
     browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Security</h1>");
-}
-
-/// Returns the fields as a body, for clients without a page.
-fn body(fields: &[(&str, &str)]) -> String {
-    form(fields)
 }

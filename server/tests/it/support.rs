@@ -1,4 +1,4 @@
-//! Helpers of all tests: databases, a service in this process with a fake clock, its clients, and
+//! Helpers for all tests: databases, a service in this process with a fake clock, its clients, and
 //! the real binary as a process.
 
 pub(crate) mod browser;

@@ -1,8 +1,8 @@
 //! Snapshots of the wire format: whole responses with status, headers and body. There is one file
 //! for each kind of response, and one for the errors of each area.
 //!
-//! After an intended change run the tests with `INSTA_UPDATE=always` and review the difference of
-//! the files in `wire/snapshots`.
+//! After an intended change run the tests with `INSTA_UPDATE=always` and review the changes to the
+//! files in `wire/snapshots`.
 
 mod admin;
 mod discovery;
@@ -20,7 +20,7 @@ use insta::internals::Content;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::limits::admitted;
+use crate::limits::count_admitted;
 use crate::support::client::address;
 use crate::support::{Service, TestClient, TestResponse};
 
@@ -119,7 +119,7 @@ impl Cases {
 /// Returns a client whose address has used up its rate limit.
 async fn limited_client(service: &Service) -> TestClient {
     let client = service.anonymous().at(address(77));
-    assert_eq!(admitted(&client, "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&client, "GET /x", 300).await, 300);
     client
 }
 
@@ -132,19 +132,19 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     for name in ["access_token", "client_id", "client_secret", "code"] {
         let selector = format!(".**.{name}");
         settings.add_dynamic_redaction(&selector, move |value, _| {
-            replace(&value, |text| secret(name, text))
+            replace(&value, |text| redact_secret(name, text))
         });
     }
     for selector in [".**.id", ".**[\"x-account-id\"]", ".**.uri", ".**.sub"] {
-        settings.add_dynamic_redaction(selector, |value, _| replace(&value, id));
+        settings.add_dynamic_redaction(selector, |value, _| replace(&value, redact_id));
     }
     settings.add_dynamic_redaction(".**.link", |value, _| {
-        replace(&value, |links| links.split_inclusive('>').map(link).collect())
+        replace(&value, |links| links.split_inclusive('>').map(redact_link).collect())
     });
     for selector in [".**.device_id", ".**.session"] {
         settings.add_redaction(selector, "[random]");
     }
-    settings.add_dynamic_redaction(".**.version", |value, _| replace(&value, version));
+    settings.add_dynamic_redaction(".**.version", |value, _| replace(&value, redact_version));
     settings.bind(|| insta::assert_json_snapshot!(name, value));
 }
 
@@ -153,25 +153,25 @@ fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
     value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
 }
 
-/// Replaces a random value of 64 characters of base64url by its name.
-fn secret(name: &str, text: &str) -> String {
+/// Replaces a random value of 64 base64url characters with its name.
+fn redact_secret(name: &str, text: &str) -> String {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     assert!(text.len() == 64 && text.bytes().all(is_base64url), "{text}");
     format!("[{name}]")
 }
 
 /// Replaces a number of at least ten digits at the end.
-fn id(text: &str) -> String {
+fn redact_id(text: &str) -> String {
     let rest = text.trim_end_matches(|last: char| last.is_ascii_digit());
     if text.len() - rest.len() < 10 { text.to_owned() } else { format!("{rest}[id]") }
 }
 
 /// Replaces the id at the end of the URL of a link.
-fn link(text: &str) -> String {
-    text.strip_suffix('>').map_or_else(|| text.to_owned(), |url| format!("{}>", id(url)))
+fn redact_link(text: &str) -> String {
+    text.strip_suffix('>').map_or_else(|| text.to_owned(), |url| format!("{}>", redact_id(url)))
 }
 
 /// Replaces the version of this package, which changes with each release.
-fn version(text: &str) -> String {
+fn redact_version(text: &str) -> String {
     text.replace(env!("CARGO_PKG_VERSION"), "[version]")
 }

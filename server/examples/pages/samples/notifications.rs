@@ -15,7 +15,7 @@ use super::super::{
 use super::rules::document;
 use super::{Sample, nav};
 
-/// The time of the samples.
+/// The time at which the page is shown.
 const NOW: i64 = 1_800_000_000;
 
 /// A state of the page.
@@ -33,7 +33,7 @@ impl Default for State<'_> {
     }
 }
 
-/// Returns the page in every state, with a keyword of this text.
+/// Returns the page in every state, with this word as a keyword.
 pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama::Error> {
     let paused = |until: Value| {
         let mut master = json!({"enabled": true});
@@ -132,7 +132,7 @@ fn render(layout: Layout<'_>, state: &State<'_>) -> Result<String, askama::Error
     page.render()
 }
 
-/// Preferences of every kind, switches in every state, and a rule that the page cannot show.
+/// Returns preferences of every kind, switches in every state, and a rule that the page cannot show.
 fn rules(word: &str) -> Value {
     let rule =
         |id: &str, actions: Value| json!({"rule_id": id, "enabled": true, "actions": actions});

@@ -1,4 +1,4 @@
-//! The pages about all rules, in every state.
+//! The pages for all rules, in every state with sample data.
 
 use askama::Template;
 use belfry_core::rules::explain::{FailureReason, Outcome, Step, UserRules};
@@ -15,7 +15,7 @@ use super::{
     RulesPage, RulesView, Sample, Trial, TryErrors, TryFields, TryPage,
 };
 
-/// Returns every page, about a rule with this id.
+/// Returns every page, for a rule with this id.
 pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
     let (few, many) = (documents(id)?, [many_rules()?]);
     let (kind, none) = (RuleKind::Override, NewRuleFields::default());
@@ -31,9 +31,11 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
         ("many-rules", rules(layout, &many, &second, None, none)?),
     ];
-    for (subject, error) in
-        [("word", PreferenceError::WordTooLong), ("room", PreferenceError::RoomAlias)]
-    {
+    for (subject, error) in [
+        ("word", PreferenceError::WordTooLong),
+        ("word", PreferenceError::WordIsId),
+        ("room", PreferenceError::RoomAlias),
+    ] {
         let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
@@ -101,6 +103,7 @@ fn trials(
         page.render()
     };
     let invalid = TryErrors {
+        is_text_blank: true,
         sender: Some(PreferenceError::PersonWithoutServer),
         room: Some(PreferenceError::RoomAlias),
         is_count_invalid: true,
@@ -163,7 +166,7 @@ fn trials(
     Ok(pages)
 }
 
-/// Returns a rule that was skipped, or that takes too much work.
+/// Returns a step for a rule that did not match, or whose evaluation takes too much work.
 fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
     let (scope, kind) = (RuleScope::Global, RuleKind::Override);
     Step {
@@ -175,7 +178,7 @@ fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
     }
 }
 
-/// Rules of every kind and effect, and a changed built-in rule.
+/// Returns rules of every kind and effect, and a changed built-in rule.
 fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
     let content = |id: &str, pattern: &str| {
@@ -214,13 +217,14 @@ fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     Ok(vec![document("global", &global)?, document("device/phone", &device)?])
 }
 
-/// More rules than a page shows.
+/// Returns more rules than a page shows.
 fn many_rules() -> Result<Document, askama::Error> {
     let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
     let rooms: Value = (0..100).map(rule).collect();
     document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 
+/// Parses a stored document.
 pub(super) fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
     let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
     Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)

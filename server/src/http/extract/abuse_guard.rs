@@ -157,6 +157,21 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     }
 }
 
+/// The abuse limits of a browser that uses a page, whose audit events have the origin of the page.
+pub(crate) struct PageGuard(pub(crate) AbuseGuard);
+
+impl FromRequestParts<Arc<AppState>> for PageGuard {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
+        let Ok(guard) = AbuseGuard::from_request_parts(parts, state).await;
+        Ok(Self(AbuseGuard { audit: guard.audit.for_page(), ..guard }))
+    }
+}
+
 /// The slot in which a guard stores its decision. It is an extension of the request, so that the
 /// headers report the decision whatever the handler returns.
 #[derive(Debug, Clone, Default)]

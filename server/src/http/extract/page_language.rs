@@ -12,6 +12,7 @@ use super::same_origin::is_same_origin;
 use crate::app::AppState;
 use crate::config::BaseUrl;
 use crate::language::Language;
+use crate::pages::AccountSection;
 use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
 /// The time for which a browser remembers the language chosen on a page.
@@ -47,13 +48,13 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 }
 
 /// Returns the beginning of the links for choosing a language. They lead to the same page with its
-/// other parameters, and are relative without a path, so they cannot lead to another server. They
-/// lead to the front page instead if the page responds to a form, which a link cannot repeat, or if
-/// the query would make the page too large.
+/// other parameters, and are relative without a path, so they cannot lead to another server. If the
+/// page responds to a form, which a link cannot repeat, or the query would make the page too large,
+/// they lead to the account page with the form, otherwise to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
-        return FRONT.to_owned();
+        return AccountSection::of_form(uri.path()).map_or(FRONT, AccountSection::path).to_owned();
     }
     let mut link = String::new();
     for (name, value) in

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::set_role;
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
+use crate::support::oauth_client::{CALLBACK, oauth_error, parse_error, parse_token};
 use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
@@ -48,13 +48,13 @@ async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     parse_token(&client.redeem(&code, &[]).await);
     let known = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
-    assert_eq!(known.redirected(CALLBACK)["error"], "invalid_scope");
+    assert_eq!(known.redirect_parameters(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "As an administrator of this server:");
-    let approved = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    let approved = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     let token = client.redeem(&approved["code"], &[]).await.expect(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
     let admin = service.anonymous().with_token(token["access_token"].as_str().unwrap());
@@ -78,7 +78,7 @@ async fn an_admin_is_asked_each_time_for_admin_scopes(service: Service) {
         page.assert_page(200, "As an administrator of this server:");
     }
     let implied = browser.get(&client.authorize(&[("scope", "read")])).await;
-    assert!(implied.redirected(CALLBACK).contains_key("code"));
+    assert!(implied.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
 async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: Service) {
@@ -89,7 +89,7 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "decision");
     set_role(service, "root", Role::User).await;
-    let rejected = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    let rejected = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     assert_eq!(rejected["error"], "invalid_scope");
     assert_eq!(rejected.get("code"), None);
 
@@ -97,7 +97,7 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
     set_role(service, "root", Role::User).await;
     let rejected = client.redeem(&code, &[]).await;
-    assert_eq!(error_of(&rejected), oauth_error(400, "invalid_grant"));
+    assert_eq!(parse_error(&rejected), oauth_error(400, "invalid_grant"));
     // The code was not redeemed, and the role counts at that time.
     set_role(service, "root", Role::Admin).await;
     assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
@@ -136,7 +136,7 @@ async fn admin_scopes_are_not_granted_without_an_admin(service: Service) {
     for scope in ["admin:read", "read admin:write:accounts"] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"));
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"));
     }
     let app_token = client.app_token("write").await;
     let fields = form(&[

@@ -41,7 +41,7 @@ def approve(url, name, password):
     return response
 
 
-def rejects(error, call):
+def assert_raises(error, call):
     """Asserts that a call raises this error."""
     try:
         call()
@@ -51,13 +51,13 @@ def rejects(error, call):
 
 
 def names(accounts):
-    """The names of accounts; Mastodon.py returns those of version 1 as plain dictionaries."""
+    """The names of accounts; for version 1, Mastodon.py returns plain dictionaries."""
     return [account["username"] for account in accounts]
 
 
 def link(page):
-    """A link to another page, without its type: Mastodon.py cannot parse its own name of the type of
-    these lists."""
+    """A link to another page without its type, because Mastodon.py cannot parse the type name that it
+    sets for these lists."""
     return {key: value for key, value in page.items() if key != "_mastopy_type"}
 
 
@@ -66,12 +66,12 @@ def administer(url, name, password):
     scopes = ["read", "admin:read", "admin:write"]
     client_id, secret = Mastodon.create_app("Admin", scopes=scopes, redirect_uris=CALLBACK, api_base_url=url)
     admin = Mastodon(client_id, secret, api_base_url=url, version_check_mode="created")
-    asked = admin.auth_request_url(redirect_uris=CALLBACK, scopes=scopes, allow_http=True)
-    (code,) = parse_qs(urlsplit(approve(asked, name, password).headers["location"]).query)["code"]
+    request_url = admin.auth_request_url(redirect_uris=CALLBACK, scopes=scopes, allow_http=True)
+    (code,) = parse_qs(urlsplit(approve(request_url, name, password).headers["location"]).query)["code"]
     admin.log_in(code=code, redirect_uri=CALLBACK, scopes=scopes, allow_http=True)
     assert admin.me().role.name == "Admin"
 
-    # The accounts of this script: carol signed up last.
+    # The newest account comes first: carol signed up last.
     assert names(admin.admin_accounts()) == ["carol", name]
     for accounts in [admin.admin_accounts_v1, admin.admin_accounts_v2]:
         page = accounts(limit=1)
@@ -93,19 +93,19 @@ def administer(url, name, password):
     admin.admin_account_moderate(carol, "disable", text="spam")
     assert names(admin.admin_accounts_v2(status="disabled")) == ["carol"]
     assert admin.admin_account(carol).disabled and not admin.admin_account_enable(carol).disabled
-    rejects(MastodonAPIError, lambda: admin.admin_account_moderate(carol, "suspend"))
+    assert_raises(MastodonAPIError, lambda: admin.admin_account_moderate(carol, "suspend"))
     assert not admin.admin_account_unsilence(carol).silenced and not admin.admin_account_unsensitive(carol).sensitized
-    rejects(MastodonAPIError, lambda: admin.admin_account_approve(carol))
-    rejects(MastodonAPIError, lambda: admin.admin_account_delete(admin.me()))
+    assert_raises(MastodonAPIError, lambda: admin.admin_account_approve(carol))
+    assert_raises(MastodonAPIError, lambda: admin.admin_account_delete(admin.me()))
     assert admin.admin_account_delete(carol).username == "carol"
-    rejects(MastodonNotFoundError, lambda: admin.admin_account(carol))
+    assert_raises(MastodonNotFoundError, lambda: admin.admin_account(carol))
 
     assert admin.admin_reports() == [] and admin.admin_domain_blocks() == []
     assert admin.admin_trending_tags() == [] and admin.admin_trending_links() == []
     days = [datetime(2024, 1, 1), datetime(2024, 2, 1)]
     assert admin.admin_measures(*days, active_users=True) == [] and admin.admin_retention(*days) == []
     assert admin.admin_dimensions(*days, languages=True) == []
-    rejects(MastodonNotFoundError, lambda: admin.admin_report(1))
+    assert_raises(MastodonNotFoundError, lambda: admin.admin_report(1))
 
 
 def main(url, name, password):
@@ -155,7 +155,7 @@ def main(url, name, password):
     carol.create_account("carol", "correct horse", "carol@example.org", agreement=True, scopes=SCOPES)
     assert carol.me().username == "carol"
     administer(url, name, password)
-    print("Mastodon.py is content")
+    print("Mastodon.py succeeded")
 
 
 main(*sys.argv[1:])

@@ -53,7 +53,7 @@ async def put_timed(client, path, body):
     return response.status
 
 
-async def timed_rules_come_and_go(client):
+async def check_timed_rules(client):
     def after(seconds):
         return int((time.time() + seconds) * 1000)
 
@@ -70,7 +70,7 @@ async def timed_rules_come_and_go(client):
     ]:
         assert await put_timed(client, path, {**body, "until": after(3600)}) == 200
         assert await is_active()
-        # Rejected if this machine was suspended for so long that the time is past.
+        # Rejected if the time is past, because this machine was suspended.
         until = after(0.3)
         while await put_timed(client, path, {**body, "until": until}) != 200:
             until = after(0.3)
@@ -134,7 +134,7 @@ async def main(url, user, password):
         )
         assert unknown_neighbour.status_code == "M_UNKNOWN", unknown_neighbour
 
-        await asyncio.wait_for(timed_rules_come_and_go(client), timeout=60)
+        await asyncio.wait_for(check_timed_rules(client), timeout=60)
 
         assert isinstance(await client.logout(), LogoutResponse)
     finally:

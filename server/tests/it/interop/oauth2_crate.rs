@@ -50,7 +50,7 @@ async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
     let fields = [("username", "alice"), ("password", &*home.password)];
     let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
     let page = browser.follow(&signed_in).await;
-    let mut parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    let mut parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     (
         AuthorizationCode::new(parameters.remove("code").unwrap()),
         parameters.remove("state").unwrap(),

@@ -35,7 +35,7 @@ struct Client {
 }
 
 impl Client {
-    /// Creates a client that uses the versions of the server.
+    /// Creates a client that uses the server's versions.
     async fn at(url: &str) -> Self {
         let request = get_supported_versions::Request::new();
         let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
@@ -75,8 +75,8 @@ impl Client {
         self.send(get_pushrules_all::v3::Request::new()).await.unwrap().global
     }
 
-    /// Returns the ids of the user's own content rules, in order.
-    async fn content(&self) -> Vec<String> {
+    /// Returns the ids of the user's content rules, in order.
+    async fn content_rule_ids(&self) -> Vec<String> {
         let user_rules = self.rules().await.content.into_iter().filter(|rule| !rule.default);
         user_rules.map(|rule| rule.rule_id).collect()
     }
@@ -118,9 +118,9 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
     client.put_content("tea", None, None).await;
     client.put_content("cake", None, None).await;
     client.put_content("pie 🥧", None, Some("cake")).await;
-    assert_eq!(client.content().await, ["cake", "pie 🥧", "tea"]);
+    assert_eq!(client.content_rule_ids().await, ["cake", "pie 🥧", "tea"]);
     client.put_content("tea", Some("cake"), None).await;
-    assert_eq!(client.content().await, ["tea", "cake", "pie 🥧"]);
+    assert_eq!(client.content_rule_ids().await, ["tea", "cake", "pie 🥧"]);
 
     let (kind, id) = (RuleKind::Content, || "pie 🥧".to_owned());
     let off = set_pushrule_enabled::v3::Request::disable(kind.clone(), id());
@@ -143,7 +143,7 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
     let rule = client.send(read.clone()).await.unwrap().rule;
     assert_eq!((rule.pattern.as_deref(), rule.enabled), (Some("pie 🥧*"), false));
     client.send(delete_pushrule::v3::Request::new(kind.clone(), id())).await.unwrap();
-    assert_eq!(client.content().await, ["tea", "cake"]);
+    assert_eq!(client.content_rule_ids().await, ["tea", "cake"]);
     let not_found = (404, "M_NOT_FOUND".to_owned());
     assert_eq!(client.send(read).await.unwrap_err(), not_found);
     let second_delete = delete_pushrule::v3::Request::new(kind, id());

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use belfry::http::AbuseGuard;
 use belfry_core::limits::forwarded::TrustedProxies;
 
-use super::{admitted, is_admitted};
+use super::{count_admitted, is_admitted};
 use crate::support::Service;
 use crate::support::client::address;
 use crate::support::process::{Process, run};
 use crate::support::service::config;
 
-async fn behind(ranges: &[&str]) -> Service {
+async fn start_behind(ranges: &[&str]) -> Service {
     let proxies = TrustedProxies(ranges.iter().map(|range| range.parse().unwrap()).collect());
     Service::with(config(|config| config.trusted_proxies = proxies)).await
 }
 
 #[tokio::test]
-async fn headers_of_an_untrusted_peer_are_ignored() {
-    let service = behind(&["10.0.0.0/8"]).await;
+async fn headers_from_an_untrusted_peer_are_ignored() {
+    let service = start_behind(&["10.0.0.0/8"]).await;
     let anonymous = service.anonymous();
     for number in 0..300 {
         let forged = format!("198.51.100.{}", number % 250);
@@ -31,11 +31,11 @@ async fn headers_of_an_untrusted_peer_are_ignored() {
 }
 
 #[tokio::test]
-async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
-    let service = behind(&["10.0.0.0/8", "fd00::/8"]).await;
+async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
+    let service = start_behind(&["10.0.0.0/8", "fd00::/8"]).await;
     let proxy = service.anonymous().at([10, 0, 0, 1]);
     let client = proxy.with("x-forwarded-for", "198.51.100.1");
-    assert_eq!(admitted(&client, "GET /x", 301).await, 300);
+    assert_eq!(count_admitted(&client, "GET /x", 301).await, 300);
     let hundred_hops = vec!["6.6.6.6"; 100].join(", ");
     for (name, line) in [
         ("x-forwarded-for", "6.6.6.6, 198.51.100.1"),
@@ -55,12 +55,12 @@ async fn behind_trusted_proxies_the_right_most_untrusted_hop_counts() {
     assert!(is_admitted(&other, "GET /x").await, "another client of the same proxy");
 }
 
-/// A request whose entry is not an address is counted by the proxy that wrote it.
+/// A request whose header has no valid address is counted for the proxy that sent it.
 #[tokio::test]
 async fn invalid_forwarding_headers_count_for_the_proxy() {
-    let service = behind(&["10.0.0.1"]).await;
+    let service = start_behind(&["10.0.0.1"]).await;
     let proxy = service.anonymous().at([10, 0, 0, 1]);
-    assert_eq!(admitted(&proxy, "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&proxy, "GET /x", 300).await, 300);
     for (name, line) in [
         ("x-forwarded-for", "unknown"),
         ("x-forwarded-for", ""),
@@ -78,7 +78,7 @@ async fn invalid_forwarding_headers_count_for_the_proxy() {
 }
 
 #[tokio::test]
-async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
+async fn an_ipv6_64_counts_as_one_address_and_a_mapped_address_as_ipv4() {
     let service = Service::start().await;
     let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
     for number in 0..300 {
@@ -87,7 +87,7 @@ async fn an_ipv6_64_is_one_address_and_a_mapped_ipv4_is_ipv4() {
     assert!(!is_admitted(&at("2001:db8:1:2:ffff::1"), "GET /x").await);
     assert!(is_admitted(&at("2001:db8:1:3::1"), "GET /x").await);
 
-    assert_eq!(admitted(&at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
     assert!(!is_admitted(&service.anonymous().at(address(7)), "GET /x").await);
 }
 
@@ -100,7 +100,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
     let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
     for network in 0..8 {
         let client = at(&format!("2001:db8:1:{network:x}::1"));
-        assert_eq!(admitted(&client, "GET /x", 4).await, 3, "{network}");
+        assert_eq!(count_admitted(&client, "GET /x", 4).await, 3, "{network}");
     }
     let rejected = at("2001:db8:1:ffff::1").get("/x").await;
     assert_eq!(rejected.status, 429);
@@ -112,7 +112,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
 }
 
 #[tokio::test]
-async fn abuse_limits_count_an_ipv6_48_too() {
+async fn abuse_limits_apply_to_an_ipv6_48_as_well() {
     let service = Service::with(config(|config| {
         config.limits.abuse = toml::from_str("app_registration = { requests = 2 }").unwrap();
     }))
@@ -143,7 +143,7 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
         .await;
         let proxy = service.anonymous().at([10, 0, 0, 1]);
         let client = proxy.with(trusted.0, trusted.1);
-        assert_eq!(admitted(&client, "GET /x", 301).await, 300, "{header}");
+        assert_eq!(count_admitted(&client, "GET /x", 301).await, 300, "{header}");
         let forging = client.with(forged.0, forged.1);
         assert!(!is_admitted(&forging, "GET /x").await, "{header}: the client stays limited");
         assert!(is_admitted(&proxy, "GET /x").await, "{header}: the proxy is not limited");

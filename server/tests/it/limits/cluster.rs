@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use test_engines::RedisCluster;
-use test_engines::shared::{own_cluster, shared_cluster};
+use test_engines::shared::{private_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
 use super::nodes::node;
-use super::outage::{Load, admitted, get, has_metric, wait_until};
+use super::outage::{Load, count_admitted, get, has_metric, wait_until};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
 
 /// Each request has a different address, so it is counted in two slots.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
+async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let Some(cluster) = shared_cluster() else { return };
     let Some(database) = TestDatabase::postgres().await else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +59,7 @@ async fn three_nodes_admit_exactly_300_of_900_requests_of_one_account() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
-    let Some(cluster) = own_cluster() else { return };
+    let Some(cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let nodes = [(); 2].map(|()| node(&cluster.url(), settings));
@@ -104,7 +104,7 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let [(one, _one), (two, _two)] = [(); 2].map(|()| node(&cluster.url(), settings));
@@ -125,7 +125,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
         clients.spawn(load.clone().send(two.url.clone(), client + 4));
     }
     for address in &addresses {
-        assert_eq!(admitted(&one, address, 5).await, 5);
+        assert_eq!(count_admitted(&one, address, 5).await, 5);
     }
     load.wait_for_progress().await;
 
@@ -145,9 +145,9 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     }
     load.wait_for_progress().await;
     for address in &addresses[1..] {
-        assert_eq!(admitted(&two, address, 30).await, 15, "{address} is on another shard");
+        assert_eq!(count_admitted(&two, address, 30).await, 15, "{address} is on another shard");
     }
-    let on_failed_shard = admitted(&two, &addresses[0], 30).await;
+    let on_failed_shard = count_admitted(&two, &addresses[0], 30).await;
     assert!((15..=20).contains(&on_failed_shard), "{on_failed_shard}");
 
     // The old primary returns as a replica. A failover without loss stops nothing either.
@@ -159,7 +159,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     });
     let _cluster = cluster.await.unwrap();
     load.wait_for_progress().await;
-    assert_eq!(admitted(&one, &addresses[1], 3).await, 0);
+    assert_eq!(count_admitted(&one, &addresses[1], 3).await, 0);
     load.stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;
 }

@@ -153,7 +153,7 @@ async fn wrong_client_secrets_are_counted_and_correct_ones_never() {
 }
 
 #[tokio::test]
-async fn an_address_registers_30_apps_in_10_minutes() {
+async fn an_address_can_register_30_apps_in_10_minutes() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..30 {

@@ -1,8 +1,8 @@
-//! The rate limit headers of responses, and the metrics of limits.
+//! Rate limit headers in responses, and rate limit metrics.
 
 use serde_json::json;
 
-use super::admitted;
+use super::count_admitted;
 use crate::support::Service;
 use crate::support::client::address;
 
@@ -67,7 +67,7 @@ async fn the_later_reset_is_reported_for_equally_close_limits() {
 async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
     let service = Service::start().await;
     let anonymous = service.anonymous();
-    assert_eq!(admitted(&anonymous, "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&anonymous, "GET /x", 300).await, 300);
     service.clock.advance_millis(100_700);
     let plain = json!({ "error": "Too many requests" });
     let matrix = json!({
@@ -96,7 +96,7 @@ async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
 async fn metrics_report_each_limit_by_name() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 33).await, 30);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 33).await, 30);
     let metrics = service.metrics().await;
     for line in [
         "belfry_rate_limit_decisions_total{limit=\"media\",outcome=\"allowed\"} 30",

@@ -9,21 +9,21 @@ use tokio::task::JoinSet;
 
 use crate::support::Process;
 
-/// Returns a node with this Redis and these further settings.
+/// Starts a node with this Redis and these settings.
 pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     (Process::start(folder.path(), &["--redis", redis]), folder)
 }
 
-/// Returns a private Redis; `None` where tests of Redis are not run.
+/// Starts a private Redis; `None` where Redis tests are skipped.
 pub(crate) fn own_redis() -> Option<Redis> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     Some(Redis::start().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_admit_exactly_300_requests_of_one_key() {
+async fn three_nodes_admit_exactly_300_requests_for_one_key() {
     let Some(redis) = own_redis() else { return };
     // A long timeout, so that no node counts locally on a busy machine.
     let nodes = [(); 3].map(|()| node(&redis.url(), "[limits]\nredis_timeout = '30s'"));

@@ -1,4 +1,4 @@
-//! Redis is stopped, paused and restarted, under load and without requests.
+//! Outages of Redis under load and without requests: it is stopped, paused and restarted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -60,8 +60,8 @@ pub(super) async fn has_metric(server: &Process, line: &str) -> bool {
     get(server, "/metrics").await.lines().any(|other| other == line)
 }
 
-/// Returns the number of requests of one client, out of `requests`, that are admitted.
-pub(super) async fn admitted(server: &Process, client: &str, requests: usize) -> usize {
+/// Sends this many requests from one client address and returns how many were admitted.
+pub(super) async fn count_admitted(server: &Process, client: &str, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
         let request = reqwest::Client::new().get(format!("{}/x", server.url));
@@ -71,7 +71,7 @@ pub(super) async fn admitted(server: &Process, client: &str, requests: usize) ->
     admitted
 }
 
-/// The pages for operators, which are not counted in Redis, show both the outage and its end.
+/// `/metrics` and `/readyz`, which are not rate limited, show both the outage and its end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_without_requests_is_noticed() {
     let Some(mut redis) = own_redis() else { return };
@@ -113,7 +113,7 @@ rows.ip = { requests = 20 }
     }
     load.wait_for_progress().await;
     assert!(has_metric(&server, "belfry_redis_up 1").await);
-    assert_eq!(admitted(&server, "192.0.2.1", 15).await, 15);
+    assert_eq!(count_admitted(&server, "192.0.2.1", 15).await, 15);
 
     let outages: [(&str, Action, Action); 2] = [
         ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
@@ -129,10 +129,10 @@ rows.ip = { requests = 20 }
         assert_eq!(ready.status(), 200, "the node stays ready");
         let ready = ready.text().await.unwrap();
         assert!(ready.contains("\"redis\":\"redis unreachable, counting locally\""), "{ready}");
-        assert_eq!(admitted(&server, client, 30).await, 20, "limits are enforced");
+        assert_eq!(count_admitted(&server, client, 30).await, 20, "limits are enforced");
         if number == 0 {
             assert_eq!(
-                admitted(&server, "192.0.2.1", 30).await,
+                count_admitted(&server, "192.0.2.1", 30).await,
                 5,
                 "counting continued from the last known count"
             );
@@ -143,7 +143,7 @@ rows.ip = { requests = 20 }
         load.wait_for_progress().await;
         assert!(logged("connected to Redis, using shared counters") > number + 1);
         assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
-        assert_eq!(admitted(&server, client, 3).await, 0, "exhausted until the window ends");
+        assert_eq!(count_admitted(&server, client, 3).await, 0, "exhausted until the window ends");
     }
     load.stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;

@@ -2,7 +2,7 @@
 
 use belfry::config::Config;
 
-use super::{admitted, is_admitted};
+use super::{count_admitted, is_admitted};
 use crate::support::Service;
 use crate::support::process::{Process, run, run_successfully};
 use crate::support::service::config;
@@ -26,18 +26,22 @@ sign_in_name = { requests = 10 }
 client_secret = false
 ";
 
-fn read(text: &str) -> Config {
+fn parse(text: &str) -> Config {
     toml::from_str(text).unwrap()
 }
 
 #[tokio::test]
 async fn rows_are_changed_removed_and_added() {
-    let service = Service::with(read(SETTINGS)).await;
+    let service = Service::with(parse(SETTINGS)).await;
     let alice = service.user("alice").await;
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 70).await, 60);
-    assert_eq!(admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 70).await, 60);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
     assert!(is_admitted(&alice, "GET /api/v2/search?q=x").await);
-    assert_eq!(admitted(&alice, "GET /api/v1/search", 3).await, 2, "both patterns share a bucket");
+    assert_eq!(
+        count_admitted(&alice, "GET /api/v1/search", 3).await,
+        2,
+        "both patterns share a bucket"
+    );
 }
 
 #[test]
@@ -99,20 +103,20 @@ async fn replacing_the_table_preserves_the_counts() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let replace = |rows: &str| {
-        let changed = read(&format!("[limits.rows]\n{rows}"));
+        let changed = parse(&format!("[limits.rows]\n{rows}"));
         service.state.limits.replace(&changed, &service.state.metrics.limits)
     };
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
 
     let changes = replace("media = { requests = 35 }");
     let media = "per account: POST /api/v1/media";
     assert_eq!(changes, [format!("media: 35 in 30m {media} (was 30 in 30m {media})")]);
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 5);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 5);
 
     replace("media = { requests = 0 }");
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 3).await, 0);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 3).await, 0);
     replace("media = { requests = 4294967295 }");
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 10).await, 10);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 10).await, 10);
     let response = alice.send("POST /api/v1/media", "").await;
     assert!(
         response.header("ratelimit").contains("\"media\";r=4294967249;"),
@@ -130,7 +134,7 @@ async fn replacing_the_table_preserves_the_counts() {
 async fn a_limit_of_0_admits_nothing() {
     let rows = toml::from_str("ip = { requests = 0 }").unwrap();
     let service = Service::with(config(|config| config.limits.rows = rows)).await;
-    assert_eq!(admitted(&service.anonymous(), "GET /x", 3).await, 0);
+    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 3).await, 0);
     assert_eq!(service.anonymous().get("/healthz").await.status, 200);
 }
 

@@ -4,7 +4,7 @@
 use belfry::config::{Config, LimitMode};
 use belfry_runtime::clock::Clock;
 
-use super::{admitted, is_admitted};
+use super::{count_admitted, is_admitted};
 use crate::support::client::address;
 use crate::support::service::config;
 use crate::support::{Service, TestDatabase, any_events};
@@ -47,10 +47,10 @@ async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
 }
 
 #[tokio::test]
-async fn an_account_uploads_30_media_in_30_minutes() {
+async fn an_account_can_upload_30_media_files_in_30_minutes() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 40).await, 30);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
     assert!(is_admitted(&alice, "GET /api/v1/media").await, "other requests are admitted");
     assert!(!is_admitted(&service.user("alice").await.at(address(2)), "POST /api/v1/media").await);
     service.clock.advance(1799);
@@ -80,10 +80,10 @@ async fn deletes_and_unreblogs_share_a_limit_of_30() {
 }
 
 #[tokio::test]
-async fn an_address_signs_up_5_in_30_minutes() {
+async fn an_address_can_sign_up_5_accounts_in_30_minutes() {
     let service = Service::start().await;
     let anonymous = service.anonymous();
-    assert_eq!(admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
+    assert_eq!(count_admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
     let alice = service.user("alice").await;
     assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "even with a token");
     assert!(is_admitted(&anonymous.at(address(2)), "POST /api/v1/accounts").await);
@@ -94,7 +94,7 @@ async fn an_address_signs_up_5_in_30_minutes() {
 async fn no_spelling_of_a_path_evades_its_limit() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 30).await, 30);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 30).await, 30);
     for path in [
         "/api/v1/media/",
         "//api/v1/media",
@@ -121,7 +121,7 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
         assert_eq!(response.header("x-ratelimit-remaining"), remaining, "{method}");
     }
     let overriding = alice.with("x-http-method-override", "GET");
-    assert_eq!(admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
+    assert_eq!(count_admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
 /// CORS preflight requests are not counted: a page could not read the rejection.
@@ -131,10 +131,10 @@ async fn options_requests_are_counted_except_for_preflights() {
     let anonymous = service.anonymous();
     for path in ["/api/v1/x", "/oauth/token", "/_matrix/client/v3/pushrules/"] {
         let request = format!("OPTIONS {path}");
-        assert_eq!(admitted(&anonymous, &request, 310).await, 310, "{path}");
+        assert_eq!(count_admitted(&anonymous, &request, 310).await, 310, "{path}");
         assert_eq!(anonymous.send(&request, "").await.header("x-ratelimit-limit"), "", "{path}");
     }
-    assert_eq!(admitted(&anonymous, "OPTIONS /oauth/authorize", 310).await, 300);
+    assert_eq!(count_admitted(&anonymous, "OPTIONS /oauth/authorize", 310).await, 300);
     let rejected = anonymous.get("/api/v1/x").await;
     assert_eq!((rejected.status, rejected.header("access-control-allow-origin")), (429, "*"));
     assert!(rejected.header("access-control-expose-headers").contains("Retry-After"));
@@ -149,7 +149,7 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let made_up = service.anonymous().at(address(3)).with_token("made-up");
     for client in [revoked, made_up] {
-        assert_eq!(admitted(&client, "GET /api/v1/x", 310).await, 300);
+        assert_eq!(count_admitted(&client, "GET /api/v1/x", 310).await, 300);
     }
     let response = alice.get("/api/v1/x").await;
     assert_eq!(response.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
@@ -192,21 +192,25 @@ async fn a_limit_per_app_counts_all_its_users() {
     let service = Service::with(toml::from_str(settings).unwrap()).await;
     // All tokens of the fixture belong to one app.
     let [alice, bob] = [service.user("alice").await, service.user("bob").await];
-    assert_eq!(admitted(&alice, "GET /api/v1/x", 3).await, 3);
-    assert_eq!(admitted(&bob, "GET /api/v1/x", 3).await, 2);
+    assert_eq!(count_admitted(&alice, "GET /api/v1/x", 3).await, 3);
+    assert_eq!(count_admitted(&bob, "GET /api/v1/x", 3).await, 2);
     let app = service.anonymous().with_token(service.issue(None, "read").await.reveal());
-    assert_eq!(admitted(&app, "GET /api/v1/x", 3).await, 0);
-    assert_eq!(admitted(&service.anonymous(), "GET /api/v1/x", 3).await, 3, "without a token");
+    assert_eq!(count_admitted(&app, "GET /api/v1/x", 3).await, 0);
+    assert_eq!(
+        count_admitted(&service.anonymous(), "GET /api/v1/x", 3).await,
+        3,
+        "without a token"
+    );
 }
 
-/// The product in the documentation evaluates every event from one address.
+/// It evaluates every event from one address.
 #[tokio::test]
-async fn the_application_service_of_the_documentation_is_not_limited() {
+async fn the_documented_application_service_is_not_limited() {
     let guide = include_str!("../../../../docs/evaluation.md");
     let settings = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let service = Service::with(toml::from_str(settings).unwrap()).await;
     let product = service.anonymous().with_token("a long secret");
-    assert_eq!(admitted(&product, "POST /_matrix/app/v1/evaluate", 310).await, 310);
+    assert_eq!(count_admitted(&product, "POST /_matrix/app/v1/evaluate", 310).await, 310);
 }
 
 #[tokio::test]
@@ -220,10 +224,10 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
         );
         let service = Service::with(toml::from_str(&settings).unwrap()).await;
         let bot = service.anonymous().with_token("token of bot");
-        assert_eq!(admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
+        assert_eq!(count_admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
         let remaining = if passed == 300 { 0 } else { 300 };
         assert_eq!(
-            admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
+            count_admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
             remaining,
             "its address"
         );
@@ -235,7 +239,7 @@ async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
     let (anonymous, operator) = (service.anonymous(), service.operator());
     for path in ["/healthz", "/readyz", "/metrics", "/static/belfry.css"] {
-        assert_eq!(admitted(&operator, &format!("GET {path}"), 310).await, 310, "{path}");
+        assert_eq!(count_admitted(&operator, &format!("GET {path}"), 310).await, 310, "{path}");
         assert_eq!(operator.get(path).await.header("x-ratelimit-limit"), "", "{path}");
     }
     for (number, path) in
@@ -251,22 +255,22 @@ async fn everything_but_health_metrics_and_static_files_is_counted() {
 async fn a_burst_at_a_round_time_is_not_admitted_twice() {
     let service = Service::start().await;
     service.clock.advance(299);
-    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 300);
     service.clock.advance(2);
-    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 0);
+    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 0);
 }
 
 #[tokio::test]
-async fn a_clock_change_locks_nobody_out_and_gives_no_second_reset() {
+async fn a_clock_change_locks_nobody_out_and_grants_no_extra_window() {
     let service = Service::start().await;
     let anonymous = service.anonymous();
-    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
+    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-3600);
     assert!(!is_admitted(&anonymous, "GET /x").await, "no free reset");
     service.clock.advance(300);
-    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300, "no longer than one window");
+    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300, "no longer than one window");
     service.clock.advance(86_400);
-    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
+    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-86_400);
     assert!(!is_admitted(&anonymous, "GET /x").await);
 }
@@ -278,7 +282,7 @@ async fn a_rejected_request_does_not_use_the_database() {
     let url = database.url().unwrap().to_owned();
     let service = Service::on(database, Config::default()).await;
     let anonymous = service.anonymous();
-    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 300);
+    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
 
     let (mut client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -307,7 +311,7 @@ async fn a_rejected_request_does_not_use_the_database() {
 async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Shadow)).await;
     let anonymous = service.anonymous();
-    assert_eq!(admitted(&anonymous, "GET /x", 310).await, 310);
+    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 310);
     let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
     assert_eq!(response.header("retry-after"), "", "nobody has to wait");
@@ -323,7 +327,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
 async fn off_mode_counts_and_reports_nothing() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.user("alice").await;
-    assert_eq!(admitted(&alice, "POST /api/v1/media", 310).await, 310);
+    assert_eq!(count_admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");
     assert_eq!(service.state.limits.engine.state().keys, 0);
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use test_engines::shared::engine_url;
 use test_engines::{Redis, RedisCluster, free_port};
 
-use super::outage::admitted;
+use super::outage::count_admitted;
 use crate::support::Process;
 use crate::support::files::write_certificate;
 use crate::support::process::belfry;
 
-/// Returns a Redis with a certificate for localhost, and its URL `rediss://…`. `None` where tests
-/// of Redis are not run.
+/// Starts a Redis with a certificate for localhost, and returns it with its URL `rediss://…`.
+/// `None` where Redis tests are skipped.
 fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     write_certificate(folder, "localhost");
@@ -28,7 +28,7 @@ fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     Some((redis, format!("rediss://localhost:{port}")))
 }
 
-/// Returns a node that trusts the certificates in this file.
+/// Starts a node that trusts the certificates in this file.
 fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
     let folder = folder.join(name);
     std::fs::create_dir(&folder).unwrap();
@@ -40,7 +40,7 @@ fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
     Process::launch(command, &folder)
 }
 
-async fn ready(node: &Process) -> String {
+async fn readiness(node: &Process) -> String {
     reqwest::get(format!("{}/readyz", node.url)).await.unwrap().text().await.unwrap()
 }
 
@@ -52,15 +52,15 @@ async fn nodes_share_counters_over_tls() {
     let one = node("one", folder.path(), &url, &trusted);
     let two = node("two", folder.path(), &url, &trusted);
     for node in [&one, &two] {
-        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+        assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
-    assert_eq!(admitted(&one, "192.0.2.1", 15).await, 15);
-    assert_eq!(admitted(&two, "192.0.2.1", 15).await, 5);
+    assert_eq!(count_admitted(&one, "192.0.2.1", 15).await, 15);
+    assert_eq!(count_admitted(&two, "192.0.2.1", 15).await, 5);
 }
 
-/// The authority and the URL, which has a password in practice, are in files.
+/// The certificate authority and the URL, which usually has a password, are in files.
 #[tokio::test]
-async fn the_certificate_authority_of_redis_can_be_a_setting() {
+async fn the_certificate_authority_of_redis_can_be_configured() {
     let folder = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
     std::fs::write(folder.path().join("url"), format!("{url}\n")).unwrap();
@@ -68,7 +68,7 @@ async fn the_certificate_authority_of_redis_can_be_a_setting() {
                     redis_root_certificate = 'certificate.pem'";
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     let node = Process::start(folder.path(), &[]);
-    assert!(ready(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+    assert!(readiness(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
 
     let check = || belfry(folder.path(), &["config", "check"]).output().unwrap();
     assert!(check().status.success());
@@ -83,9 +83,9 @@ async fn the_certificate_authority_of_redis_can_be_a_setting() {
     }
 }
 
-/// The nodes of the cluster have the certificate, the user and the password of the URL.
+/// All cluster nodes have this certificate, and the user and password in the URL.
 #[tokio::test]
-async fn nodes_share_counters_of_a_cluster_over_tls() {
+async fn nodes_share_counters_in_a_cluster_over_tls() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
         return;
     }
@@ -96,12 +96,12 @@ async fn nodes_share_counters_of_a_cluster_over_tls() {
     let one = node("one", folder.path(), &cluster.url(), &certificate);
     let two = node("two", folder.path(), &cluster.url(), &certificate);
     for node in [&one, &two] {
-        assert!(ready(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+        assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
         assert!(!node.log().contains("one,two"));
     }
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] {
-        assert_eq!(admitted(&one, address, 15).await, 15);
-        assert_eq!(admitted(&two, address, 15).await, 5);
+        assert_eq!(count_admitted(&one, address, 15).await, 15);
+        assert_eq!(count_admitted(&two, address, 15).await, 5);
     }
 }
 
@@ -113,7 +113,7 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&another, generated.cert.pem()).unwrap();
     let node = node("one", folder.path(), &url, &another);
-    assert!(ready(&node).await.contains("counting locally"));
+    assert!(readiness(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 
     let settings = format!(

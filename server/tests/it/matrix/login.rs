@@ -3,12 +3,12 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{CLIENT, password, post, registration};
+use super::{CLIENT, password_login, post, registration};
 use crate::rules::{pushrules, service};
 use crate::support::{Service, any_events};
 
 #[tokio::test]
-async fn the_login_flow_is_a_password() {
+async fn the_only_login_flow_is_a_password() {
     let service = service().await;
     let response = service.anonymous().get(&format!("{CLIENT}/login")).await;
     assert_eq!(
@@ -24,8 +24,8 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
     let legacy =
         json!({ "type": "m.login.password", "user": "alice", "password": "correct horse alice" });
     for body in [
-        password("alice", "correct horse alice"),
-        password("@alice:ring.example", "correct horse alice"),
+        password_login("alice", "correct horse alice"),
+        password_login("@alice:ring.example", "correct horse alice"),
         legacy,
     ] {
         let response = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
@@ -42,7 +42,7 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
 async fn a_client_can_choose_its_device_id() {
     let service = service().await;
     service.add_account("alice").await;
-    let mut body = password("alice", "correct horse alice");
+    let mut body = password_login("alice", "correct horse alice");
     body["device_id"] = json!("PHONE");
     let response = post(&service.anonymous(), "login", &body).await;
     assert_eq!(response.json()["device_id"], "PHONE");
@@ -52,7 +52,7 @@ async fn a_client_can_choose_its_device_id() {
 async fn whoami_returns_the_device_of_the_token() {
     let service = service().await;
     service.add_account("alice").await;
-    let mut body = password("alice", "correct horse alice");
+    let mut body = password_login("alice", "correct horse alice");
     for device in [None, Some("PHONE"), Some("Zürich 📱")] {
         if let Some(device) = device {
             body["device_id"] = json!(device);
@@ -75,7 +75,7 @@ async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
     service.add_account("alice").await;
     service.add_account("bob").await;
     let login = async |name: &str, device: &str| {
-        let mut body = password(name, &format!("correct horse {name}"));
+        let mut body = password_login(name, &format!("correct horse {name}"));
         body["device_id"] = json!(device);
         let login = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
         service.anonymous().with_token(login["access_token"].as_str().unwrap())
@@ -108,7 +108,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
         ("Alice", "correct horse alice"),
         ("alice\0", "correct horse alice"),
     ] {
-        let response = post(&service.anonymous(), "login", &password(user, secret)).await;
+        let response = post(&service.anonymous(), "login", &password_login(user, secret)).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
         bodies.push(response.text);
     }
@@ -121,11 +121,11 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 async fn login_attempts_are_limited_per_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (anonymous, right) = (service.anonymous(), password("alice", "correct horse alice"));
+    let (anonymous, right) = (service.anonymous(), password_login("alice", "correct horse alice"));
     for attempt in 0..25 {
         // Unknown names count like known ones.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
-        let response = post(&anonymous, "login", &password(name, "wrong")).await;
+        let response = post(&anonymous, "login", &password_login(name, "wrong")).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
         assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
     }
@@ -145,7 +145,7 @@ async fn login_attempts_are_limited_per_address() {
 }
 
 #[tokio::test]
-async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
+async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
     let service = service().await;
     let anonymous = service.anonymous();
     assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
@@ -155,7 +155,7 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     let mut without_token = registration("bob");
     without_token["inhibit_login"] = json!(true);
     for (path, body) in [
-        ("login", password("alice", "correct horse")),
+        ("login", password_login("alice", "correct horse")),
         ("register", registration("bob")),
         ("register", without_token),
         ("register", json!({})),
@@ -167,7 +167,10 @@ async fn no_token_is_issued_while_the_app_of_matrix_clients_is_disabled() {
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
     service.store().set_app_disabled_at(&any_events(), app, None).await.unwrap();
-    assert_eq!(post(&anonymous, "login", &password("alice", "correct horse")).await.status, 200);
+    assert_eq!(
+        post(&anonymous, "login", &password_login("alice", "correct horse")).await.status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -202,9 +205,9 @@ async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password(
     let id = service.add_account("alice").await;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     let right =
-        post(&service.anonymous(), "login", &password("alice", "correct horse alice")).await;
+        post(&service.anonymous(), "login", &password_login("alice", "correct horse alice")).await;
     assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    let wrong = post(&service.anonymous(), "login", &password("alice", "wrong")).await;
+    let wrong = post(&service.anonymous(), "login", &password_login("alice", "wrong")).await;
     assert_eq!(wrong.errcode(), (403, "M_FORBIDDEN".into()));
 }
 

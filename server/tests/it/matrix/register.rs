@@ -7,7 +7,7 @@ use belfry::config::RegistrationPolicy;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{password, post, registration};
+use super::{password_login, post, registration};
 use crate::rules::{pushrules, service};
 use crate::support::Service;
 use crate::support::service::config;
@@ -29,12 +29,12 @@ async fn registration_requires_the_dummy_stage_and_creates_the_account() {
     assert!(created["device_id"].is_string());
     let alice = anonymous.with_token(created["access_token"].as_str().unwrap());
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
-    let login = post(&anonymous, "login", &password("alice", "correct horse")).await;
+    let login = post(&anonymous, "login", &password_login("alice", "correct horse")).await;
     assert_eq!(login.status, 200);
 }
 
 #[tokio::test]
-async fn registration_without_a_token_or_a_name() {
+async fn a_client_can_register_without_a_token_or_without_a_name() {
     let service = service().await;
     let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
@@ -108,7 +108,7 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_cou
     assert_eq!(api.status, 429);
 }
 
-/// Otherwise names could be tried out at the rate of ordinary requests.
+/// Otherwise existing names could be discovered at the rate of ordinary requests.
 #[tokio::test]
 async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
     let service = Service::start().await;
@@ -132,7 +132,7 @@ async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
 
 /// Otherwise many lookups could begin before the first is counted.
 #[tokio::test]
-async fn concurrent_lookups_of_names_do_not_exceed_the_limit() {
+async fn concurrent_name_lookups_do_not_exceed_the_limit() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let anonymous = service.anonymous();
@@ -145,7 +145,7 @@ async fn concurrent_lookups_of_names_do_not_exceed_the_limit() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_matrix_client_expires_after_the_configured_lifetime() {
+async fn a_matrix_client_token_expires_after_the_configured_lifetime() {
     let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
     let service = Service::with(short).await;
     let created =

@@ -5,13 +5,13 @@ use belfry::config::{Config, LimitMode, RegistrationPolicy};
 use belfry_store::{AuditFilter, NO_PASSWORD};
 use serde_json::{Value, json};
 
-use super::{password, post, registration};
+use super::{password_login, post, registration};
 use crate::rules::pushrules;
 use crate::support::service::START;
 use crate::support::{Service, TestClient, any_events, recorded_events};
 
-/// Two bridges: the first has an exclusive and a shared namespace, that of the second contains
-/// both.
+/// Two bridges: the first has an exclusive and a shared namespace, and the second has a namespace
+/// that contains both.
 const SERVICES: &str = "
 [[application_services]]
 id = 'irc'
@@ -48,7 +48,7 @@ fn without_token(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_service_creates_its_users_although_registration_is_closed() {
+async fn a_service_creates_its_users_even_if_registration_is_closed() {
     let service = start(|config| config.registration = RegistrationPolicy::Closed).await;
     let bridge = irc(&service);
     let created = post(&bridge, "register", &without_token("irc_ann")).await;
@@ -61,7 +61,7 @@ async fn a_service_creates_its_users_although_registration_is_closed() {
     let path = pushrules("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user immediately");
     for secret in ["", "!", "correct horse"] {
-        let login = post(&service.anonymous(), "login", &password("irc_ann", secret)).await;
+        let login = post(&service.anonymous(), "login", &password_login("irc_ann", secret)).await;
         assert_eq!(login.errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");
     }
     // The token may also be in the query.
@@ -87,7 +87,7 @@ async fn a_token_for_the_new_user_is_returned_unless_inhibited() {
 }
 
 #[tokio::test]
-async fn a_service_creates_users_of_its_namespaces_only() {
+async fn a_service_creates_users_in_its_namespaces_only() {
     let service = start(|_| {}).await;
     service.add_account("irc_old").await;
     let gone = service.add_account("irc_gone").await;
@@ -132,7 +132,7 @@ async fn a_service_can_create_its_sender() {
 }
 
 #[tokio::test]
-async fn the_token_of_a_service_is_required() {
+async fn a_service_token_is_required() {
     let service = start(|_| {}).await;
     let user = service.user("alice").await;
     let app = service.client().await.app_token("read write").await;
@@ -154,7 +154,7 @@ async fn the_token_of_a_service_is_required() {
 }
 
 #[tokio::test]
-async fn people_cannot_register_names_of_an_exclusive_namespace() {
+async fn people_cannot_register_names_in_an_exclusive_namespace() {
     let service = start(|_| {}).await;
     for (name, status) in [("irc_ann", 400), ("irc_bot", 400), ("shared_ann", 200), ("zoe", 200)] {
         let response = post(&service.anonymous(), "register", &registration(name)).await;
@@ -162,7 +162,7 @@ async fn people_cannot_register_names_of_an_exclusive_namespace() {
         if status == 400 {
             assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()), "{name}");
         }
-        // The token of a service without its type has no effect.
+        // A service token has no effect without the login type of services.
         let other = format!("{name}2");
         let response = post(&irc(&service), "register", &registration(&other)).await;
         assert_eq!(response.status, status, "{other}");
@@ -170,7 +170,7 @@ async fn people_cannot_register_names_of_an_exclusive_namespace() {
 }
 
 #[tokio::test]
-async fn users_of_a_service_are_recorded_with_its_id() {
+async fn the_creation_of_a_user_is_recorded_with_the_service_id() {
     let service = start(|_| {}).await;
     post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
     post(&irc(&service), "register", &service_registration("irc_ann")).await;
@@ -205,7 +205,7 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
 /// Without a token for the new user, an application service does not need the built-in app for
 /// Matrix clients.
 #[tokio::test]
-async fn while_matrix_clients_are_disabled_a_service_gets_no_token_of_its_users() {
+async fn while_matrix_clients_are_disabled_a_service_gets_no_token_for_its_users() {
     let service = start(|_| {}).await;
     post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;

@@ -1,4 +1,4 @@
-//! Metrics of sign-ins by outcome, and of tokens by grant.
+//! Metrics for sign-ins by outcome, and for tokens by grant.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The table of metrics, the dashboard and the alerts name metrics and labels that exist.
+//! The documented metrics table, the dashboard and the alerts name metrics and labels that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,14 @@ const DASHBOARD: &str = include_str!("../../../../docs/grafana.json");
 /// Labels that Prometheus adds.
 const TARGET_LABELS: [&str; 2] = ["job", "instance"];
 
-/// The labels of a family in the table, with their values if it lists them.
+/// The labels of a family in the metrics table, with their values if the table lists them.
 type DocumentedLabels = Vec<(String, Vec<String>)>;
 
-/// The rows of the table of metrics: type and labels by name.
-pub(super) type Documented = BTreeMap<String, (String, DocumentedLabels)>;
+/// The rows of the metrics table: type and labels by name.
+pub(super) type MetricsTable = BTreeMap<String, (String, DocumentedLabels)>;
 
-pub(super) fn documented() -> Documented {
+/// Parses the metrics table in the guide.
+pub(super) fn parse_table() -> MetricsTable {
     let section = GUIDE.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let names = |text: &str| -> Vec<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -42,8 +43,8 @@ pub(super) fn documented() -> Documented {
 
 #[test]
 fn the_table_lists_every_family_with_its_type_and_labels() {
-    let documented = documented();
-    let documented: BTreeMap<&str, (&str, Vec<&str>)> = documented
+    let table = parse_table();
+    let documented: BTreeMap<&str, (&str, Vec<&str>)> = table
         .iter()
         .map(|(name, (kind, labels))| {
             (&**name, (&**kind, labels.iter().map(|(label, _)| &**label).collect()))
@@ -56,7 +57,7 @@ fn the_table_lists_every_family_with_its_type_and_labels() {
 }
 
 #[test]
-fn names_follow_the_conventions_of_prometheus() {
+fn names_follow_prometheus_conventions() {
     for Family { name, kind, help, .. } in families::all() {
         let prefixes = ["belfry_", "process_"];
         assert!(prefixes.iter().any(|prefix| name.starts_with(prefix)), "{name}");
@@ -85,17 +86,17 @@ fn collect_expressions(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Replaces the variables of the dashboard by values.
-pub(super) fn with_sample_variables(expression: &str) -> String {
+/// Replaces the dashboard's variables with sample values.
+pub(super) fn replace_variables(expression: &str) -> String {
     let replaced = expression.replace("$__rate_interval", "5m").replace("$job", "belfry");
     let replaced = replaced.replace("$instance", "a|b");
     assert!(!replaced.contains('$'), "{replaced}");
     replaced
 }
 
-/// Returns the metrics in an expression with the labels of their selectors, and the labels of `by
-/// (…)`.
-fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
+/// Returns the metrics in an expression with the labels in their selectors, and the labels in
+/// `by (…)`.
+fn parse_expression(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut metrics = Vec::new();
     for prefix in ["belfry_", "process_"] {
@@ -117,8 +118,8 @@ fn names_in(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
     (metrics, groups.collect())
 }
 
-/// Returns the family of a name, which may have the suffix of a histogram.
-fn family(name: &str) -> Option<&'static Family> {
+/// Returns the family of a metric name, which may have the suffix of a histogram.
+fn find_family(name: &str) -> Option<&'static Family> {
     let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
     families::all().find(|family| match family.kind {
         Kind::Histogram => Some(family.name) == base,
@@ -128,10 +129,11 @@ fn family(name: &str) -> Option<&'static Family> {
 
 #[track_caller]
 fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
-    let (metrics, groups) = names_in(expression);
+    let (metrics, groups) = parse_expression(expression);
     let mut known: BTreeSet<&str> = TARGET_LABELS.into();
     for (name, labels) in &metrics {
-        let family = family(name).unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
+        let family =
+            find_family(name).unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
         used.insert(family.name);
         let mut allowed: BTreeSet<&str> = TARGET_LABELS.into();
         allowed.extend(family.labels);
@@ -156,7 +158,7 @@ fn the_dashboard_uses_metrics_and_labels_that_exist() {
     }
     let missing = families::all().map(|family| family.name);
     let missing: Vec<&str> = missing.filter(|name| !used.contains(name)).collect();
-    assert_eq!(missing, ["process_virtual_memory_bytes"], "and shows the others");
+    assert_eq!(missing, ["process_virtual_memory_bytes"], "the dashboard shows all others");
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! `promtool`, the checker of Prometheus.
+//! Metrics, alerts and the dashboard, checked by Prometheus's `promtool`.
 
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::documents::{ALERTS, expressions, with_sample_variables};
+use super::documents::{ALERTS, expressions, replace_variables};
 use crate::support::{Service, report_skipped};
 
 /// Runs promtool; `None` if it is not installed.
 #[track_caller]
-fn promtool(folder: &Path, arguments: &[&str], input: &str) -> Option<Output> {
+fn run_promtool(folder: &Path, arguments: &[&str], input: &str) -> Option<Output> {
     let mut command = Command::new("promtool");
     command.args(arguments).current_dir(folder).stdin(Stdio::piped());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -29,17 +29,17 @@ fn assert_success(output: &Output) {
 }
 
 #[tokio::test]
-async fn the_text_follows_the_conventions_of_prometheus() {
+async fn promtool_accepts_the_metrics() {
     let service = Service::start().await;
     service.user("alice").await.get("/_matrix/client/v3/pushrules/").await;
     check_metrics(&service.metrics().await);
 }
 
-/// Checks the text of all metrics.
+/// Asserts that promtool accepts scraped metrics without a warning.
 #[track_caller]
 pub(super) fn check_metrics(text: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let Some(output) = promtool(folder.path(), &["check", "metrics"], text) else { return };
+    let Some(output) = run_promtool(folder.path(), &["check", "metrics"], text) else { return };
     assert_success(&output);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "without a warning");
 }
@@ -48,7 +48,7 @@ pub(super) fn check_metrics(text: &str) {
 fn the_alerts_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("alerts.yml"), ALERTS).unwrap();
-    if let Some(output) = promtool(folder.path(), &["check", "rules", "alerts.yml"], "") {
+    if let Some(output) = run_promtool(folder.path(), &["check", "rules", "alerts.yml"], "") {
         assert_success(&output);
     }
 }
@@ -71,21 +71,21 @@ fn each_alert_fires_in_its_situation_and_not_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("alerts.yml"), rules).unwrap();
     std::fs::write(folder.path().join("test.yml"), tests).unwrap();
-    if let Some(output) = promtool(folder.path(), &["test", "rules", "test.yml"], "") {
+    if let Some(output) = run_promtool(folder.path(), &["test", "rules", "test.yml"], "") {
         assert_success(&output);
     }
 }
 
 #[test]
-fn the_expressions_of_the_dashboard_are_valid() {
+fn the_dashboard_expressions_are_valid() {
     let mut rules = "groups:\n- name: dashboard\n  rules:\n".to_owned();
     for (number, expression) in expressions().iter().enumerate() {
-        let expression = serde_json::to_string(&with_sample_variables(expression)).unwrap();
+        let expression = serde_json::to_string(&replace_variables(expression)).unwrap();
         writeln!(rules, "  - record: panel:{number}\n    expr: {expression}").unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("rules.yml"), rules).unwrap();
-    if let Some(output) = promtool(folder.path(), &["check", "rules", "rules.yml"], "") {
+    if let Some(output) = run_promtool(folder.path(), &["check", "rules", "rules.yml"], "") {
         assert_success(&output);
     }
 }

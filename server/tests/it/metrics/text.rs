@@ -1,4 +1,4 @@
-//! Parses the text format of Prometheus.
+//! A parser for the Prometheus text format.
 
 use std::collections::BTreeMap;
 

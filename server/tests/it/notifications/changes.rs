@@ -1,4 +1,4 @@
-//! Changes on the page, and how clients see them right after.
+//! Changes on the page, and how clients see them immediately afterwards.
 
 use serde_json::json;
 
@@ -63,10 +63,16 @@ async fn a_word_is_muted_and_removed() {
     assert!(text.contains("You have no keywords.") && !text.contains("no muted words"), "{text}");
 
     // A word is either a keyword or muted, whatever its case.
-    alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
-    let text = visible_text(&alice.page().await);
+    let page = alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
+    let text = visible_text(&page);
     assert!(text.contains("|spam|Sound|") && text.contains("You have no muted words."), "{text}");
-    alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    let notice = "Keywords|1|Saved. This word was muted. It is now a keyword instead.|";
+    assert!(text.contains(notice), "{text}");
+    let page = alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    let text = visible_text(&page);
+    let notice =
+        "Muted words|1|Saved. This word was one of your keywords. It is now muted instead.|";
+    assert!(text.contains(notice), "{text}");
     assert_eq!(alice.rules("global/content/spam/actions").await, json!({"actions": []}));
 
     let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
@@ -76,7 +82,7 @@ async fn a_word_is_muted_and_removed() {
 }
 
 #[tokio::test]
-async fn a_word_that_an_app_muted_is_listed_with_its_end() {
+async fn a_word_that_an_app_muted_is_listed_with_its_end_time() {
     let mut alice = Alice::new().await;
     let until = (START + 3600) * 1000;
     let muted = json!({"pattern": "spam", "actions": ["dont_notify"], "until": until});
@@ -88,7 +94,7 @@ async fn a_word_that_an_app_muted_is_listed_with_its_end() {
 }
 
 #[tokio::test]
-async fn people_and_rooms_are_muted_and_always_notified_of() {
+async fn a_person_or_room_can_be_muted_or_always_notify() {
     let mut alice = Alice::new().await;
     alice.page().await.assert_page(200, "You have no settings for people or rooms.");
     for (id, choice) in [("@bob:x", "notify"), ("!tea:x", "mute"), ("@eve:x", "mute")] {
@@ -161,7 +167,7 @@ async fn a_pause_ends_by_itself() {
         ("hour", "", "until|09:00 UTC|.", 3600),
         ("8-hours", "", "until|16:00 UTC|.", 8 * 3600),
         ("morning", "", "until|2027-01-16 08:00 UTC|.", 86_400),
-        // 8:00 in New York, as its browsers say.
+        // 8:00 in New York, as a browser there sends it.
         ("morning", "1800018000000", "until|13:00 UTC|.", 5 * 3600),
         ("morning", "junk", "until|2027-01-16 08:00 UTC|.", 86_400),
     ] {
@@ -186,7 +192,26 @@ async fn a_pause_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_mute_for_a_while_ends_by_itself() {
+async fn the_overview_shows_a_pause_with_its_end_and_a_link() {
+    let mut alice = Alice::new().await;
+    let overview = async |alice: &mut Alice| alice.browser.get("/oauth/account?lang=en").await;
+    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.change(&[("change", "pause"), ("for", "hour")]).await;
+    let page = overview(&mut alice).await;
+    let text = visible_text(&page);
+    let expected = "|Everything is paused until|09:00 UTC|.|Notifications|";
+    assert!(text.contains(expected), "{text}");
+    let link = format!(" <a href=\"{PAGE}?lang=en\">Notifications</a></p>");
+    assert!(page.text.contains(&link), "{page:?}");
+    alice.service.clock.advance(3600);
+    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.change(&[("change", "pause"), ("for", "open")]).await;
+    let expected = "Everything is paused until you switch it on again. <a href=";
+    overview(&mut alice).await.assert_page(200, expected);
+}
+
+#[tokio::test]
+async fn a_timed_mute_ends_by_itself() {
     let mut alice = Alice::new().await;
     for (choice, seconds) in [
         ("mute-hour", 3600),
@@ -227,7 +252,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
     assert_eq!(names.len(), 14);
     let defaults = alice.rules("global/").await;
     for name in &names {
-        // By default nothing notifies of these.
+        // These switches are off by default.
         let is_on = !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
         let [default, other] = if is_on { ["on", "off"] } else { ["off", "on"] };
         page.assert_page(200, &switch(name, is_on));
@@ -239,7 +264,7 @@ async fn every_switch_turns_its_rules_off_and_on() {
         );
         let page = alice.browser.follow(&response).await;
         page.assert_page(200, &switch(name, !is_on));
-        // The notice is at the switch, which is visible then.
+        // The notice is next to the switch, where the user sees it.
         let notice =
             format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
         page.assert_page(200, &notice);
@@ -250,13 +275,13 @@ async fn every_switch_turns_its_rules_off_and_on() {
     }
 }
 
-/// Returns the button of a switch in this state.
+/// Returns part of the HTML of a switch in this state.
 fn switch(name: &str, is_on: bool) -> String {
     let other = if is_on { "off" } else { "on" };
     format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")
 }
 
-/// Every sentence begins with "Notify me", and the switch says whether that is so.
+/// Every label begins with "Notify me", and the switch shows whether that is the case.
 #[tokio::test]
 async fn a_switch_that_is_on_notifies() {
     let mut alice = Alice::new().await;
@@ -286,7 +311,7 @@ async fn a_section_without_entries_is_folded_until_it_is_used() {
     let muted = "<details class=\"part\" id=\"muted-words\" open>";
     let add =
         |state: &str| format!("<details class=\"add\"{state}>\n<summary>Mute a word</summary>");
-    // Its form is shown as soon as it is unfolded.
+    // The form is open when the user unfolds the section.
     page.assert_page(200, &add(" open"));
     let page = alice.change(&[("change", "mute-word"), ("word", "spam")]).await;
     page.assert_page(200, muted);
@@ -318,7 +343,7 @@ async fn everyday_switches_come_first_and_rare_ones_are_folded() {
     let (_, folded) = page.text.split_once("<details>").unwrap();
     let folded = folded.split_once("</details>").unwrap().0;
     assert_eq!(folded.matches("role=\"switch\"").count(), 6);
-    // They are shown after one of them was changed.
+    // The rare switches are unfolded after one of them was changed.
     let page = alice.change(&[("change", "switch"), ("switch", "edits-on")]).await;
     let (_, open) = page.text.split_once("<details open>").unwrap();
     assert!(open.split_once("</details>").unwrap().0.contains("Saved."), "{}", page.text);

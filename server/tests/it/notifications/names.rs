@@ -1,4 +1,4 @@
-//! Hostile names of rules on the page.
+//! Hostile rule names on the page.
 
 use belfry_core::percent;
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn hostile_names_are_escaped_and_can_be_changed_and_removed() {
         assert!(visible_text(&page).contains(&format!("Keywords|{count}|Saved.|")), "{name:?}");
         let actions = alice.rules(&format!("global/content/{rule}/actions")).await;
         assert_eq!(actions["actions"][0], "notify", "{name:?}");
-        // A stale form about it.
+        // A stale form for the same rule.
         let page = alice.post(&[("change", "keyword"), ("rule", &rule), ("seen", &seen)]).await;
         assert_eq!(page.status, 409, "{name:?}");
         assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));

@@ -1,4 +1,4 @@
-//! The rules of device profiles on the page.
+//! Rules for device profiles on the page.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{Alice, PAGE, seen};
 use crate::support::browser::visible_text;
 
 #[tokio::test]
-async fn profiles_are_offered_where_they_exist() {
+async fn profiles_are_listed_if_they_exist() {
     let mut alice = Alice::new().await;
     assert!(!alice.page().await.text.contains("All devices"));
     alice.put_rule("device/phone/sender/@bob:x", &json!({"actions": []})).await;
@@ -52,7 +52,7 @@ async fn a_change_applies_to_the_profile_that_is_shown() {
     assert!(text.contains("Devices|All devices|phone|"), "{text}");
     assert!(text.contains("You have no keywords."), "{text}");
     assert_eq!(alice.rules("").await["device"], json!({}));
-    // A pause is for all devices, wherever it is sent from.
+    // A pause applies to all devices, even if it is sent from the page of a profile.
     alice.post_to(&path, &[("change", "pause"), ("for", "open")]).await;
     alice.page().await.assert_page(200, "Everything is paused");
 }

@@ -18,7 +18,7 @@ async fn a_signed_out_user_signs_in_and_returns() {
 }
 
 #[tokio::test]
-async fn a_form_after_the_end_of_the_session_changes_nothing_and_says_so() {
+async fn a_form_sent_after_the_session_ended_changes_nothing_and_says_so() {
     let mut alice = Alice::new().await;
     let csrf = csrf(&alice.page().await);
     alice.service.execute_sql("delete from sessions");
@@ -33,7 +33,7 @@ async fn a_form_after_the_end_of_the_session_changes_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_form_of_another_site_is_rejected() {
+async fn a_form_from_another_site_is_rejected() {
     let mut alice = Alice::new().await;
     let csrf = csrf(&alice.page().await);
     for (csrf, site) in [("", "same-origin"), ("x", "same-origin"), (&*csrf, "cross-site")] {
@@ -45,7 +45,7 @@ async fn a_form_of_another_site_is_rejected() {
 }
 
 #[tokio::test]
-async fn other_accounts_have_preferences_of_their_own() {
+async fn each_account_has_separate_preferences() {
     let mut alice = Alice::new().await;
     alice.change(&[("change", "keyword"), ("word", "cake")]).await.assert_page(200, "cake");
     alice.service.add_account("bob").await;

@@ -11,8 +11,8 @@ use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
 
-/// Returns a server with a registered app, and a browser in which Alice is signed in.
-pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
+/// Starts a service with a registered app, and a browser in which Alice is signed in.
+pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, mut browser) = (service.client().await, service.browser());
@@ -21,8 +21,8 @@ pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
     (service, client, browser)
 }
 
-/// Registers an app with this name.
-pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> OAuthClient {
+/// Registers an app with this name and website.
+pub(super) async fn register_app(service: &Service, name: &str, website: &str) -> OAuthClient {
     let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
     let fields = [
         ("client_name", name),
@@ -36,7 +36,7 @@ pub(super) async fn app_named(service: &Service, name: &str, website: &str) -> O
     OAuthClient { http, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
-/// Authorizes the app and returns its token.
+/// Authorises the app and returns its token.
 pub(super) async fn authorize_app(
     client: &OAuthClient,
     browser: &mut Browser,
@@ -69,7 +69,7 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
 
 #[tokio::test]
 async fn a_user_who_was_signed_out_returns_to_the_page_of_the_form() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
     service.execute_sql("delete from sessions");
@@ -79,14 +79,14 @@ async fn a_user_who_was_signed_out_returns_to_the_page_of_the_form() {
     let page = browser.follow(&response).await;
     page.assert_page(200, not_saved);
     browser.sign_in(&page, "alice").await.assert_page(200, not_saved);
-    // A form without the cookie of the session, which browsers delete when it ends.
+    // A form without the session cookie, which browsers delete when it expires.
     let response = service.browser().post("/oauth/account/remove_app", &[("app", "1")]).await;
     assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
 }
 
-/// The page to return to and the notice are names of fixed lists.
+/// The page to return to and the notice are names from fixed lists.
 #[tokio::test]
-async fn the_sign_in_page_leads_only_to_pages_of_the_account() {
+async fn the_sign_in_page_leads_only_to_account_pages() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let fields = [("username", "alice"), ("password", "correct horse alice")];
@@ -138,9 +138,9 @@ async fn only_the_language_is_preserved_in_the_redirect() {
 
 #[tokio::test]
 async fn the_page_lists_the_apps_with_permissions_and_dates() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     browser.get(ACCOUNT).await.assert_page(200, "No app has access to your account.");
-    let other = app_named(&service, "Elk", "https://elk.example/about").await;
+    let other = register_app(&service, "Elk", "https://elk.example/about").await;
     authorize_app(&client, &mut browser, "alice", "read:notifications").await;
     service.clock.advance(86_400);
     authorize_app(&client, &mut browser, "alice", "push").await;
@@ -172,7 +172,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 
 #[tokio::test]
 async fn an_app_with_expired_tokens_is_not_listed() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_signed_in().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue(None, "read").await;
     let expiring = NewToken {
@@ -192,7 +192,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
 
 #[tokio::test]
 async fn a_matrix_device_is_listed_by_its_name() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_signed_in().await;
     let sign_in = async |device: serde_json::Value| {
         let mut body = json!({
             "type": "m.login.password",
@@ -223,9 +223,9 @@ async fn a_matrix_device_is_listed_by_its_name() {
 
 #[tokio::test]
 async fn names_are_escaped_and_isolated() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_signed_in().await;
     let evil = "<script>alert(1)</script>{{7*7}}<img src=x onerror=alert(1)>";
-    let client = app_named(&service, evil, "https://xn--pple-43d.example/").await;
+    let client = register_app(&service, evil, "https://xn--pple-43d.example/").await;
     authorize_app(&client, &mut browser, "alice", "push").await;
     let page = browser.get(ACCOUNT).await;
     assert_security_headers(&page, "'self'");
@@ -244,7 +244,7 @@ async fn names_are_escaped_and_isolated() {
 
 #[tokio::test]
 async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
     assert_security_headers(&page, "'self'");
@@ -265,7 +265,7 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
 // A newer release may have issued the token.
 #[tokio::test]
 async fn an_unknown_scope_does_not_hide_known_ones() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
@@ -278,15 +278,14 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
         device: None,
     };
     service.store().add_token(&any_events(), &token).await.unwrap();
-    // As a later version may have stored it.
     service.execute_sql("update grants set scopes = 'bells:ring read'");
     browser.get(ACCOUNT).await.assert_page(200, "See everything in your account");
 }
 
-/// With long names full of characters that HTML writes as several, and many tokens.
+/// Even with many tokens and with long names full of characters that are escaped in HTML.
 #[tokio::test]
 async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
-    let (service, _, mut browser) = with_alice().await;
+    let (service, _, mut browser) = start_signed_in().await;
     service.execute_sql(
         "with recursive numbers (n) as (select 100 union all select n + 1 from numbers where n < 219)
          insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at, used_at,

@@ -21,14 +21,14 @@ async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
     http.send("POST /api/v1/accounts", form(fields)).await
 }
 
-/// Returns a client with the token of an app that may sign up users.
+/// Returns a client with an app token that may sign up users.
 async fn app(service: &Service) -> TestClient {
     let client = service.client().await;
     service.anonymous().with_token(&client.app_token("write:accounts").await)
 }
 
 #[tokio::test]
-async fn a_new_user_gets_a_token_with_the_scopes_of_the_app() {
+async fn a_new_user_gets_a_token_with_the_non_admin_scopes_of_the_app() {
     let service = Service::start().await;
     let scopes = "read write push admin:read";
     let client =
@@ -134,9 +134,9 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     }
 }
 
-/// Nobody has verified the address of a sign-up, so it may belong to someone else.
+/// The address in a sign-up is not verified, so it may belong to someone else.
 #[tokio::test]
-async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
+async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
     let service = Service::start().await;
     assert_eq!(sign_up(&app(&service).await, &ALICE).await.status, 200);
     service.add_account("bob").await;
@@ -164,7 +164,7 @@ async fn only_an_email_address_that_the_operator_gave_can_be_used_to_sign_in() {
 }
 
 #[tokio::test]
-async fn a_name_may_contain_dots_and_hyphens_inside() {
+async fn a_name_may_contain_dots_and_hyphens_except_at_its_ends() {
     let service = Service::with(unlimited()).await;
     let app = app(&service).await;
     let mut fields = ALICE;
@@ -211,7 +211,7 @@ async fn an_account_has_the_fields_that_mastodon_clients_expect() {
 }
 
 #[tokio::test]
-async fn each_token_error_has_its_text_and_challenge() {
+async fn each_token_error_has_its_message_and_challenge() {
     let service = Service::start().await;
     let path = "/api/v1/accounts/verify_credentials";
     let realm = "Bearer realm=\"belfry\"";
@@ -250,7 +250,7 @@ async fn each_token_error_has_its_text_and_challenge() {
     );
     assert_eq!(response.header("www-authenticate"), challenge);
     let app = anonymous.with_token(service.issue(None, "read").await.reveal());
-    // A token of the app itself has no user.
+    // An app token has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
     let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;

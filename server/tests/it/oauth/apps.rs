@@ -51,7 +51,7 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     assert_eq!(response.header("cache-control"), "private, no-store");
 }
 
-/// Apps that exist continue to work.
+/// Existing apps continue to work.
 #[tokio::test]
 async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
     let service = Service::start().await;
@@ -129,7 +129,7 @@ async fn all_registration_errors_are_reported_together() {
 }
 
 #[tokio::test]
-async fn an_app_with_a_scheme_that_is_no_longer_allowed_keeps_working() {
+async fn an_app_with_a_scheme_that_is_no_longer_allowed_still_works() {
     let allowed = config(|config| config.oauth.redirect_schemes = vec!["myapp".parse().unwrap()]);
     let service = Service::with(allowed).await;
     service.add_account("alice").await;
@@ -172,7 +172,7 @@ async fn only_clients_with_a_secret_can_be_registered() {
 }
 
 #[tokio::test]
-async fn registration_errors_are_localized() {
+async fn registration_errors_are_translated() {
     let service = Service::start().await;
     let german = service.anonymous().with("accept-language", "de-CH, en;q=0.5");
     let response = register(&german, &[("client_name", "A")]).await;

@@ -1,21 +1,15 @@
 //! `GET /oauth/authorize`: validation, error pages, and responses to the app.
 
+use super::start_with_alice;
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config;
 use crate::support::{Browser, OAuthClient, Service};
 
-async fn with_alice() -> (Service, OAuthClient, Browser) {
-    let service = Service::start().await;
-    service.add_account("alice").await;
-    let (client, browser) = (service.client().await, service.browser());
-    (service, client, browser)
-}
-
 // RFC 6749, section 4.1.2.1.
 #[tokio::test]
-async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
-    let (service, client, mut browser) = with_alice().await;
+async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
+    let (service, client, mut browser) = start_with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
     let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
     // The same with and without a session.
@@ -72,7 +66,7 @@ async fn an_invalid_client_or_redirect_uri_is_never_redirected() {
     }
 }
 
-/// Approves the app and redeems its code, so that it has a token of the user.
+/// Approves the app and redeems its code, which gives it a user token.
 async fn approve(client: &OAuthClient, browser: &mut Browser) {
     let code = client.code(browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
@@ -80,7 +74,7 @@ async fn approve(client: &OAuthClient, browser: &mut Browser) {
 
 #[tokio::test]
 async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     approve(&client, &mut browser).await;
     let challenge = ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     for (more, error) in [
@@ -101,21 +95,25 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         let page = other.get(&client.authorize(&more)).await;
         page.assert_page(200, "name=\"password\"");
         let response = other.sign_in(&page, "alice").await;
-        let parameters = response.redirected(CALLBACK);
+        let parameters = response.redirect_parameters(CALLBACK);
         assert_eq!(parameters["error"], error, "{more:?}");
         assert_eq!((&*parameters["state"], &*parameters["iss"]), ("s", "https://ring.example/"));
         assert!(!parameters["error_description"].is_empty());
         assert_eq!(parameters.get("code"), None);
         // With a session, the error is sent without a sign-in.
         let again = browser.get(&client.authorize(&more)).await;
-        assert_eq!(again.redirected(CALLBACK)["error"], error);
+        assert_eq!(again.redirect_parameters(CALLBACK)["error"], error);
     }
     for wrong in ["token", "id_token", "code token", "Code", "code "] {
         let url = client
             .authorize(&[])
             .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
         let response = browser.get(&url).await;
-        assert_eq!(response.redirected(CALLBACK)["error"], "unsupported_response_type", "{wrong}");
+        assert_eq!(
+            response.redirect_parameters(CALLBACK)["error"],
+            "unsupported_response_type",
+            "{wrong}"
+        );
     }
 }
 
@@ -131,7 +129,7 @@ async fn pkce_can_be_required() {
     ];
     let code = client.code(&mut browser, "alice", &pkce).await;
     assert_eq!(client.redeem(&code, &[("code_verifier", verifier)]).await.status, 200);
-    let rejected = browser.get(&client.authorize(&[])).await.redirected(CALLBACK);
+    let rejected = browser.get(&client.authorize(&[])).await.redirect_parameters(CALLBACK);
     assert_eq!(rejected["error"], "invalid_request");
     assert_eq!(rejected["error_description"], "Missing required parameter: code_challenge.");
 }
@@ -139,7 +137,7 @@ async fn pkce_can_be_required() {
 // RFC 9700, section 4.11.2.
 #[tokio::test]
 async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     approve(&client, &mut browser).await;
     let evil = OAuthClient::register_with(
         service.anonymous(),
@@ -172,21 +170,21 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let shown = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
     browser.get(&shown.authorize(&wrong)).await.assert_page(400, "invalid_scope");
 
-    // The user decides, also about a valid request.
+    // The user decides about a valid request as well.
     let page = browser.get(&evil.authorize(&[])).await;
     let denied = browser.decide(&page, "deny").await;
-    assert_eq!(denied.redirected("https://evil.example/cb")["error"], "access_denied");
+    assert_eq!(denied.redirect_parameters("https://evil.example/cb")["error"], "access_denied");
     browser.get(&evil.authorize(&wrong)).await.assert_page(400, link);
 }
 
 #[tokio::test]
 async fn an_approved_request_returns_code_state_and_issuer() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[("state", "s t&u=v#é\"")])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "Tusky");
     let response = browser.decide(&page, "allow").await;
-    let parameters = response.redirected(CALLBACK);
+    let parameters = response.redirect_parameters(CALLBACK);
     assert_eq!(parameters.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
     assert_eq!(parameters["state"], "s t&u=v#é\"");
     assert_eq!(parameters["iss"], "https://ring.example/");
@@ -194,14 +192,14 @@ async fn an_approved_request_returns_code_state_and_issuer() {
 }
 
 #[tokio::test]
-async fn a_state_of_4_kib_is_returned_and_a_longer_one_rejected() {
-    let (_service, client, mut browser) = with_alice().await;
+async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
+    let (_service, client, mut browser) = start_with_alice().await;
     approve(&client, &mut browser).await;
     let (long, longer) = ("s".repeat(4096), "s".repeat(4097));
     let response = browser.get(&client.authorize(&[("state", &long)])).await;
-    assert_eq!(response.redirected(CALLBACK)["state"], long);
+    assert_eq!(response.redirect_parameters(CALLBACK)["state"], long);
     let response = browser.get(&client.authorize(&[("state", &longer)])).await;
-    let parameters = response.redirected(CALLBACK);
+    let parameters = response.redirect_parameters(CALLBACK);
     assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
     let huge = "s".repeat(9000);
     browser.get(&client.authorize(&[("state", &huge)])).await.assert_page(400, "too long");
@@ -214,7 +212,7 @@ async fn a_state_of_4_kib_is_returned_and_a_longer_one_rejected() {
 
 #[tokio::test]
 async fn new_authorization_requests_are_limited_per_address() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     for request in 0..60 {
         let page = service.browser().get(&client.authorize(&[])).await;
         page.assert_page(200, "name=\"password\"");
@@ -225,7 +223,7 @@ async fn new_authorization_requests_are_limited_per_address() {
     assert_eq!(page.header("retry-after"), "300");
     assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
     // Requests that store nothing are not limited: other pages, errors, and requests that are
-    // approved already.
+    // already approved.
     browser
         .get(&client.with_redirect_uri("https://evil.example/").authorize(&[]))
         .await
@@ -264,19 +262,19 @@ async fn the_oldest_requests_are_deleted_when_too_many_wait() {
 
 #[tokio::test]
 async fn fragment_mode_returns_the_parameters_in_the_fragment() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let fragment = [("response_mode", "fragment"), ("state", "s")];
     let page = browser.get(&client.authorize(&fragment)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     let location = response.header("location");
     assert!(location.starts_with("https://app.example/cb#code="), "{location}");
-    assert_eq!(response.redirected(CALLBACK)["iss"], "https://ring.example/");
+    assert_eq!(response.redirect_parameters(CALLBACK)["iss"], "https://ring.example/");
 }
 
 #[tokio::test]
 async fn form_post_mode_posts_codes_and_errors_from_a_page() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
     let page = browser.get(&client.authorize(&post)).await;
     let page = browser.sign_in(&page, "alice").await;
@@ -329,17 +327,17 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
         let client = client.with_redirect_uri(uri);
         let page = browser.get(&client.authorize(&[])).await;
         let page = browser.sign_in(&page, "alice").await;
-        // Chrome applies form-action of the page with the form to the redirect.
+        // Chrome also applies the form-action of the form's page to the redirect.
         let policy = page.header("content-security-policy");
         assert!(policy.ends_with(&format!("form-action {sources}")), "{policy}");
         let response = browser.decide(&page, "allow").await;
-        assert!(response.redirected(uri).contains_key("code"));
+        assert!(response.redirect_parameters(uri).contains_key("code"));
     }
 }
 
 #[tokio::test]
 async fn the_scope_defaults_to_read_and_covers_its_children() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     for (more, granted) in [
         (vec![], "read"),
         (vec![("scope", "read:accounts write:statuses")], "read:accounts write:statuses"),
@@ -352,7 +350,7 @@ async fn the_scope_defaults_to_read_and_covers_its_children() {
 
 #[tokio::test]
 async fn only_get_and_post_are_allowed() {
-    let (service, client, _) = with_alice().await;
+    let (service, client, _) = start_with_alice().await;
     // HEAD must not issue a code, which would be lost.
     for method in ["HEAD", "PUT", "DELETE", "TRACE", "PATCH"] {
         let response =
@@ -366,20 +364,20 @@ async fn only_get_and_post_are_allowed() {
 
 #[tokio::test]
 async fn superfluous_parameters_are_ignored() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
     let literal =
         [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
     let response = browser.get(&client.authorize(&literal)).await;
-    assert_eq!(response.redirected(CALLBACK)["state"], "None");
+    assert_eq!(response.redirect_parameters(CALLBACK)["state"], "None");
     let many = vec![("unknown", "y"); 1000];
     assert_eq!(browser.get(&client.authorize(&many)).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_client_that_accepts_json_gets_a_json_error() {
-    let (service, client, _) = with_alice().await;
+    let (service, client, _) = start_with_alice().await;
     let program = service.anonymous().with("accept", "application/json");
     let path = client.with_redirect_uri("https://evil.example/").authorize(&[]);
     let response = program.get(&path).await;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::browser::form;
-use crate::support::oauth_client::error_of;
+use crate::support::oauth_client::parse_error;
 use crate::support::{Service, TestClient, TestResponse};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -85,7 +85,7 @@ async fn a_token_request_may_use_any_body_format() {
     let json = json!({ "token": "x", "client_id": id, "client_secret": secret });
     let body = json.to_string();
     let response = send(&service.anonymous(), "/oauth/revoke", "application/json", body).await;
-    assert_eq!(error_of(&response).0, 403);
+    assert_eq!(parse_error(&response).0, 403);
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
     ] {
         let response = send(&service.anonymous(), "/oauth/token", media, body).await;
         let text = String::from_utf8_lossy(&body[..body.len().min(60)]);
-        assert_eq!(error_of(&response), (status, "invalid_request".to_owned()), "{text}");
+        assert_eq!(parse_error(&response), (status, "invalid_request".to_owned()), "{text}");
         let response = send(&service.anonymous(), "/api/v1/apps", media, body).await;
         assert_eq!(response.status, status, "{text}");
         assert!(response.json()["error"].is_string(), "{text}");
@@ -130,7 +130,7 @@ async fn a_body_that_is_too_large_is_rejected() {
     let service = Service::start().await;
     let body = "a=".to_owned() + &"b".repeat(70_000);
     let response = send(&service.anonymous(), "/oauth/token", FORM, body).await;
-    assert_eq!(error_of(&response), (413, "invalid_request".to_owned()));
+    assert_eq!(parse_error(&response), (413, "invalid_request".to_owned()));
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn a_thousand_unknown_fields_are_ignored() {
     assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
 }
 
-/// With as many names as fit into the maximum size of a body.
+/// It has as many names as fit into the maximum body size.
 #[tokio::test]
 async fn a_body_full_of_unknown_fields_is_parsed() {
     const MAX_BYTES: usize = 64 * 1024;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::browser::form;
 use crate::support::client::address;
-use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::oauth_client::{oauth_error, parse_error};
 use crate::support::{OAuthClient, Service, TestResponse, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -16,15 +16,19 @@ pub(crate) fn basic(credentials: &str) -> String {
     for chunk in credentials.as_bytes().chunks(3) {
         let bits = chunk.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
         let bits = bits << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place > chunk.len() { '=' } else { char::from(letter) });
+        for position in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * position)) as usize & 63];
+            text.push(if position > chunk.len() { '=' } else { char::from(letter) });
         }
     }
     text
 }
 
-async fn token(client: &OAuthClient, authorization: &str, fields: &[(&str, &str)]) -> TestResponse {
+async fn request_token(
+    client: &OAuthClient,
+    authorization: &str,
+    fields: &[(&str, &str)],
+) -> TestResponse {
     let http = client.http.with("authorization", authorization);
     http.send("POST /oauth/token", form(fields)).await
 }
@@ -37,11 +41,11 @@ async fn basic_credentials_may_be_form_encoded() {
     let encode = |text: &str| text.replace('-', "%2D").replace('_', "%5F");
     for credentials in [format!("{id}:{secret}"), format!("{}:{}", encode(id), encode(secret))] {
         let header = basic(&credentials);
-        assert_eq!(token(&client, &header, &[GRANT]).await.status, 200);
+        assert_eq!(request_token(&client, &header, &[GRANT]).await.status, 200);
         let small = header.replace("Basic", "basic");
-        assert_eq!(token(&client, &small, &[GRANT]).await.status, 200);
+        assert_eq!(request_token(&client, &small, &[GRANT]).await.status, 200);
         // Repeating the client ID in the body is not a second authentication.
-        assert_eq!(token(&client, &header, &[GRANT, ("client_id", id)]).await.status, 200);
+        assert_eq!(request_token(&client, &header, &[GRANT, ("client_id", id)]).await.status, 200);
     }
 }
 
@@ -57,8 +61,8 @@ async fn a_client_must_not_authenticate_in_two_ways() {
         vec![GRANT, ("client_secret", secret)],
         vec![GRANT, ("client_id", "other")],
     ] {
-        let response = token(&client, &header, &fields).await;
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{fields:?}");
+        let response = request_token(&client, &header, &fields).await;
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"), "{fields:?}");
         assert_eq!(response.header("www-authenticate"), "");
     }
 }
@@ -79,7 +83,7 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
                 let fields = [GRANT, ("token", &*valid_token)];
                 let response = http.send(&format!("POST {path}"), form(&fields)).await;
                 let case = format!("{path} {headers:?}");
-                assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{case}");
+                assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"), "{case}");
                 assert_eq!(response.header("www-authenticate"), "", "{case}");
             }
         }
@@ -104,7 +108,11 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
         ] {
             let fields = [&[GRANT, ("token", &*valid_token)], &more[..]].concat();
             let response = http.send(&format!("POST {path}"), form(&fields)).await;
-            assert_eq!(error_of(&response), oauth_error(400, "invalid_request"), "{path} {more:?}");
+            assert_eq!(
+                parse_error(&response),
+                oauth_error(400, "invalid_request"),
+                "{path} {more:?}"
+            );
         }
     }
     let response =
@@ -132,7 +140,7 @@ async fn an_unknown_client_and_a_wrong_secret_get_the_same_response() {
         ("Basic ?", vec![GRANT], missing),
         ("Bearer x", vec![GRANT], missing),
     ] {
-        let response = token(&client, header, &fields).await;
+        let response = request_token(&client, header, &fields).await;
         let body = json!({ "error": "invalid_client", "error_description": description });
         assert_eq!((response.status, response.json()), (401, body), "{header} {fields:?}");
         assert_eq!(response.header("www-authenticate"), "Basic realm=\"belfry\"");
@@ -156,7 +164,7 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
         .await
         .unwrap();
 
-    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
+    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
     let response =
         service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 401);
@@ -204,7 +212,7 @@ async fn secret_guesses_are_limited_without_locking_out_the_client() {
     assert_eq!(client.post("/oauth/token", &[GRANT]).await.status, 200);
 }
 
-/// As a newer release may have stored it.
+/// A newer release may have stored a client with other values.
 #[tokio::test]
 async fn a_client_is_limited_to_its_auth_method_grant_types_and_issuer() {
     for (change, client_credentials, code) in [
@@ -230,8 +238,8 @@ async fn a_client_is_limited_to_its_auth_method_grant_types_and_issuer() {
             assert_eq!(response.status, status, "{change}");
             error
         };
-        let of_app = post(&[("grant_type", "client_credentials")]).await;
-        assert_eq!(of_app.as_deref(), client_credentials, "{change}");
+        let error = post(&[("grant_type", "client_credentials")]).await;
+        assert_eq!(error.as_deref(), client_credentials, "{change}");
         let fields =
             [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "https://a/")];
         assert_eq!(post(&fields).await.as_deref(), code, "{change}");

@@ -1,19 +1,13 @@
 //! Redemption of authorization codes.
 
-use crate::support::oauth_client::{error_of, oauth_error, parse_token};
-use crate::support::{Browser, OAuthClient, Service, any_events};
+use super::start_with_alice;
+use crate::support::oauth_client::{oauth_error, parse_error, parse_token};
+use crate::support::{OAuthClient, Service, any_events};
 
 /// RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PKCE: [(&str, &str); 2] = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
-
-async fn with_alice() -> (Service, OAuthClient, Browser) {
-    let service = Service::start().await;
-    service.add_account("alice").await;
-    let (client, browser) = (service.client().await, service.browser());
-    (service, client, browser)
-}
 
 async fn is_valid(service: &Service, token: &str) -> bool {
     let response =
@@ -24,12 +18,12 @@ async fn is_valid(service: &Service, token: &str) -> bool {
 // RFC 6749, section 4.1.2.
 #[tokio::test]
 async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
     let token = parse_token(&client.redeem(&code, &proof).await);
     assert!(is_valid(&service, &token).await);
-    assert_eq!(error_of(&client.redeem(&code, &proof).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(parse_error(&client.redeem(&code, &proof).await), oauth_error(400, "invalid_grant"));
     assert!(!is_valid(&service, &token).await);
     // This works even after the code has expired.
     let code = client.code(&mut browser, "alice", &[]).await;
@@ -41,12 +35,12 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
 
 #[tokio::test]
 async fn an_invalid_replay_revokes_nothing() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
     let token = parse_token(&client.redeem(&code, &proof).await);
     let thief = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
-    assert_eq!(error_of(&thief.redeem(&code, &proof).await), oauth_error(401, "invalid_client"));
+    assert_eq!(parse_error(&thief.redeem(&code, &proof).await), oauth_error(401, "invalid_client"));
     let other = service.client().await;
     for response in [
         other.redeem(&code, &proof).await,
@@ -54,7 +48,7 @@ async fn an_invalid_replay_revokes_nothing() {
         client.redeem(&code, &[]).await,
         client.with_redirect_uri("https://app.example/other").redeem(&code, &proof).await,
     ] {
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_grant"));
     }
     assert!(is_valid(&service, &token).await);
 }
@@ -62,7 +56,7 @@ async fn an_invalid_replay_revokes_nothing() {
 // RFC 6749, section 4.1.3.
 #[tokio::test]
 async fn an_invalid_redemption_does_not_consume_the_code() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     let other = service.client().await;
     for response in [
@@ -70,17 +64,17 @@ async fn an_invalid_redemption_does_not_consume_the_code() {
         client.with_redirect_uri("https://app.example/cb/").redeem(&code, &[]).await,
         client.redeem("unknown", &[]).await,
     ] {
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_grant"));
     }
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_code_expires_after_ten_minutes() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     service.clock.advance(600);
-    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     service.clock.advance(-1);
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
@@ -88,19 +82,19 @@ async fn a_code_expires_after_ten_minutes() {
 // RFC 7636, section 4.6.
 #[tokio::test]
 async fn a_code_with_a_challenge_requires_its_verifier() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &PKCE).await;
     let (wrong, long) = ("x".repeat(43), "x".repeat(129));
     for verifier in ["", "short", &wrong, &long, CHALLENGE, &VERIFIER.replace('-', "+")] {
         let response = client.redeem(&code, &[("code_verifier", verifier)]).await;
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"), "{verifier}");
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_grant"), "{verifier}");
     }
     assert_eq!(client.redeem(&code, &[("code_verifier", VERIFIER)]).await.status, 200);
 
     let code = client.code(&mut browser, "alice", &[("force_login", "1")]).await;
     let response = client.redeem(&code, &[("code_verifier", VERIFIER)]).await;
     assert_eq!(
-        error_of(&response),
+        parse_error(&response),
         oauth_error(400, "invalid_grant"),
         "a verifier without a challenge"
     );
@@ -121,18 +115,18 @@ async fn a_code_is_bound_to_the_loopback_port_of_its_request() {
 
 #[tokio::test]
 async fn the_code_of_a_disabled_account_is_invalid() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
-    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     // The session has ended too.
     browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"password\"");
 }
 
 #[tokio::test]
 async fn codes_are_unique() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let one = client.code(&mut browser, "alice", &[]).await;
     let other = client.code(&mut browser, "alice", &[]).await;
     assert_ne!(one, other);

@@ -1,8 +1,8 @@
-//! Errors of every endpoint on the page paths: a page for browsers, JSON for other clients.
+//! Errors on the paths of pages: a page for browsers, JSON for other clients.
 
 use super::pages::assert_security_headers;
-use crate::limits::admitted;
-use crate::support::oauth_client::{error_of, oauth_error};
+use crate::limits::count_admitted;
+use crate::support::oauth_client::{oauth_error, parse_error};
 use crate::support::{Service, TestClient};
 
 /// Adds the headers that a browser sends.
@@ -22,7 +22,7 @@ async fn a_malformed_query_is_rejected() {
         page.assert_page(400, ">invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
-        assert_eq!(error_of(&program.get(&path).await), oauth_error(400, "invalid_request"));
+        assert_eq!(parse_error(&program.get(&path).await), oauth_error(400, "invalid_request"));
     }
     let twice = client.authorize(&[("client_id", "x")]);
     let page = as_browser(&service.anonymous(), "fr").get(&twice).await;
@@ -33,7 +33,7 @@ async fn a_malformed_query_is_rejected() {
 #[tokio::test]
 async fn an_exceeded_rate_limit_is_reported_on_a_page() {
     let service = Service::start().await;
-    assert_eq!(admitted(&service.anonymous(), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 300);
     for path in [
         "/oauth/authorize",
         "/oauth/authorize/native",
@@ -59,7 +59,7 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
 }
 
 #[tokio::test]
-async fn every_client_error_of_a_browser_is_reported_on_a_page() {
+async fn every_client_error_is_reported_to_a_browser_on_a_page() {
     let service = Service::start().await;
     let browser = as_browser(&service.anonymous(), "en");
     let plain = browser.with("content-type", "text/plain");

@@ -1,15 +1,9 @@
 //! The consent page and the decision.
 
+use super::start_with_alice;
 use crate::support::browser::form;
 use crate::support::oauth_client::{CALLBACK, parse_token};
-use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
-
-async fn with_alice() -> (Service, OAuthClient, Browser) {
-    let service = Service::start().await;
-    service.add_account("alice").await;
-    let (client, browser) = (service.client().await, service.browser());
-    (service, client, browser)
-}
+use crate::support::{Browser, OAuthClient, TestResponse, any_events};
 
 /// Opens the consent page as Alice.
 async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestResponse {
@@ -21,7 +15,7 @@ async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestR
 
 #[tokio::test]
 async fn the_page_names_the_app_the_permissions_and_the_account() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
     page.assert_page(200, "Tusky");
     let page = browser.sign_in(&page, "alice").await;
@@ -32,10 +26,10 @@ async fn the_page_names_the_app_the_permissions_and_the_account() {
 
 #[tokio::test]
 async fn a_denied_request_returns_access_denied_and_stores_nothing() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let parameters = browser.decide(&page, "deny").await.redirected(CALLBACK);
+    let parameters = browser.decide(&page, "deny").await.redirect_parameters(CALLBACK);
     assert_eq!((&*parameters["error"], &*parameters["state"]), ("access_denied", "s"));
     assert_eq!(parameters["iss"], "https://ring.example/");
     assert_eq!(
@@ -51,14 +45,14 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
 
 #[tokio::test]
 async fn the_same_scopes_are_granted_again_without_asking() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
     // A code that was not redeemed is not a grant.
     browser.get(&client.authorize(&[("scope", "read push")])).await.assert_page(200, "decision");
     let first = parse_token(&client.redeem(&code, &[]).await);
 
     let again = [("scope", "push read"), ("state", "s")];
-    let parameters = browser.get(&client.authorize(&again)).await.redirected(CALLBACK);
+    let parameters = browser.get(&client.authorize(&again)).await.redirect_parameters(CALLBACK);
     assert_eq!(parameters["state"], "s");
     let second = parse_token(&client.redeem(&parameters["code"], &[]).await);
 
@@ -77,7 +71,7 @@ async fn the_same_scopes_are_granted_again_without_asking() {
 
 #[tokio::test]
 async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     parse_token(&client.redeem(&code, &[]).await);
     for mode in ["fragment", "form_post"] {
@@ -86,7 +80,7 @@ async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
         assert!(!page.text.contains("code="), "{mode}: {page:?}");
     }
     let query = browser.get(&client.authorize(&[("response_mode", "query")])).await;
-    assert!(query.redirected(CALLBACK).contains_key("code"));
+    assert!(query.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
 // RFC 8252, section 8.6.
@@ -97,7 +91,7 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
         ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
         ("code_challenge_method", "S256"),
     ];
-    let (service, _, mut browser) = with_alice().await;
+    let (service, _, mut browser) = start_with_alice().await;
     let uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
     let native = OAuthClient::register_with(service.anonymous(), uris, "read").await;
     for (first, other) in [
@@ -109,7 +103,13 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
         let verifier = [("code_verifier", VERIFIER)];
         assert_eq!(client.redeem(&code, &verifier).await.status, 200);
         // The same URI with PKCE is approved. Everything else requires consent.
-        assert!(browser.get(&client.authorize(&pkce)).await.redirected(first).contains_key("code"));
+        assert!(
+            browser
+                .get(&client.authorize(&pkce))
+                .await
+                .redirect_parameters(first)
+                .contains_key("code")
+        );
         browser.get(&client.authorize(&[])).await.assert_page(200, "decision");
         browser.get(&other.authorize(&pkce)).await.assert_page(200, "decision");
         browser.get(&other.authorize(&[])).await.assert_page(200, "decision");
@@ -118,7 +118,7 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
 
 #[tokio::test]
 async fn the_website_is_shown_only_if_the_response_goes_there() {
-    let (service, _, mut browser) = with_alice().await;
+    let (service, _, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
     browser.sign_in(&page, "alice").await;
     for (redirect_uri, is_shown) in [
@@ -145,7 +145,7 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
 
 #[tokio::test]
 async fn force_login_requires_password_and_consent_again() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let code = client.code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
     assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
@@ -168,12 +168,14 @@ async fn force_login_requires_password_and_consent_again() {
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "name=\"decision\"");
     assert_ne!(browser.cookie(), before, "a sign-in issues a new cookie");
-    assert!(browser.decide(&page, "allow").await.redirected(CALLBACK).contains_key("code"));
+    assert!(
+        browser.decide(&page, "allow").await.redirect_parameters(CALLBACK).contains_key("code")
+    );
 }
 
 #[tokio::test]
 async fn the_form_cannot_change_the_request() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     let more = [
         ("decision", "allow"),
@@ -182,14 +184,15 @@ async fn the_form_cannot_change_the_request() {
         ("client_id", "other"),
         ("state", "evil"),
     ];
-    let parameters = browser.submit(&page, "/oauth/authorize", &more).await.redirected(CALLBACK);
+    let parameters =
+        browser.submit(&page, "/oauth/authorize", &more).await.redirect_parameters(CALLBACK);
     assert_eq!(parameters.get("state"), None);
     assert_eq!(client.redeem(&parameters["code"], &[]).await.json()["scope"], "read");
 }
 
 #[tokio::test]
 async fn the_query_of_a_form_post_is_ignored() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[])).await;
     let with = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
@@ -212,14 +215,14 @@ async fn the_query_of_a_form_post_is_ignored() {
     let fields = with(&page, "/oauth/authorize", &[]);
     post(&mut browser, path, fields).await.assert_page(403, "could not be checked");
     let fields = with(&page, "/oauth/authorize", &[("decision", "deny")]);
-    let denied = post(&mut browser, path, fields).await.redirected(CALLBACK);
+    let denied = post(&mut browser, path, fields).await.redirect_parameters(CALLBACK);
     assert_eq!(denied["error"], "access_denied");
     assert!(!denied.contains_key("code"));
 }
 
 #[tokio::test]
 async fn a_decision_is_accepted_once_and_only_from_its_session() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     // Another user in another browser, with a CSRF token of that session.
     service.add_account("bob").await;
@@ -240,7 +243,7 @@ async fn a_decision_is_accepted_once_and_only_from_its_session() {
 
 #[tokio::test]
 async fn a_consent_page_is_invalid_after_another_account_signs_in() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let alices = open_consent_page(&client, &mut browser).await;
     let another = browser.get(&client.authorize(&[])).await;
@@ -252,7 +255,7 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
 
 #[tokio::test]
 async fn switching_the_account_continues_the_same_request() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
@@ -261,7 +264,7 @@ async fn switching_the_account_continues_the_same_request() {
     page.assert_page(200, "name=\"password\"");
     let page = browser.sign_in(&page, "bob").await;
     page.assert_page(200, "@bob:ring.example");
-    let parameters = browser.decide(&page, "allow").await.redirected(CALLBACK);
+    let parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     assert_eq!(parameters["state"], "s");
     let token = client.redeem(&parameters["code"], &[]).await.json();
     let bob = service.anonymous().with_token(token["access_token"].as_str().unwrap());
@@ -271,7 +274,7 @@ async fn switching_the_account_continues_the_same_request() {
 
 #[tokio::test]
 async fn a_request_expires_after_an_hour() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     service.clock.advance(3600);
     browser.decide(&page, "allow").await.assert_page(400, "no longer open");
@@ -282,7 +285,7 @@ async fn a_request_expires_after_an_hour() {
 
 #[tokio::test]
 async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
@@ -291,7 +294,7 @@ async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
 
 #[tokio::test]
 async fn an_unknown_decision_is_rejected() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
     for decision in ["", "yes", "ALLOW"] {
         browser.decide(&page, decision).await.assert_page(403, "could not be checked");

@@ -46,7 +46,7 @@ async fn the_metadata_has_exactly_these_fields() {
 }
 
 #[tokio::test]
-async fn without_documentation_of_the_operator_the_metadata_names_the_openapi_document() {
+async fn without_a_documentation_url_the_metadata_names_the_openapi_document() {
     let service = Service::start().await;
     let metadata = service.anonymous().get("/.well-known/oauth-authorization-server").await;
     let documentation = metadata.expect(StatusCode::OK)["service_documentation"].clone();
@@ -55,7 +55,7 @@ async fn without_documentation_of_the_operator_the_metadata_names_the_openapi_do
 }
 
 #[tokio::test]
-async fn the_metadata_of_a_server_without_app_registration_names_no_endpoint_for_it() {
+async fn the_metadata_names_no_registration_endpoint_while_app_registration_is_closed() {
     let closed = config(|config| config.app_registration = RegistrationPolicy::Closed);
     let metadata = async |service: &Service| {
         let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;

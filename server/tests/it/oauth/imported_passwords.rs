@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::service::unlimited;
 use crate::support::{Service, TestResponse, any_events};
 
-/// Hashes of `correct horse`, made by crypt(3) of libxcrypt and by Python's hashlib.
+/// Hashes of `correct horse`, computed by libxcrypt's crypt(3) and Python's hashlib.
 const HASHES: [&str; 8] = [
     "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
     "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e",
@@ -23,7 +23,7 @@ const HASHES: [&str; 8] = [
     "pbkdf2_sha256$1000$seasalt$mQnueSakb748zqBAC1tmWVZsZbi2zPGZarEzTGdfmso=",
 ];
 
-/// The hash of 72 times `x`, and of every longer password of this letter.
+/// The hash of 72 times `x`, and therefore of every longer password of this letter.
 const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
 
 /// Creates a service with the accounts `n0`, `n1` … that have these hashes.
@@ -86,8 +86,8 @@ async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sig
     }
 }
 
-/// bcrypt ignores the rest. If it were hashed again, a typing error in it would become the
-/// password.
+/// bcrypt ignores further bytes. If they were hashed now, a typing error in them would become part
+/// of the password.
 #[tokio::test]
 async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed() {
     let service = start(&[LONG]).await;
@@ -102,7 +102,7 @@ async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed()
     assert_eq!(login(&service, "n0", &"x".repeat(73)).await.status, 403);
 }
 
-/// The stored hash is checked again, because the database may have other sources than the import.
+/// The stored hash is checked again, because it may not come from an import.
 #[tokio::test]
 async fn a_stored_hash_that_is_damaged_or_too_expensive_verifies_nothing() {
     let expensive = "$2b$31$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";

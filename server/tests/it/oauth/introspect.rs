@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{error_of, oauth_error, parse_token};
+use crate::support::oauth_client::{oauth_error, parse_error, parse_token};
 use crate::support::service::{config, metric};
 use crate::support::{OAuthClient, Service, any_events};
 
@@ -53,12 +53,12 @@ async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
         assert_eq!(response.expect(StatusCode::OK), json!({ "active": false }));
     }
     let missing = client.post("/oauth/introspect", &[]).await;
-    assert_eq!(error_of(&missing), oauth_error(400, "invalid_request"));
+    assert_eq!(parse_error(&missing), oauth_error(400, "invalid_request"));
     let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     let response = unauthenticated.post("/oauth/introspect", &[("token", &foreign)]).await;
-    assert_eq!(error_of(&response), oauth_error(401, "invalid_client"));
+    assert_eq!(parse_error(&response), oauth_error(401, "invalid_client"));
     let response = client.http.send("POST /oauth/introspect", format!("token={foreign}")).await;
-    assert_eq!(error_of(&response), oauth_error(401, "invalid_client"));
+    assert_eq!(parse_error(&response), oauth_error(401, "invalid_client"));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::support::{Browser, Service, TestResponse};
 
 const COOKIE: &str = "__Host-belfry-lang";
 
-/// Returns the link of a page to a language.
+/// Returns the page's link to a language.
 #[track_caller]
 fn link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));
@@ -12,7 +12,7 @@ fn link(page: &TestResponse, lang: &str) -> String {
     link.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&#39;", "'")
 }
 
-/// Follows a link that may have no path, from this path.
+/// Follows the link to a language on a page with this path, to which the link may be relative.
 async fn choose(
     browser: &mut Browser,
     path: &str,
@@ -47,7 +47,7 @@ async fn a_chosen_language_is_remembered() {
         for path in ["/", "/oauth/sign_in", "/nowhere", "/oauth/authorize"] {
             assert_lang(&browser.get(path).await, "de");
         }
-        // The session has the language, too, also where the cookie is missing.
+        // The session has the language as well, even if the cookie is missing.
         let page = browser.get("/oauth/sign_in").await;
         assert_lang(&browser.sign_in(&page, "alice").await, "de");
         browser.cookies.remove(COOKIE);
@@ -68,7 +68,7 @@ async fn an_authorization_continues_in_the_chosen_language() {
     let wrong = [("username", "alice"), ("password", "wrong")];
     let page = browser.submit(&page, "/oauth/sign_in?lang=de", &wrong).await;
     assert_lang(&page, "de");
-    // A person without an account gets one, still in the middle of it.
+    // A person without an account can sign up and continue the authorization request.
     let sign_up = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap();
     let sign_up = format!("/oauth/sign_up?{}", sign_up.split('"').next().unwrap());
     let sign_up = sign_up.replace("&#38;", "&");
@@ -79,10 +79,10 @@ async fn an_authorization_continues_in_the_chosen_language() {
     assert_lang(&page, "de");
     let decision = [("decision", "allow")];
     let allowed = browser.submit(&page, "/oauth/authorize?lang=de", &decision).await;
-    let response = allowed.redirected(&client.redirect_uri);
+    let response = allowed.redirect_parameters(&client.redirect_uri);
     assert_eq!(response["state"], "a&b\"<");
     client.redeem(&response["code"], &[]).await.expect(axum::http::StatusCode::OK);
-    // The parameter of an app comes before the choice.
+    // An app's parameter takes precedence over the user's choice.
     assert_lang(
         &browser.get(&client.authorize(&[("lang", "fr"), ("scope", "read write")])).await,
         "fr",
@@ -90,7 +90,7 @@ async fn an_authorization_continues_in_the_chosen_language() {
 }
 
 #[tokio::test]
-async fn only_a_link_of_this_server_chooses_a_language() {
+async fn only_a_link_on_this_server_chooses_a_language() {
     let service = Service::start().await;
     let mut browser = service.browser();
     for (path, site) in [
@@ -113,7 +113,7 @@ async fn only_a_link_of_this_server_chooses_a_language() {
 }
 
 #[tokio::test]
-async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
+async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
     let service = Service::start().await;
     let mut browser = service.browser();
     for path in [
@@ -143,13 +143,46 @@ async fn the_links_stay_on_this_server_and_escape_what_they_repeat() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_signed_in_person_has_no_links_to_languages() {
+async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
-    let mut browser = service.browser().signed_in("alice").await;
-    for path in ["/", "/oauth/account", "/oauth/account/security", &*client.authorize(&[])] {
+    for path in [
+        "/",
+        "/oauth/account",
+        "/oauth/account/notifications?profile=phone",
+        "/oauth/account/rules/rule?rule=global%2Foverride%2F.m.rule.master",
+        "/oauth/account/security",
+        &*client.authorize(&[("force_login", "true")]),
+    ] {
+        let mut browser = service.browser().sign_in_as("alice").await;
+        let mut page = browser.get(path).await;
+        if path.contains("force_login") {
+            // The authorization continues, and does not begin again with the password.
+            page = browser.sign_in(&page, "alice").await;
+        }
+        assert_lang(&page, "en");
+        let headings = page.text.matches("<h2").count();
+        let german = choose(&mut browser, path, &page, "de").await;
+        assert_lang(&german, "de");
+        assert_eq!(german.text.matches("<h2").count(), headings, "{path}");
+        assert_lang(&browser.get("/oauth/account/try").await, "de");
+    }
+}
+
+/// The response to a form cannot be opened again, but the page with the form can.
+#[tokio::test]
+async fn the_links_below_a_rejected_form_lead_to_its_page() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser().sign_in_as("alice").await;
+    for (path, action) in [
+        ("/oauth/account/security", "/oauth/account/security/password"),
+        ("/oauth/account/try", "/oauth/account/try"),
+    ] {
         let page = browser.get(path).await;
-        assert!(page.status == 200 && !page.text.contains("<footer>"), "{path}");
+        let rejected = browser.submit(&page, action, &[]).await;
+        assert!([401, 422].contains(&rejected.status), "{rejected:?}");
+        assert_eq!(link(&rejected, "pl"), format!("{path}?lang=pl&remember=1"));
     }
 }

@@ -1,4 +1,4 @@
-//! The last use of tokens and apps, and the tokens that an app may have.
+//! The last use of apps, and the limit on their tokens.
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
@@ -14,14 +14,14 @@ async fn last_use(service: &Service, client: &OAuthClient) -> Option<Timestamp> 
     service.store().app(id).await.unwrap().unwrap().last_used_at
 }
 
-/// Two hours later, so that the last use is stored again.
-fn later(service: &Service) -> Timestamp {
+/// Advances the clock by two hours, after which the last use is stored again.
+fn advance_two_hours(service: &Service) -> Timestamp {
     service.clock.advance(2 * 60 * 60);
     service.now()
 }
 
 #[tokio::test]
-async fn every_request_with_a_valid_token_is_a_use_of_it_and_its_app() {
+async fn every_request_with_a_valid_token_is_a_use_of_its_app() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
@@ -33,25 +33,25 @@ async fn every_request_with_a_valid_token_is_a_use_of_it_and_its_app() {
     let app = service.anonymous().with_token(&app_token);
     assert_eq!(last_use(&service, &client).await, Some(service.now()), "a token was issued");
 
-    let now = later(&service);
+    let now = advance_two_hours(&service);
     user.get("/_matrix/client/v3/pushrules/").await.expect(StatusCode::OK);
     assert_eq!(last_use(&service, &client).await, Some(now), "push rules");
 
-    let now = later(&service);
+    let now = advance_two_hours(&service);
     app.get("/api/v1/apps/verify_credentials").await.expect(StatusCode::OK);
     assert_eq!(last_use(&service, &client).await, Some(now), "API");
 
-    let now = later(&service);
+    let now = advance_two_hours(&service);
     let proxy = user.with("x-original-method", "GET").with("x-original-uri", "/x");
     assert_eq!(proxy.get("/gateway/check").await.status, 200);
     assert_eq!(last_use(&service, &client).await, Some(now), "gateway");
 
-    let now = later(&service);
+    let now = advance_two_hours(&service);
     let response = client.post("/oauth/introspect", &[("token", &app_token)]).await;
     assert_eq!(response.expect(StatusCode::OK)["active"], true);
     assert_eq!(last_use(&service, &client).await, Some(now), "introspection");
 
-    later(&service);
+    advance_two_hours(&service);
     client.post("/oauth/revoke", &[("token", &token)]).await.expect(StatusCode::OK);
     assert_eq!(user.get("/_matrix/client/v3/pushrules/").await.status, 401);
     assert_eq!(proxy.get("/gateway/check").await.status, 401);

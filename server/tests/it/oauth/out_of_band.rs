@@ -5,7 +5,7 @@ use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
 const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-async fn with_alice() -> (Service, OAuthClient, Browser) {
+async fn start_with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = OAuthClient::register_with(service.anonymous(), OOB, "read").await;
@@ -22,7 +22,7 @@ async fn approve(client: &OAuthClient, browser: &mut Browser) -> (TestResponse, 
     (response, shown)
 }
 
-fn code_of(page: &TestResponse) -> &str {
+fn shown_code(page: &TestResponse) -> &str {
     let (_, rest) = page.text.split_once("<textarea class=\"oauth-code\"").unwrap();
     rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
@@ -30,13 +30,15 @@ fn code_of(page: &TestResponse) -> &str {
 // A URL would stay in the browser's history.
 #[tokio::test]
 async fn the_code_is_shown_and_not_part_of_a_url() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let (response, shown) = approve(&client, &mut browser).await;
     assert_eq!(response.header("location"), "/oauth/authorize/native");
     shown.assert_page(200, "Tusky");
     assert_eq!(shown.header("cache-control"), "no-store");
-    let code = code_of(&shown);
+    let code = shown_code(&shown);
     assert_eq!(code.len(), 64);
+    // The list of apps has no entry for this one until the code is redeemed.
+    assert!(!shown.text.contains("/oauth/account"), "{shown:?}");
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.assert_page(200, code);
     assert_eq!(client.redeem(code, &[]).await.status, 200);
@@ -45,10 +47,10 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
 
 #[tokio::test]
 async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let native = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
     let (_, shown) = approve(&client, &mut browser).await;
-    let code = code_of(&shown);
+    let code = shown_code(&shown);
     browser.get(&native("wrong")).await.assert_page(400, "invalid_grant");
     browser.get(&native(code)).await.assert_page(200, code);
     // In a browser without Alice's session.
@@ -66,7 +68,7 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
 
 #[tokio::test]
 async fn an_error_is_shown_on_a_page() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.assert_page(400, "Access denied");
@@ -75,7 +77,7 @@ async fn an_error_is_shown_on_a_page() {
 
 #[tokio::test]
 async fn the_page_is_in_the_language_that_the_app_requested() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "de")])).await;
     page.assert_page(200, "<html lang=\"de\"");
     let page = browser.sign_in(&page, "alice").await;

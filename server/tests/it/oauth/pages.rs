@@ -33,7 +33,7 @@ pub(crate) fn assert_security_headers(page: &TestResponse, form_action: &str) {
 async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
     let service = Service::with(config(|config| config.http.max_body_bytes = 1024 * 1024)).await;
     service.add_account("alice").await;
-    let mut browser = service.browser().signed_in("alice").await;
+    let mut browser = service.browser().sign_in_as("alice").await;
     let page = browser.get("/oauth/account/try").await;
     for (length, status) in [(60_000, 200), (100_000, 413)] {
         let text = "a".repeat(length);
@@ -79,13 +79,13 @@ async fn every_page_has_security_headers() {
 }
 
 #[tokio::test]
-async fn presses_pause_at_load_unless_a_page_of_this_server_led_there() {
+async fn early_presses_are_ignored_unless_a_page_of_this_server_led_there() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
-    let mut browser = service.browser().signed_in("alice").await;
+    let mut browser = service.browser().sign_in_as("alice").await;
     for path in [&*client.authorize(&[]), "/oauth/account", "/oauth/account/security"] {
-        for (site, pauses) in [
+        for (site, is_guarded) in [
             (Some("same-origin"), false),
             (Some("same-site"), true),
             (Some("cross-site"), true),
@@ -95,7 +95,7 @@ async fn presses_pause_at_load_unless_a_page_of_this_server_led_there() {
             browser.fetch_site = site;
             let page = browser.get(path).await;
             page.assert_page(200, "<form method=\"post\"");
-            assert_eq!(page.text.contains(" data-pause-at-load>"), pauses, "{path} {site:?}");
+            assert_eq!(page.text.contains(" data-pause-at-load>"), is_guarded, "{path} {site:?}");
         }
     }
 }
@@ -146,7 +146,7 @@ async fn hsts_is_sent_with_every_response_over_https() {
 }
 
 #[tokio::test]
-async fn the_name_of_an_app_is_escaped() {
+async fn an_app_name_is_escaped() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let http = service.anonymous().with("content-type", "application/json");
@@ -186,7 +186,7 @@ async fn static_files_have_their_type_and_are_cached_forever() {
 }
 
 #[tokio::test]
-async fn the_title_the_logo_and_the_links_of_the_operator_are_shown() {
+async fn the_configured_title_logo_and_links_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let logo = folder.path().join("logo.svg");
     let svg = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";

@@ -36,7 +36,7 @@ async fn register(service: &Service, name: &str, password: &str) -> TestResponse
 }
 
 /// Returns the number of hashes computed so far, from the metrics.
-async fn hashes(service: &Service) -> usize {
+async fn hash_count(service: &Service) -> usize {
     let metrics = service.metrics().await;
     let count = metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
     count.unwrap().parse().unwrap()
@@ -69,11 +69,11 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
         ("bob", "wrong"),
         ("", ""),
     ] {
-        let before = hashes(&service).await;
+        let before = hash_count(&service).await;
         sign_in(&service, name, password).await;
-        assert_eq!(hashes(&service).await - before, 1, "the page, {name:?}");
+        assert_eq!(hash_count(&service).await - before, 1, "the page, {name:?}");
         login(&service.anonymous(), name, password).await;
-        assert_eq!(hashes(&service).await - before, 2, "a Matrix client, {name:?}");
+        assert_eq!(hash_count(&service).await - before, 2, "a Matrix client, {name:?}");
     }
 }
 
@@ -119,7 +119,7 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
 }
 
 #[tokio::test]
-async fn a_password_is_neither_normalized_nor_truncated() {
+async fn a_password_is_neither_normalised_nor_truncated() {
     let service = Service::with(unlimited()).await;
     let longest = "é".repeat(127) + "x";
     let cases = [
@@ -142,7 +142,7 @@ async fn a_password_is_neither_normalized_nor_truncated() {
 async fn an_overlong_password_is_not_hashed() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
-    let before = hashes(&service).await;
+    let before = hash_count(&service).await;
     for length in [129, 60_000] {
         let overlong = "x".repeat(length);
         let rejected = register(&service, "bob", &overlong).await;
@@ -150,7 +150,7 @@ async fn an_overlong_password_is_not_hashed() {
         assert_eq!(login(&service.anonymous(), "alice", &overlong).await.status, 403);
         assert_eq!(sign_in(&service, "alice", &overlong).await.status, 401);
     }
-    assert_eq!(hashes(&service).await, before);
+    assert_eq!(hash_count(&service).await, before);
     // A NUL at the end is not ignored, so this password is wrong.
     assert_eq!(login(&service.anonymous(), "alice", "correct horse alice\0").await.status, 403);
 }
@@ -163,7 +163,7 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
     });
     let service = Service::with(one_hash_at_a_time).await;
     let alice = service.user("alice").await;
-    let before = hashes(&service).await;
+    let before = hash_count(&service).await;
     let attempts: JoinSet<_> = (0..500)
         .map(|_| {
             let anonymous = service.anonymous();
@@ -187,7 +187,7 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
             _ => panic!("{response:?}"),
         }
     }
-    assert_eq!(hashes(&service).await - before, wrong, "rejected attempts are not hashed");
+    assert_eq!(hash_count(&service).await - before, wrong, "rejected attempts are not hashed");
     assert!(wrong >= 33 && rejected > 0, "{wrong} hashed, {rejected} rejected");
     assert_eq!(login(&service.anonymous(), "alice", "correct horse alice").await.status, 200);
 }
@@ -202,7 +202,7 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     let service = Service::with(one_hash_at_a_time).await;
     let alice = service.add_account("alice").await;
     let old = "correct horse alice";
-    let before = hashes(&service).await;
+    let before = hash_count(&service).await;
     let clients: JoinSet<_> = (0..12)
         .map(|_| {
             let anonymous = service.anonymous();
@@ -220,7 +220,7 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
         });
     }
     // Some clients have signed in, the others wait for a hashing thread.
-    while hashes(&service).await < before + 3 {
+    while hash_count(&service).await < before + 3 {
         tokio::task::yield_now().await;
     }
     let revoke = ExistingAccess::RevokeAt(service.now());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, error_of, oauth_error, parse_token};
+use crate::support::oauth_client::{CALLBACK, oauth_error, parse_error, parse_token};
 use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
@@ -28,7 +28,7 @@ async fn redeem_200_times(database: TestDatabase) {
         if response.status == 200 {
             tokens.push(parse_token(&response));
         } else {
-            assert_eq!(error_of(&response), oauth_error(400, "invalid_grant"));
+            assert_eq!(parse_error(&response), oauth_error(400, "invalid_grant"));
         }
     }
     assert_eq!(tokens.len(), 1);
@@ -83,7 +83,7 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
     browser.move_to(&nodes[0].url);
     let page = browser.follow(&signed_in).await;
-    let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
+    let code = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
 
     let body = form(&[
         ("grant_type", "authorization_code"),

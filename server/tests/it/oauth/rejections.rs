@@ -1,9 +1,9 @@
-//! Rejected OAuth requests: what the response says, and the reason in log and audit trail.
+//! Rejected OAuth requests: the response, and the reason in the log and the audit trail.
 
 use serde_json::{Value, json};
 
 use crate::requests::json_lines;
-use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::oauth_client::{oauth_error, parse_error};
 use crate::support::{Process, Service, recorded_events};
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -12,7 +12,8 @@ const PKCE: [(&str, &str); 2] = [
     ("code_challenge_method", "S256"),
 ];
 
-/// The state of a code, and whether a code of another client exists, would help an attacker.
+/// The response does not disclose the state of a code, or whether another client has this code: that
+/// would help an attacker.
 #[tokio::test]
 async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
@@ -107,17 +108,17 @@ async fn an_invalid_scope_is_named() {
     ] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
-    // The same on the page of an app that the user has never approved.
+    // The same on the page for an app that the user has never approved.
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
     browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
 }
 
-/// The commonest mistake of a new client. The log shows what to compare with the registration.
+/// The most common mistake in a new client. The log shows the URI to compare with the registration.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +177,7 @@ async fn the_reason_is_logged() {
     let token = token["access_token"].as_str().unwrap();
     let authorize = format!("{url}/oauth/authorize?client_id=unknown");
     assert_eq!(reqwest::get(authorize).await.unwrap().status(), 401);
-    // More lines than are written in a minute; those of other reasons are written nevertheless.
+    // More lines than are written in a minute; lines with other reasons are written nevertheless.
     for _ in 0..12 {
         post("/oauth/revoke", &[("token", token)]).await;
     }

@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use belfry::auth::tokens::{FirstPartyApp, TokenIssuer};
 use serde_json::{Value, json};
 
-use super::account::{ACCOUNT, app_named, authorize_app, with_alice};
+use super::account::{ACCOUNT, authorize_app, register_app, start_signed_in};
 use super::pages::assert_security_headers;
 use crate::support::browser::{form, visible_text};
-use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::oauth_client::{oauth_error, parse_error};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{Browser, OAuthClient, Process, Service, TestResponse, any_events};
 
@@ -29,7 +29,7 @@ async fn status(service: &Service, token: &str) -> u16 {
 
 #[tokio::test]
 async fn tokens_of_first_party_apps_are_labelled() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_signed_in().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let body = json!({
         "type": "m.login.password",
@@ -52,7 +52,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
     ] {
         assert!(shown.contains(text), "{shown}");
     }
-    // They can be removed like other apps.
+    // First-party apps can be removed like other apps.
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     remove(&mut browser, &page, &app.to_string()).await;
     assert_eq!((status(&service, matrix).await, status(&service, bot.reveal()).await), (401, 200));
@@ -60,7 +60,7 @@ async fn tokens_of_first_party_apps_are_labelled() {
 
 #[tokio::test]
 async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     let other = service.client().await;
     let first = authorize_app(&client, &mut browser, "alice", "read").await;
     let second = authorize_app(&client, &mut browser, "alice", "read write").await;
@@ -76,17 +76,17 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     let page = browser.get(ACCOUNT).await;
     let app = app_id(&service, &client).await;
     page.assert_page(200, &format!("name=\"app\" value=\"{app}\""));
-    let response = remove(&mut browser, &page, &app).await;
-    assert_eq!(response.header("cache-control"), "no-store");
+    let removed = remove(&mut browser, &page, &app).await;
+    assert_eq!(removed.header("cache-control"), "no-store");
 
     let mut statuses = Vec::new();
     for token in all {
         statuses.push(status(&service, token).await);
     }
     assert_eq!(statuses, [401, 401, 200, 200]);
-    let of_app =
+    let response =
         service.anonymous().with_token(&app_token).get("/api/v1/apps/verify_credentials").await;
-    assert_eq!(of_app.status, 200, "the token of the app itself stays valid");
+    assert_eq!(response.status, 200, "the app token stays valid");
     let rejected =
         service.anonymous().with_token(&first).get("/api/v1/accounts/verify_credentials").await;
     assert_eq!(rejected.json()["error"], "The access token was revoked");
@@ -97,7 +97,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     assert_eq!(german.header("location"), "/oauth/account?lang=de&notice=app-removed");
 
     // The app is no longer listed, and needs consent again.
-    let page = browser.follow(&response).await;
+    let page = browser.follow(&removed).await;
     page.assert_page(
         200,
         "role=\"status\">\u{2068}Tusky\u{2069} no longer has access to your account.</p>",
@@ -110,7 +110,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
 /// Anyone can register an app whose name is a message.
 #[tokio::test]
 async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let other = service.client().await;
     let (app, other) = (app_id(&service, &client).await, app_id(&service, &other).await);
@@ -120,7 +120,7 @@ async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
         .get(&removed)
         .await
         .assert_page(200, "Tusky\u{2069} no longer has access to your account.");
-    let elsewhere = service.browser().signed_in("alice").await;
+    let elsewhere = service.browser().sign_in_as("alice").await;
     let other_app = removed.replace(&format!("app={app}"), &format!("app={other}"));
     let without_proof = format!("{ACCOUNT}?app={app}&notice=app-removed");
     for (mut browser, links) in
@@ -136,22 +136,22 @@ async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
 
 #[tokio::test]
 async fn a_code_of_a_removed_app_cannot_be_redeemed() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     let other = service.client().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let code = client.code(&mut browser, "alice", &[("scope", "write")]).await;
     let others = other.code(&mut browser, "alice", &[]).await;
     let page = browser.get(ACCOUNT).await;
     remove(&mut browser, &page, &app_id(&service, &client).await).await;
-    assert_eq!(error_of(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     assert_eq!(other.redeem(&others, &[]).await.status, 200);
 }
 
 #[tokio::test]
 async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_signed_in().await;
     service.add_account("bob").await;
-    let other_client = app_named(&service, "Strange", "").await;
+    let other_client = register_app(&service, "Strange", "").await;
     let bobs = authorize_app(&other_client, &mut service.browser(), "bob", "read").await;
     let token = authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
@@ -177,8 +177,8 @@ async fn removing_an_app_twice_or_an_unknown_app_is_not_an_error() {
 
 // Cross-site request forgery.
 #[tokio::test]
-async fn a_form_of_another_site_removes_nothing() {
-    let (service, client, mut browser) = with_alice().await;
+async fn a_form_from_another_site_removes_nothing() {
+    let (service, client, mut browser) = start_signed_in().await;
     let token = authorize_app(&client, &mut browser, "alice", "read").await;
     let app = app_id(&service, &client).await;
     let page = browser.get(ACCOUNT).await;

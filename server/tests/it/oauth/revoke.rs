@@ -30,7 +30,7 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 }
 
 #[tokio::test]
-async fn every_other_revocation_gets_the_same_error() {
+async fn every_rejected_revocation_gets_the_same_error() {
     let service = Service::start().await;
     let (client, other) = (service.client().await, service.client().await);
     let (own, foreign) = (client.app_token("read").await, other.app_token("read").await);

@@ -4,7 +4,7 @@ use belfry::config::Config;
 use belfry_runtime::random;
 use jiff::SignedDuration;
 
-use crate::support::oauth_client::{error_of, oauth_error};
+use crate::support::oauth_client::{oauth_error, parse_error};
 use crate::support::{OAuthClient, Service, TestDatabase, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -27,11 +27,11 @@ async fn can_authenticate(client: &OAuthClient) -> bool {
     let issued = client.post("/oauth/token", &[GRANT]).await;
     if issued.status != 200 {
         let rejected = oauth_error(401, "invalid_client");
-        assert_eq!(error_of(&issued), rejected);
+        assert_eq!(parse_error(&issued), rejected);
         let introspected = client.post("/oauth/introspect", &[("token", "x")]).await;
-        assert_eq!(error_of(&introspected), rejected);
+        assert_eq!(parse_error(&introspected), rejected);
         let revoked = client.post("/oauth/revoke", &[("token", "x")]).await;
-        assert_eq!(error_of(&revoked), oauth_error(403, "unauthorized_client"));
+        assert_eq!(parse_error(&revoked), oauth_error(403, "unauthorized_client"));
         return false;
     }
     let token = issued.json()["access_token"].as_str().unwrap().to_owned();
@@ -41,7 +41,7 @@ async fn can_authenticate(client: &OAuthClient) -> bool {
     true
 }
 
-async fn a_replaced_secret_is_accepted_until_its_time(database: TestDatabase) {
+async fn a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) {
     let service = Service::on(database, Config::default()).await;
     let first = service.client().await;
     assert!(can_authenticate(&first).await);
@@ -49,9 +49,9 @@ async fn a_replaced_secret_is_accepted_until_its_time(database: TestDatabase) {
     let second = rotate(&service, &first, Some(3600)).await;
     assert!(can_authenticate(&second).await && can_authenticate(&first).await);
     service.clock.advance(3599);
-    assert!(can_authenticate(&first).await, "a second before its time");
+    assert!(can_authenticate(&first).await, "a second before its expiry");
     service.clock.advance(1);
-    assert!(!can_authenticate(&first).await, "at its time");
+    assert!(!can_authenticate(&first).await, "at its expiry");
     assert!(can_authenticate(&second).await);
 
     let third = rotate(&service, &second, Some(3600)).await;
@@ -65,18 +65,17 @@ async fn a_replaced_secret_is_accepted_until_its_time(database: TestDatabase) {
 }
 
 #[tokio::test]
-async fn a_replaced_secret_is_accepted_until_its_time_on_sqlite() {
-    a_replaced_secret_is_accepted_until_its_time(TestDatabase::sqlite()).await;
+async fn a_replaced_secret_is_accepted_until_its_expiry_on_sqlite() {
+    a_replaced_secret_is_accepted_until_its_expiry(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replaced_secret_is_accepted_until_its_time_on_postgres() {
+async fn a_replaced_secret_is_accepted_until_its_expiry_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_replaced_secret_is_accepted_until_its_time(database).await;
+        a_replaced_secret_is_accepted_until_its_expiry(database).await;
     }
 }
 
-/// A disabled app cannot use its old secret either.
 #[tokio::test]
 async fn the_old_secret_of_a_disabled_app_is_rejected() {
     let service = Service::start().await;

@@ -67,7 +67,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
     let page = browser.follow(&signed_in).await;
     secrets.push(("cookie", browser.cookie().to_owned()));
     secrets.push(("form token", page.form("/oauth/authorize")[0].1.clone()));
-    let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
+    let code = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
     secrets.push(("code", code.clone()));
     let page = browser.get(&authorize("urn:ietf:wg:oauth:2.0:oob")).await;
     let response = browser.decide(&page, "allow").await;
@@ -100,7 +100,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
         .await
         .unwrap();
     secrets.push(("chosen password", chosen.to_owned()));
-    secrets.push(("token of sign-up", text(&signed_up["access_token"])));
+    secrets.push(("sign-up token", text(&signed_up["access_token"])));
     for path in ["/oauth/introspect", "/oauth/revoke"] {
         let mut fields = vec![("token", &*token)];
         fields.extend(client);

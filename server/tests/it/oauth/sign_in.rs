@@ -5,17 +5,11 @@ use std::time::Duration;
 use belfry::config::Sessions;
 use belfry_store::ExistingAccess;
 
+use super::start_with_alice;
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config;
-use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
-
-pub(super) async fn with_alice() -> (Service, OAuthClient, Browser) {
-    let service = Service::start().await;
-    service.add_account("alice").await;
-    let (client, browser) = (service.client().await, service.browser());
-    (service, client, browser)
-}
+use crate::support::{Browser, Service, TestResponse, any_events};
 
 pub(super) async fn try_sign_in(
     browser: &mut Browser,
@@ -34,7 +28,7 @@ async fn is_signed_in(browser: &mut Browser) -> bool {
 
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
@@ -58,27 +52,27 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
         );
         let text =
             response.text.replace(&format!("value=\"{name}\""), "").replace(" autofocus", "");
-        // It follows from the text that was entered.
+        // The advice depends only on the text that was entered.
         let advice = " If you signed up here, use your username instead of the e-mail address.";
         assert_eq!(text.contains(advice), name.contains('@'), "{name}");
         pages.push(text.replace(advice, ""));
     }
     pages.dedup();
     assert_eq!(pages.len(), 1, "{pages:#?}");
-    // The form of the error page works.
+    // The form on the error page works.
     let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
     browser.sign_in(&again, "alice").await.assert_page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
 async fn with_the_right_password_the_page_says_that_the_account_is_disabled() {
-    let (service, client, mut browser) = with_alice().await;
+    let (service, client, mut browser) = start_with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let page = browser.get(&client.authorize(&[])).await;
     let response = try_sign_in(&mut browser, &page, "bob", "correct horse bob").await;
     response.assert_page(403, "This account is disabled.");
-    // It counts like a wrong password.
+    // The attempt counts like one with a wrong password.
     assert!(response.header("ratelimit").contains("\"sign_in_name\";r=24;"), "{response:?}");
     browser.sign_in(&response, "alice").await.assert_page(200, "name=\"decision\"");
 }
@@ -98,7 +92,7 @@ async fn name_and_email_address_are_case_insensitive_at_sign_in() {
 
 #[tokio::test]
 async fn the_session_cookie_is_host_only_secure_and_http_only() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let response = browser.get(&client.authorize(&[])).await;
     let cookie = response.header("set-cookie");
     let (value, attributes) = cookie.split_once(';').unwrap();
@@ -114,7 +108,7 @@ async fn the_session_cookie_is_host_only_secure_and_http_only() {
 // Session fixation.
 #[tokio::test]
 async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
     // An attacker may know or even have set this cookie.
     let before = browser.cookie().to_owned();
@@ -132,8 +126,8 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
 
 // Cross-site request forgery, including sign-in.
 #[tokio::test]
-async fn a_form_of_another_site_is_rejected() {
-    let (service, client, mut browser) = with_alice().await;
+async fn a_form_from_another_site_is_rejected() {
+    let (service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let (request, alice) = (page.form("/oauth/sign_in")[1].1.clone(), "correct horse alice");
     // A CSRF token that is valid in the attacker's browser.
@@ -169,8 +163,8 @@ async fn a_form_of_another_site_is_rejected() {
 
 #[tokio::test]
 async fn signing_out_ends_the_session_and_requires_a_post() {
-    let (service, _client, _) = with_alice().await;
-    let mut browser = service.browser().signed_in("alice").await;
+    let (service, _client, _) = start_with_alice().await;
+    let mut browser = service.browser().sign_in_as("alice").await;
     let old = browser.cookie().to_owned();
     browser.get("/oauth/sign_out").await;
     assert!(is_signed_in(&mut browser).await);
@@ -184,8 +178,8 @@ async fn signing_out_ends_the_session_and_requires_a_post() {
 
 #[tokio::test]
 async fn a_password_change_ends_all_sessions() {
-    let (service, _client, _) = with_alice().await;
-    let mut browser = service.browser().signed_in("alice").await;
+    let (service, _client, _) = start_with_alice().await;
+    let mut browser = service.browser().sign_in_as("alice").await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
     service
         .store()
@@ -205,8 +199,8 @@ async fn a_session_expires_when_idle_and_at_its_maximum_age() {
     });
     let service = Service::with(short).await;
     service.add_account("alice").await;
-    let mut idle = service.browser().signed_in("alice").await;
-    let mut busy = service.browser().signed_in("alice").await;
+    let mut idle = service.browser().sign_in_as("alice").await;
+    let mut busy = service.browser().sign_in_as("alice").await;
     let steps = [
         (900, None, true),
         (99, None, true),
@@ -227,8 +221,8 @@ async fn a_session_expires_when_idle_and_at_its_maximum_age() {
 
 // Open redirects, and passwords that a 307 would send on.
 #[tokio::test]
-async fn a_sign_in_redirects_with_303_to_our_own_pages() {
-    let (_service, client, mut browser) = with_alice().await;
+async fn a_sign_in_redirects_with_303_to_pages_of_this_server() {
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[])).await;
     let more = [
         ("username", "alice"),
@@ -250,7 +244,7 @@ async fn a_sign_in_redirects_with_303_to_our_own_pages() {
 
 #[tokio::test]
 async fn the_requested_language_is_preserved_through_sign_in() {
-    let (_service, _client, mut browser) = with_alice().await;
+    let (_service, _client, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in?lang=de").await;
     let action = "/oauth/sign_in?lang=de";
     let fields = |password| [("username", "alice"), ("password", password)];
@@ -274,7 +268,7 @@ async fn the_requested_language_is_preserved_through_sign_in() {
 
 #[tokio::test]
 async fn the_chosen_language_is_stored_in_the_session() {
-    let (_service, client, mut browser) = with_alice().await;
+    let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize(&[("lang", "ar")])).await;
     page.assert_page(200, "<html lang=\"ar\" dir=\"rtl\"");
     browser.sign_in(&page, "alice").await.assert_page(200, "<html lang=\"ar\"");
@@ -288,14 +282,15 @@ async fn the_chosen_language_is_stored_in_the_session() {
 }
 
 #[tokio::test]
-async fn two_accounts_may_authorize_the_same_app() {
-    let (service, client, mut browser) = with_alice().await;
+async fn two_accounts_may_authorise_the_same_app() {
+    let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let mut names = Vec::new();
     for name in ["alice", "bob"] {
         let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
         let page = browser.sign_in(&page, name).await;
-        let code = browser.decide(&page, "allow").await.redirected(CALLBACK)["code"].clone();
+        let code =
+            browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
         let token = client.redeem(&code, &[]).await.json();
         let user = service.anonymous().with_token(token["access_token"].as_str().unwrap());
         let account = user.get("/api/v1/accounts/verify_credentials").await.json();
@@ -306,7 +301,7 @@ async fn two_accounts_may_authorize_the_same_app() {
 
 #[tokio::test]
 async fn sign_in_attempts_are_limited_per_address() {
-    let (service, _client, mut browser) = with_alice().await;
+    let (service, _client, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
     for attempt in 0..25 {
         // Attempts with unknown names count as well.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{error_of, oauth_error, parse_token};
+use crate::support::oauth_client::{oauth_error, parse_error, parse_token};
 use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
@@ -48,7 +48,7 @@ async fn a_code_is_redeemed_for_a_token_of_its_user() {
 }
 
 #[tokio::test]
-async fn the_scope_of_client_credentials_defaults_to_read() {
+async fn the_scope_of_an_app_token_defaults_to_read() {
     let service = Service::start().await;
     let client = service.client().await;
     for fields in [vec![GRANT], vec![GRANT, ("scope", "")]] {
@@ -60,7 +60,7 @@ async fn the_scope_of_client_credentials_defaults_to_read() {
 }
 
 #[tokio::test]
-async fn client_credentials_grant_only_declared_scopes() {
+async fn an_app_token_has_only_declared_scopes() {
     let service = Service::start().await;
     let declared = "read write:statuses admin:read";
     let client =
@@ -73,15 +73,15 @@ async fn client_credentials_grant_only_declared_scopes() {
         ["write", "push", "read write", "nope", "READ", "read  push", "\"read\"", "admin:read"]
     {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.header("www-authenticate"), "");
     }
     let list = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
-    assert_eq!(error_of(&list), oauth_error(400, "invalid_request"));
+    assert_eq!(parse_error(&list), oauth_error(400, "invalid_request"));
     let without =
         OAuthClient::register_with(service.anonymous(), "https://a.example/", "push").await;
     let response = without.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(error_of(&response), oauth_error(400, "invalid_scope"), "read was not declared");
+    assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "read was not declared");
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn request_errors_precede_client_authentication_errors() {
         ["password", "refresh_token", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
     {
         let response = client.post("/oauth/token", &[("grant_type", grant)]).await;
-        assert_eq!(error_of(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
+        assert_eq!(parse_error(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
     }
 }
 
@@ -129,10 +129,10 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
         client.id, client.secret
     );
     let response = client.http.send(&format!("POST /oauth/token?{query}"), "").await;
-    assert_eq!(error_of(&response), oauth_error(400, "invalid_request"));
+    assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"));
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         let response = service.anonymous().get(&format!("{path}?{query}")).await;
-        assert_eq!(error_of(&response), oauth_error(405, "invalid_request"), "{path}");
+        assert_eq!(parse_error(&response), oauth_error(405, "invalid_request"), "{path}");
         assert_eq!(response.header("allow"), "POST");
     }
 }
@@ -150,10 +150,10 @@ async fn a_token_expires_after_the_configured_lifetime() {
     let service = Service::with(short).await;
     service.add_account("alice").await;
     let client = service.client().await;
-    let own = client.post("/oauth/token", &[GRANT]).await;
+    let app_token = client.post("/oauth/token", &[GRANT]).await;
     let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let alices = client.redeem(&code, &[]).await;
-    for response in [own, alices] {
+    let user_token = client.redeem(&code, &[]).await;
+    for response in [app_token, user_token] {
         assert_eq!(response.json()["expires_in"], 1800);
         let http = service.anonymous().with_token(&parse_token(&response));
         service.clock.advance(1799);

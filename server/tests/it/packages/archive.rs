@@ -1,4 +1,4 @@
-//! The archive, as a new user follows the guide.
+//! The archive, installed and used by the commands in the guide.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use test_engines::free_port;
 use super::machine::Machine;
 use super::{GUIDE, VERSION, can_install, commands, packages, repository, succeed};
 
-/// Returns a directory that contains the archive, and the archive's directory when it is unpacked.
+/// Returns a directory that contains the archive, and the name of the directory in the archive.
 fn download() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let archive = &packages().archive;
@@ -47,7 +47,7 @@ fn three_commands_unpack_start_and_store_a_rule() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn the_archive_has_documents_licences_completions_and_the_files_of_a_service() {
+fn the_archive_has_documents_licences_completions_and_service_files() {
     let (folder, directory) = download();
     succeed(Command::new("tar").arg("xzf").arg(format!("{directory}.tar.gz")).current_dir(&folder));
     let root = folder.path().join(directory);
@@ -75,7 +75,7 @@ fn the_archive_has_documents_licences_completions_and_the_files_of_a_service() {
 }
 
 #[test]
-fn the_example_settings_are_valid_also_with_every_comment_enabled() {
+fn the_example_settings_are_valid_even_with_every_comment_enabled() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("belfry.toml");
     let settings = fs::read_to_string(repository().join("packaging/files/belfry.toml")).unwrap();
@@ -92,8 +92,8 @@ fn the_example_settings_are_valid_also_with_every_comment_enabled() {
     }
 }
 
-/// Returns the commands of the guide that install the unpacked archive, except those of systemctl.
-fn commands_of_root() -> Vec<String> {
+/// Returns the commands in the guide that install the unpacked archive, except `systemctl`.
+fn root_commands() -> Vec<String> {
     let (_, section) = GUIDE.split_once("\n## Archive\n").unwrap();
     let block = section.split("```console\n").nth(2).unwrap().split("```").next().unwrap();
     let lines = block.lines().map(|line| line.strip_prefix("# ").unwrap());
@@ -115,7 +115,7 @@ fn the_archive_can_be_installed_as_a_service() {
     let mut tar = Command::new("tar");
     let unpack = ["--strip-components=1", "--no-same-owner", "-C"];
     succeed(tar.arg("xzf").arg(&packages().archive).args(unpack).arg(machine.path("tmp")));
-    let typed = commands_of_root();
+    let typed = root_commands();
     assert_eq!(typed.len(), 6, "{typed:#?}");
     for command in typed {
         succeed(&mut machine.command(&["sh", "-c", &format!("cd /tmp && {command}")]));

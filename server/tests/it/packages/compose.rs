@@ -1,4 +1,4 @@
-//! The compose file of the guide, and the other examples that no test runs.
+//! The compose file in the guide, and the other examples that no test runs.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn the_compose_file_starts_this_version_with_valid_settings() {
 }
 
 #[test]
-fn the_comment_of_the_compose_file_has_the_commands_of_the_guide() {
+fn the_comment_in_the_compose_file_has_the_commands_in_the_guide() {
     let (_, section) = GUIDE.split_once("**With PostgreSQL and Valkey**").unwrap();
     let documented = commands(&format!("\n## compose\n{section}"), "compose");
     assert_eq!(documented.len(), 3);
@@ -56,7 +56,7 @@ fn the_comment_of_the_compose_file_has_the_commands_of_the_guide() {
 }
 
 #[test]
-fn traefik_forwards_to_belfry_and_removes_request_ids_of_clients() {
+fn traefik_forwards_to_belfry_and_removes_request_ids_from_clients() {
     let http = &parse(TRAEFIK)["http"];
     let router = &http["routers"]["belfry"];
     let service = &http["services"][router["service"].as_str().unwrap()];

@@ -1,4 +1,4 @@
-//! The Debian package, installed by dpkg into a directory and run as its unit would.
+//! The Debian package, installed by dpkg into a directory and run like its systemd unit.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -50,7 +50,7 @@ fn start(machine: &Machine) -> (UnixDatagram, Process) {
     let (user, group) = service_user(machine);
     let command_line = unit_values(machine, "ExecStart").remove(0);
     let words: Vec<&str> = command_line.split(' ').collect();
-    let mut command = machine.command_of(&format!("{user}:{group}"), &words);
+    let mut command = machine.command_as(&format!("{user}:{group}"), &words);
     command.env("NOTIFY_SOCKET", "/run/notify").env("WATCHDOG_USEC", "1000000");
     command.env("STATE_DIRECTORY", "/var/lib/belfry");
     let server = Process::launch(command, &machine.path("tmp"));
@@ -64,7 +64,7 @@ fn receive(socket: &UnixDatagram) -> String {
     str::from_utf8(&buffer[..length]).unwrap().lines().next().unwrap().to_owned()
 }
 
-/// Returns the commands of the guide, to be run inside by root.
+/// Returns the commands in the guide, without `sudo`.
 fn documented_commands() -> [String; 2] {
     let documented = commands(GUIDE, "Debian package");
     assert!(documented[0].starts_with("sudo apt install ./belfry_"), "{documented:?}");
@@ -75,7 +75,7 @@ fn documented_commands() -> [String; 2] {
 
 #[tokio::test]
 #[ignore = "long: builds the packages"]
-async fn the_installed_package_serves_next_to_its_commands() {
+async fn the_installed_service_and_commands_share_settings_and_data() {
     if !can_install() {
         return;
     }
@@ -126,7 +126,7 @@ async fn the_installed_package_serves_next_to_its_commands() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn commands_of_root_have_the_credentials_of_the_service() {
+fn root_commands_use_the_credentials_of_the_service() {
     if !can_install() {
         return;
     }
@@ -152,16 +152,16 @@ fn commands_of_root_have_the_credentials_of_the_service() {
     assert_eq!(names("run"), [""; 0], "no copy of the credential is left");
 }
 
-/// The certificate authorities of this machine, which `sslmode=require` needs.
+/// Copies the certificate authorities of this machine, which `sslmode=require` needs.
 fn copy_certificates(machine: &Machine) {
     let path = "etc/ssl/certs/ca-certificates.crt";
     fs::create_dir_all(machine.path(path).parent().unwrap()).unwrap();
     fs::copy(Path::new("/").join(path), machine.path(path)).unwrap();
 }
 
-/// Returns a machine with `/usr/bin/belfry`, which runs this Perl script as the program of the
-/// package.
-fn with_program(script: &str) -> Machine {
+/// Returns a machine with `/usr/bin/belfry`, which runs this Perl script instead of the packaged
+/// program.
+fn machine_with_program(script: &str) -> Machine {
     let machine = Machine::new();
     fs::create_dir_all(machine.path("usr/lib/belfry")).unwrap();
     let program = format!("#!/usr/bin/perl\n$| = 1;\n{script}");
@@ -178,7 +178,7 @@ fn with_program(script: &str) -> Machine {
 
 /// Starts `belfry` as root on a terminal, by script(1). The terminal does not echo: the kernel
 /// echoes `^C` after it has sent the signal, before or after the output of the program.
-fn on_terminal(machine: &Machine) -> Child {
+fn start_on_terminal(machine: &Machine) -> Child {
     let root = machine.path("");
     let command = format!("stty -echo && exec chroot {} /usr/bin/belfry", root.display());
     let mut script = Command::new("script");
@@ -188,19 +188,19 @@ fn on_terminal(machine: &Machine) -> Child {
 
 /// The ioctl works where `dev.tty.legacy_tiocsti` is 1, for the controlling terminal only.
 #[test]
-fn the_user_of_the_service_cannot_type_into_the_terminal_of_root() {
+fn the_service_user_cannot_type_into_the_terminal_of_root() {
     if !can_install() {
         return;
     }
     let script = r#"
         my $key = "x";
         print "$<: ", ioctl(STDIN, 0x5412, $key) ? "typed" : "refused", "\n";"#;
-    let output = on_terminal(&with_program(script)).wait_with_output().unwrap();
+    let output = start_on_terminal(&machine_with_program(script)).wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "4321: refused\r\n");
 }
 
 #[test]
-fn ctrl_c_stops_a_command_of_root() {
+fn ctrl_c_stops_a_command_run_by_root() {
     if !can_install() {
         return;
     }
@@ -208,11 +208,11 @@ fn ctrl_c_stops_a_command_of_root() {
         $SIG{TERM} = sub { print "stopped\n"; exit 3 };
         print "ready\n";
         sleep 1 while 1;"#;
-    let machine = with_program(script);
-    let mut terminal = on_terminal(&machine);
+    let machine = machine_with_program(script);
+    let mut terminal = start_on_terminal(&machine);
     let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
-    // Kept open until the end: otherwise script(1) reads the end of its input while it ends.
+    // Dropped at the end: script(1) must not read the end of its input while it exits.
     let mut keyboard = terminal.stdin.take().unwrap();
     keyboard.write_all(b"\x03").unwrap();
     assert_eq!(lines.next().unwrap().unwrap(), "stopped");
@@ -220,11 +220,12 @@ fn ctrl_c_stops_a_command_of_root() {
 }
 
 #[test]
-fn a_command_of_root_has_its_own_input_output_and_exit_code() {
+fn a_command_run_by_root_has_its_input_output_and_exit_code() {
     if !can_install() {
         return;
     }
-    let machine = with_program("print \"@ARGV: \", <STDIN>; print STDERR \"failed\"; exit 7;");
+    let machine =
+        machine_with_program("print \"@ARGV: \", <STDIN>; print STDERR \"failed\"; exit 7;");
     let mut command = machine.command(&["belfry", "a b", "c"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -238,14 +239,14 @@ fn a_command_of_root_has_its_own_input_output_and_exit_code() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn another_user_than_root_runs_the_program_directly() {
+fn users_other_than_root_run_the_program_directly() {
     if !can_install() {
         return;
     }
     let machine = install();
-    let version = succeed(&mut machine.command_of("4321:4321", &["belfry", "--version"]));
+    let version = succeed(&mut machine.command_as("4321:4321", &["belfry", "--version"]));
     assert_eq!(version, format!("belfry {}\n", super::VERSION));
-    let denied = machine.command_of("4321:4321", &["belfry", "account", "list"]).output().unwrap();
+    let denied = machine.command_as("4321:4321", &["belfry", "account", "list"]).output().unwrap();
     let message = String::from_utf8(denied.stderr).unwrap();
     let expected = "belfry: cannot read /etc/belfry/belfry.toml: Permission denied";
     assert!(message.starts_with(expected), "{message}");

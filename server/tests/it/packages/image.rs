@@ -31,12 +31,12 @@ impl Image {
         Self { folder, manifest, config }
     }
 
-    /// Returns a file of the image that a digest names.
+    /// Returns the path of the image's blob with this digest.
     fn blob(&self, digest: &Value) -> PathBuf {
         blob(self.folder.path(), digest)
     }
 
-    /// Returns the words in a list of the configuration.
+    /// Returns a list of strings in the image's configuration.
     fn words(&self, name: &str) -> Vec<String> {
         let list = self.config["config"][name].as_array().unwrap().iter();
         list.map(|word| word.as_str().unwrap().to_owned()).collect()
@@ -58,7 +58,7 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// A container: the layers of the image in a directory, and its variables.
+/// A container: the image's layers, unpacked into a directory.
 struct Container {
     image: Image,
     root: TempDir,
@@ -137,10 +137,10 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     assert_eq!(unhealthy.status.code(), Some(1), "{unhealthy:?}");
 }
 
-/// glibc loads no further library for that, which the image would lack.
+/// glibc needs no further library for that, which the image would not contain.
 #[tokio::test]
 #[ignore = "long: builds the packages"]
-async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
+async fn the_image_resolves_the_name_of_a_database_by_dns() {
     if !can_install() {
         return;
     }
@@ -168,7 +168,7 @@ async fn the_name_of_a_database_is_resolved_by_dns_in_the_image() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn blobs_have_the_digests_that_name_them() {
+fn blobs_are_named_by_their_digests() {
     let image = Image::open();
     let descriptors = [&image.manifest["config"], &image.manifest["layers"][0]];
     for descriptor in descriptors {
@@ -191,7 +191,7 @@ fn blobs_have_the_digests_that_name_them() {
     }
 }
 
-/// The library of Podman, CRI-O and skopeo reads it in both formats, and verifies all digests.
+/// skopeo uses the library of Podman and CRI-O, and verifies all digests.
 #[test]
 #[ignore = "long: builds the packages"]
 fn skopeo_accepts_the_image_as_oci_and_docker_archive() {

@@ -11,7 +11,7 @@ use test_engines::programs;
 
 use super::succeed;
 
-/// The programs of the maintainer scripts, of `/usr/bin/belfry` and of the guide.
+/// The programs that the maintainer scripts, `/usr/bin/belfry` and the guide run.
 const PROGRAMS: [&str; 15] = [
     "chgrp",
     "chmod",
@@ -50,42 +50,42 @@ impl Machine {
         }
         fs::write(machine.path("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
         fs::write(machine.path("etc/group"), "root:x:0:\n").unwrap();
-        // Not a device, which containers may not create.
+        // A plain file, because containers may not create devices.
         fs::write(machine.path("dev/null"), "").unwrap();
         fs::set_permissions(machine.path("dev/null"), fs::Permissions::from_mode(0o666)).unwrap();
         for name in PROGRAMS {
             machine.copy_program(&programs::find(&[name]).unwrap());
         }
         symlink("dash", machine.path("usr/bin/sh")).unwrap();
-        machine.copy_files_of("perl-base", |path| path.contains("/perl-base/"));
+        machine.copy_package_files("perl-base", |path| path.contains("/perl-base/"));
         machine
     }
 
-    /// Returns a path inside, without a leading slash.
+    /// Returns the path of a file in this system, given without a leading slash.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
 
-    /// User and group id, and mode of a file.
+    /// Returns the user id, group id and mode of a file.
     pub(super) fn owner_and_mode(&self, path: &str) -> (u32, u32, u32) {
         let metadata = fs::metadata(self.path(path)).unwrap();
         (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
     }
 
-    /// Runs a command inside as root.
+    /// Returns a command that runs in this system as root.
     pub(super) fn command(&self, words: &[&str]) -> Command {
-        self.command_of("0:0", words)
+        self.command_as("0:0", words)
     }
 
-    /// Runs a command inside as `UID:GID`.
-    pub(super) fn command_of(&self, user: &str, words: &[&str]) -> Command {
+    /// Returns a command that runs in this system as `UID:GID`.
+    pub(super) fn command_as(&self, user: &str, words: &[&str]) -> Command {
         let mut command = Command::new(programs::find(&["chroot"]).unwrap());
         command.arg(format!("--userspec={user}")).arg("--groups=").arg(self.root.path());
         command.args(words).env_clear().env("PATH", "/usr/sbin:/usr/bin");
         command
     }
 
-    /// Runs dpkg for this system.
+    /// Runs dpkg on this system and returns its output.
     pub(super) fn dpkg(&self, arguments: &[&str]) -> String {
         let mut dpkg = Command::new("dpkg");
         dpkg.arg(format!("--root={}", self.root.path().display())).args(arguments);
@@ -107,7 +107,7 @@ impl Machine {
         assert_eq!(status.len(), names.len(), "{status:?}");
         fs::write(database.join("status"), status.concat()).unwrap();
         for name in names.iter().filter(|name| name.starts_with("lib")) {
-            self.copy_files_of(name, |path| path.contains(".so") && !path.contains("/gconv/"));
+            self.copy_package_files(name, |path| path.contains(".so") && !path.contains("/gconv/"));
         }
     }
 
@@ -124,7 +124,7 @@ impl Machine {
     }
 
     /// Copies the files of a package that the predicate selects.
-    fn copy_files_of(&self, package: &str, is_selected: impl Fn(&str) -> bool) {
+    fn copy_package_files(&self, package: &str, is_selected: impl Fn(&str) -> bool) {
         let list = succeed(Command::new("dpkg-query").args(["--listfiles", package]));
         for path in list.lines().filter(|path| is_selected(path)).map(Path::new) {
             if path.is_file() {

@@ -3,9 +3,9 @@
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
 
-/// Answers queries until the process ends.
+/// A DNS server that runs until the process ends.
 pub(super) struct NameServer {
-    /// Its address, on the port of DNS.
+    /// The address on which it listens, at port 53.
     pub(super) address: Ipv4Addr,
 }
 
@@ -32,8 +32,8 @@ impl NameServer {
     }
 }
 
-/// Returns the response to a query: the address of the known name, no record of another type, and
-/// an error for another name.
+/// Returns the response to a query: the address for the known name, no record for other types, and
+/// an error for other names.
 fn respond(query: &[u8], name: &[u8]) -> Vec<u8> {
     const HEADER: usize = 12;
     let is_known = query[HEADER..].to_ascii_lowercase().starts_with(name);

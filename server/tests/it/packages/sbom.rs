@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{VERSION, packages};
 use crate::interop::python;
 
-/// The official schema, with the library of its authors.
+/// Validates the file against the official schema, with the library of its authors.
 const VALIDATE: &str = r"
 import sys
 from cyclonedx.schema import SchemaVersion
@@ -19,7 +19,7 @@ assert errors is None, str(errors)[:1000]
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn the_sbom_is_valid_by_the_schema() {
+fn the_sbom_matches_the_official_schema() {
     python::run(VALIDATE, &[packages().sbom.to_str().unwrap()]);
 }
 

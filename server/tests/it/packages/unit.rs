@@ -1,4 +1,4 @@
-//! The systemd unit, checked by systemd's own programs.
+//! The systemd unit, checked by systemd's programs.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use test_engines::programs;
 use super::{packages, succeed};
 use crate::support::report_skipped;
 
-/// Returns the unit of the package in a directory of its own, with the program that it starts.
+/// Unpacks the Debian package, with the unit and the program, into a temporary directory.
 fn unpack() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let extract = format!("ar p {} data.tar.gz | tar xz", packages().debian.display());
@@ -38,7 +38,7 @@ fn systemd_accepts_the_unit_without_warnings() {
     assert_eq!(about_belfry, [""; 0]);
 }
 
-/// 10 is a process without any restriction.
+/// The exposure of a process without any restriction is 10.
 #[test]
 #[ignore = "long: builds the packages"]
 fn the_exposure_of_the_unit_is_below_1_5() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::process::belfry;
 use crate::support::{Process, report_skipped};
 
-/// A time far longer than a start takes on a busy machine.
+/// Far longer than a start takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 #[test]

@@ -1,4 +1,4 @@
-//! SQLite files that an operator copies and restores between a stop and a start of the server.
+//! SQLite files that an operator copies or restores while the server is stopped.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ fn database(folder: &Path) -> PathBuf {
     folder.join("data").join("belfry.db")
 }
 
-fn path_of(folder: &Path, ending: &str) -> PathBuf {
+fn database_file(folder: &Path, ending: &str) -> PathBuf {
     folder.join("data").join(format!("belfry.db{ending}"))
 }
 
@@ -25,17 +25,17 @@ fn accounts(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_clean_stop_a_copy_of_the_file_has_everything() {
+async fn after_a_clean_stop_a_copy_of_the_file_has_all_data() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
-    assert!(!path_of(folder.path(), "-wal").exists(), "the command has closed the database");
+    assert!(!database_file(folder.path(), "-wal").exists(), "the command has closed the database");
     let mut server = Process::start(folder.path(), &[]);
     let token = run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
     assert_eq!(status(&server, &token).await, 200);
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     for ending in ["-wal", "-shm"] {
-        assert!(!path_of(folder.path(), ending).exists(), "{ending}");
+        assert!(!database_file(folder.path(), ending).exists(), "{ending}");
     }
 
     let other = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ fn a_restored_file_next_to_the_wal_of_a_killed_server_is_rejected() {
     add_account(folder.path(), "bob");
     server.signal("KILL");
     assert_eq!(server.wait(), None);
-    assert!(path_of(folder.path(), "-wal").metadata().unwrap().len() > 0);
+    assert!(database_file(folder.path(), "-wal").metadata().unwrap().len() > 0);
 
     std::fs::copy(&copy, database(folder.path())).unwrap();
     for arguments in [&["serve", "--listen", "127.0.0.1:0"][..], &["account", "list"]] {
@@ -65,7 +65,7 @@ fn a_restored_file_next_to_the_wal_of_a_killed_server_is_rejected() {
         assert!(message.contains("belfry.db-wal belongs to a different file"), "{message}");
     }
     for ending in ["-wal", "-shm"] {
-        std::fs::remove_file(path_of(folder.path(), ending)).unwrap();
+        std::fs::remove_file(database_file(folder.path(), ending)).unwrap();
     }
     let _server = Process::start(folder.path(), &[]);
     assert_eq!(accounts(folder.path()), ["alice"]);
@@ -80,11 +80,12 @@ fn a_killed_server_continues_with_its_own_wal() {
         server.signal("KILL");
         assert_eq!(server.wait(), None);
     }
-    // Both files moved together.
+    // The database and its WAL can be moved together.
     let other = tempfile::tempdir().unwrap();
     std::fs::create_dir(other.path().join("data")).unwrap();
     for ending in ["", "-wal"] {
-        std::fs::copy(path_of(folder.path(), ending), path_of(other.path(), ending)).unwrap();
+        std::fs::copy(database_file(folder.path(), ending), database_file(other.path(), ending))
+            .unwrap();
     }
     for folder in [&folder, &other] {
         assert_eq!(accounts(folder.path()), ["alice", "bob", "carol"]);

@@ -1,4 +1,4 @@
-//! PostgreSQL that is started after the server.
+//! A server that is started before PostgreSQL is available.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::support::process::{belfry, run};
 
 const WAITING: &str = "waiting for the database";
 
-/// Waits until the log of a server contains this string.
+/// Waits until the server's log contains this string.
 fn wait_for_log(folder: &Path, text: &str) {
     let start = Instant::now();
     loop {
@@ -51,8 +51,7 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     assert!(log.contains("the database responds"), "{log}");
 }
 
-/// At start it waits for a server that accepts writes, and later it reports one that does not, also
-/// next to a host that does not respond.
+/// Another host in the URL does not respond, which must not hide the reason.
 #[tokio::test]
 async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -62,7 +61,7 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
     let folder = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.set("default_transaction_read_only", "on").unwrap();
-    // Accepted by the operating system only.
+    // The operating system accepts its connections, but nothing responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), postgres.port());
     let (path, url) = (folder.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
@@ -126,7 +125,7 @@ fn a_server_waits_for_postgres_no_longer_than_configured() {
 }
 
 #[test]
-fn a_database_that_waiting_cannot_help_is_reported_immediately() {
+fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
     let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let folder = tempfile::tempdir().unwrap();
     let server = url::Url::parse(&server).unwrap();

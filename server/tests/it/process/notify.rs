@@ -1,4 +1,4 @@
-//! Notifications to systemd, received by a socket of the test.
+//! Notifications to systemd, received by a socket in the test.
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn receive(socket: &UnixDatagram) -> Vec<String> {
 }
 
 #[test]
-fn systemd_is_notified_of_readiness_reloads_and_the_stop() {
+fn systemd_is_notified_of_readiness_reloads_and_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     let (socket, mut server) = start(folder.path(), &[]);
     assert_eq!(receive(&socket), ["READY=1", &format!("STATUS=listening on {}", server.url)]);
@@ -52,7 +52,7 @@ fn systemd_is_notified_of_readiness_reloads_and_the_stop() {
 }
 
 #[test]
-fn systemd_is_notified_of_the_stop_before_the_shutdown_delay() {
+fn systemd_is_notified_of_the_shutdown_before_the_delay() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), "[http]\nshutdown_delay = '10ms'\n").unwrap();
     let (socket, server) = start(folder.path(), &[]);
@@ -73,9 +73,9 @@ fn the_watchdog_is_reset_while_the_server_responds() {
     }
 }
 
-/// They are not requests of clients.
+/// The server's check of itself is not a client request.
 #[tokio::test(flavor = "multi_thread")]
-async fn resets_of_the_watchdog_are_neither_logged_nor_counted() {
+async fn watchdog_resets_are_neither_logged_nor_counted() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("WATCHDOG_USEC", "20000"), ("BELFRY_LOG_ACCESS", "all")];
     let (socket, server) = start(folder.path(), &variables);
@@ -107,7 +107,7 @@ fn the_watchdog_of_another_process_is_not_reset() {
 }
 
 #[test]
-fn the_status_names_the_database_that_is_waited_for() {
+fn the_status_shows_that_the_server_waits_for_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let socket = bind(folder.path());
     let url = format!("postgres://me@127.0.0.1:{}/belfry", test_engines::free_port().unwrap());

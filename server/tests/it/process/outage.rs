@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// During the outage `/readyz` reports it and requests fail within their timeout, in the error
 /// format of their area, as temporary. Afterwards everything recovers.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_of_postgres_is_survived() {
+async fn the_server_recovers_from_a_postgres_outage() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
@@ -32,7 +32,7 @@ async fn an_outage_of_postgres_is_survived() {
     let server = Process::start(folder.path(), &["--database", &url, "--limits", "off"]);
     let rules = async || {
         let path = format!("{}/_matrix/client/v3/pushrules/", server.url);
-        // Far more than the timeouts of a query.
+        // Far longer than the timeout of a query.
         let client = reqwest::Client::builder().timeout(TIMEOUT * 10).build().unwrap();
         let response = client.get(path).bearer_auth(token.trim()).send().await.unwrap();
         (response.status().as_u16(), response.json::<Value>().await.unwrap())
@@ -85,7 +85,7 @@ async fn an_outage_of_postgres_is_survived() {
         assert!(start.elapsed() < Duration::from_mins(1), "no recovery");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // The log tells the cause, and the end.
+    // The log shows the cause and the end of the outage.
     let log = server.log();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let find = |message: &str| lines.iter().find(|line| line["message"] == message);

@@ -9,7 +9,7 @@ fn configure(folder: &Path, settings: &str) {
     std::fs::write(folder.join("belfry.toml"), settings).unwrap();
 }
 
-/// Sends SIGHUP, waits for the text, and returns the lines that the log has got.
+/// Sends SIGHUP, waits until the log contains this text, and returns the new lines.
 fn reload(server: &Process, expected: &str) -> String {
     let before = server.log().len();
     let start = Instant::now();
@@ -27,11 +27,11 @@ fn reload(server: &Process, expected: &str) -> String {
 #[test]
 fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let registration = |token: &str| {
+    let write_registration = |token: &str| {
         let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
         std::fs::write(folder.path().join("irc.yaml"), text).unwrap();
     };
-    registration("hunter2");
+    write_registration("hunter2");
     let services = "application_services = ['irc.yaml']\nregistration = 'closed'\n";
     configure(folder.path(), services);
     let server = Process::start(folder.path(), &["--log-format", "human"]);
@@ -44,7 +44,7 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     assert!(log.contains("WARN trusted_proxies contains 0.0.0.0/0"), "{log}");
     assert!(!log.contains("rate limit") && !log.contains("restart"), "{log}");
 
-    registration("hunter3");
+    write_registration("hunter3");
     let title = "instance.title = 'Acme'\n";
     configure(folder.path(), &format!("{services}{proxies}{title}"));
     let log = reload(&server, "instance.title");
@@ -57,9 +57,9 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
         "{log}"
     );
 
-    // They are still pending.
+    // The changes are still pending.
     reload(&server, "instance.title");
-    registration("hunter2");
+    write_registration("hunter2");
     configure(folder.path(), &format!("{services}{proxies}"));
     reload(&server, "SIGHUP: no setting changed");
 }

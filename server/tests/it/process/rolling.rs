@@ -65,7 +65,7 @@ impl Node {
 }
 
 impl Installation {
-    /// `None` if an engine or nginx is missing.
+    /// Starts the nodes and nginx. Returns `None` if an engine or nginx is missing.
     async fn start(shutdown_delay: &str) -> Option<Self> {
         let redis = engine_url("Redis", "BELFRY_TEST_REDIS")?;
         let database = TestDatabase::postgres().await?;
@@ -77,7 +77,7 @@ impl Installation {
              [oauth]\nmax_app_tokens = 1000000\n"
         );
         let postgres = database.url().unwrap();
-        // Requests are counted, and none is rejected.
+        // Requests are counted, but none is rejected.
         let arguments = ["--limits", "shadow", "--database", postgres, "--redis", &redis];
         let arguments: Vec<String> = arguments.map(str::to_owned).into();
         let nodes = [(); 3].map(|()| {
@@ -103,7 +103,8 @@ impl Installation {
     }
 }
 
-/// Returns the upstream of the guide with these nodes, and the location of the example.
+/// Returns an nginx configuration: the upstream in the guide with these nodes, and the location in
+/// the example.
 fn configuration(port: u16, nodes: &[Node]) -> String {
     let (_, section) = GUIDE.split_once("\n## Rolling restarts\n").unwrap();
     let mut upstream =
@@ -145,7 +146,7 @@ async fn a_rolling_restart_fails_no_request() {
     assert_eq!(restart_all("2s", async |_| {}).await, [""; 0]);
 }
 
-/// Without a delay, a request may be on its way on a kept connection that the node closes. nginx
+/// Without a delay, the node may close a keep-alive connection while a request is on its way. nginx
 /// repeats it on another node, unless it is a POST.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
@@ -157,7 +158,7 @@ async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
 /// The first node that starts as the newer release migrates the database, while nodes of this
 /// release serve requests and are restarted.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_of_a_newer_release_fails_no_request() {
+async fn a_migration_by_a_newer_release_fails_no_request() {
     let migrate = async |database: &TestDatabase| drop(open_next(database).await);
     assert_eq!(restart_all("2s", migrate).await, [""; 0]);
 }

@@ -46,7 +46,7 @@ fn start_with_delay(folder: &Path, delay: &str, arguments: &[&str]) -> Process {
     Process::start(folder, arguments)
 }
 
-/// Returns the response to a request on a new connection, which the server closes.
+/// Returns the status, the `connection` header and the body of a response on a new connection.
 async fn get(url: &str) -> (u16, String, String) {
     let response = reqwest::get(url).await.unwrap();
     let connection = response.headers().get("connection").map(|value| value.to_str().unwrap());
@@ -55,7 +55,7 @@ async fn get(url: &str) -> (u16, String, String) {
 }
 
 #[tokio::test]
-async fn readyz_turns_while_requests_are_still_answered() {
+async fn readyz_reports_the_shutdown_while_requests_are_still_served() {
     let folder = tempfile::tempdir().unwrap();
     let metrics = format!("127.0.0.1:{}", test_engines::free_port().unwrap());
     let mut server = start_with_delay(folder.path(), "10m", &["--metrics-listen", &metrics]);
@@ -91,8 +91,11 @@ fn the_server_exits_after_the_shutdown_delay() {
     assert_eq!(server.wait(), Some(0));
     assert!(start.elapsed() >= delay, "{:?}", start.elapsed());
     let log = server.log();
-    let place = |message: &str| log.find(message).unwrap_or_else(|| panic!("{message}: {log}"));
-    assert!(place("until the shutdown delay ends") < place("draining in-flight requests"), "{log}");
+    let position = |message: &str| log.find(message).unwrap_or_else(|| panic!("{message}: {log}"));
+    assert!(
+        position("until the shutdown delay ends") < position("draining in-flight requests"),
+        "{log}"
+    );
 }
 
 /// A person at a terminal does not wait for load balancers.

@@ -45,7 +45,7 @@ fn a_server_killed_during_writes_loses_nothing_on_postgres() {
 
 /// Killed, suspended and restarted, once each.
 #[test]
-fn outages_of_postgres_during_writes_lose_nothing() {
+fn postgres_outages_during_writes_lose_nothing() {
     if has_postgres() {
         assert_nothing_is_lost("postgres-outage", 3);
     }
@@ -55,7 +55,7 @@ fn outages_of_postgres_during_writes_lose_nothing() {
 /// torture` fails if one takes too long; here the times are only printed, because they depend on the
 /// load of the machine.
 #[test]
-fn after_failovers_of_postgres_nothing_is_lost_and_every_node_writes_again() {
+fn after_postgres_failovers_nothing_is_lost_and_every_node_writes_again() {
     if has_postgres() {
         let outcome = assert_nothing_is_lost("postgres-failover", 2);
         assert!(!outcome.recoveries.is_empty());
@@ -64,7 +64,7 @@ fn after_failovers_of_postgres_nothing_is_lost_and_every_node_writes_again() {
 }
 
 #[test]
-fn outages_of_redis_during_writes_fail_no_request() {
+fn redis_outages_during_writes_fail_no_request() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
         assert_nothing_is_lost("redis-outage", 3);
     }
@@ -72,8 +72,8 @@ fn outages_of_redis_during_writes_fail_no_request() {
 
 /// A primary is killed, and slots are moved.
 #[test]
-#[ignore = "long: starts a cluster and three nodes, which counters::cluster does with less load"]
-fn failovers_and_moved_slots_of_a_redis_cluster_keep_counts_exact() {
+#[ignore = "long: starts a cluster and three nodes, which limits::cluster does with less load"]
+fn counts_remain_exact_when_a_redis_cluster_fails_over_or_moves_slots() {
     if has_postgres() && engine_url("Redis", "BELFRY_TEST_REDIS").is_some() {
         assert_nothing_is_lost("redis-cluster", 2);
     }
@@ -121,7 +121,7 @@ fn abused_connections_are_closed_while_others_are_served() {
 }
 
 #[test]
-fn more_connections_than_open_files_are_survived() {
+fn the_server_survives_more_connections_than_open_files() {
     assert_nothing_is_lost("file-limit", 1);
 }
 
@@ -135,7 +135,7 @@ esac
 exec BELFRY "$@"
 "#;
 
-/// Shows that the checks of the other tests can fail.
+/// Shows that the checks in the other tests can fail.
 #[test]
 fn lost_writes_are_reported() {
     let folder = tempfile::tempdir().unwrap();

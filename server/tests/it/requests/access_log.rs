@@ -10,13 +10,13 @@ use super::{RULES, is_generated, issue_token, json_lines};
 use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
 
-/// Starts a server with these settings in its file.
+/// Starts a server with these settings in `belfry.toml`.
 fn start(folder: &Path, settings: &str) -> Process {
     std::fs::write(folder.join("belfry.toml"), settings).unwrap();
     Process::start(folder, &[])
 }
 
-/// Returns the method, route, path and status of each line.
+/// Returns the method, route, path and status in each line of the access log.
 fn summaries(log: &str) -> Vec<Value> {
     let lines = json_lines(log).into_iter();
     let lines = lines.filter(|line| line["target"] == "belfry::access");
@@ -145,7 +145,7 @@ async fn the_setting_selects_all_requests_errors_or_none() {
 }
 
 #[tokio::test]
-async fn all_requests_are_logged_at_the_level_debug() {
+async fn all_requests_are_logged_at_level_debug() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &["--log-level", "debug"]);
     reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
@@ -167,9 +167,9 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
     }
 }
 
-/// A client cannot fill the disk with long values, nor break lines.
+/// A client cannot fill the disk with long values, or inject line breaks.
 #[tokio::test]
-async fn values_of_clients_are_shortened_and_escaped() {
+async fn values_from_clients_are_shortened_and_escaped() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "[log]\naccess = 'all'\nlevel = 'error'");
     let path = format!("/{}", "x".repeat(5000));
@@ -185,9 +185,9 @@ async fn values_of_clients_are_shortened_and_escaped() {
     assert_eq!(quoted["user_agent"], "\"\\\t{}");
 }
 
-/// A terminal would act on them when the operator reads the log.
+/// A terminal would interpret these characters when an operator reads the log.
 #[test]
-fn control_and_bidirectional_characters_of_a_path_are_escaped() {
+fn control_and_bidirectional_characters_in_a_path_are_escaped() {
     let path = "/a\u{9b}31m\u{202e}\u{85}red";
     for format in ["json", "human"] {
         let folder = tempfile::tempdir().unwrap();

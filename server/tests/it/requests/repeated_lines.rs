@@ -1,4 +1,4 @@
-//! Log lines that every request repeats are bounded.
+//! Log lines that many requests repeat are written a few times and then only counted.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{RULES, issue_token, json_lines};
 use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
 
-/// Sends requests until 1,000 have failed with this status, and returns how many did.
+/// Sends requests until 1,000 have failed with this status.
 async fn fail_a_thousand_times(server: &Process, token: &str, status: u16) {
     let client = reqwest::Client::new();
     let mut tasks = JoinSet::new();
@@ -44,7 +44,7 @@ fn assert_bounded(log: &str, message: &str, at_least: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_their_number() {
+async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_the_count() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
     let token = issue_token(folder.path(), "alice");
@@ -52,14 +52,14 @@ async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_their_number() 
     let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
     database.execute_batch("alter table rulesets rename to hidden").unwrap();
     fail_a_thousand_times(&server, &token, 500).await;
-    // The number is logged when the minute has passed, and at the latest when the server stops.
+    // The count is logged when the minute has passed, and at the latest when the server stops.
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert_bounded(&server.log(), "database error", 990);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outage_of_postgres_causes_a_bounded_number_of_lines() {
+async fn a_postgres_outage_causes_a_bounded_number_of_lines() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }

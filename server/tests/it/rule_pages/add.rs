@@ -12,8 +12,8 @@ fn new_rule(page: &TestResponse) -> PageForm {
     forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
 }
 
-/// Returns the form with these fields.
-fn filled(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
+/// Returns the form with these values.
+fn fill(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
     let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
     form.set("value", value)
 }
@@ -36,17 +36,22 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
             [("mute", json!([]), "Silent"), ("highlight", loud.clone(), "Notifies|Sound|Highlight")]
         {
             // The second submit changes nothing.
-            for _ in 0..2 {
-                let form = filled(&form, effect, subject, value);
+            for is_first in [true, false] {
+                let (code, notice) = match (subject, effect) {
+                    ("word", "highlight") if is_first => {
+                        ("word-unmuted", "Saved. This word was muted. It is now a keyword instead.")
+                    }
+                    _ => ("saved", "Saved."),
+                };
+                let form = fill(&form, effect, subject, value);
                 let saved = form.submit(&mut alice.browser).await;
-                let expected = format!("{RULES}?changed={}&notice=saved", encode(rule));
+                let expected = format!("{RULES}?changed={}&notice={code}", encode(rule));
                 assert_eq!(location(&saved), expected);
                 let page = alice.browser.follow(&saved).await;
-                page.assert_page(200, "Saved.");
                 row(&page, rule);
-                // The notice is at the rule.
+                // The notice is next to the rule.
                 let text = visible_text(&page);
-                assert!(text.contains(&format!("|On|Saved.|{mark}|Delete|")), "{text}");
+                assert!(text.contains(&format!("|Enabled|{notice}|{mark}|Delete|")), "{text}");
                 let stored = alice.client.get_rules(&format!("{rule}/actions")).await;
                 assert_eq!(stored, json!({ "actions": actions }), "{effect} {value}");
             }
@@ -59,9 +64,13 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
     let mut alice = Alice::new().await;
     let before = all_rules(&alice).await;
     let form = new_rule(&alice.browser.get(RULES).await);
+    let is_id = "This is the id of a person or room, not a word. Please choose “Messages from this \
+                 person” or “Messages in this room” above.";
     for (subject, value, reason) in [
         ("word", " ", "Please enter a word."),
         ("word", &*"x".repeat(241), "This word is too long."),
+        ("word", "@eve:example.org", is_id),
+        ("word", "https://matrix.to/#/!a:x", is_id),
         ("person", "", "Please enter the id of a person or a room."),
         ("person", "@bob", "The server is missing."),
         ("person", "!a:x", "This is not an id."),
@@ -69,20 +78,19 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
         ("room", "#a:x", "This is the address of a room, not its id."),
         ("room", "\"><script>alert(1)</script>", "This is not an id."),
     ] {
-        let page = filled(&form, "highlight", subject, value).submit(&mut alice.browser).await;
+        let page = fill(&form, "highlight", subject, value).submit(&mut alice.browser).await;
         page.assert_page(422, &format!("<p class=\"field-error\" id=\"value-error\">{reason}"));
         assert!(page.text.contains("<option value=\"highlight\" selected>"), "{}", page.text);
         assert!(page.text.contains(&format!("<option value=\"{subject}\" selected>")));
         assert_eq!(new_rule(&page).value("value"), Some(value));
     }
     for (effect, subject) in [("ring", "word"), ("mute", "server"), ("", "")] {
-        let response = filled(&form, effect, subject, "a").submit(&mut alice.browser).await;
+        let response = fill(&form, effect, subject, "a").submit(&mut alice.browser).await;
         assert_eq!(response.status, 400, "{effect} {subject}");
     }
     assert_eq!(all_rules(&alice).await, before);
 }
 
-/// No form of the pages stores a rule that the API would reject as too large.
 #[tokio::test]
 async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
     let mut alice = Alice::new().await;
@@ -99,13 +107,13 @@ async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
             "person" => format!("@{large}:x"),
             _ => format!("!{large}:x"),
         };
-        let page = filled(&form, "mute", subject, &value).submit(&mut alice.browser).await;
+        let page = fill(&form, "mute", subject, &value).submit(&mut alice.browser).await;
         page.assert_page(422, reason);
     }
     let too_large = "x".repeat(70_000);
-    let page = filled(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
+    let page = fill(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
     assert_eq!(page.status, 413, "{page:?}");
-    // The pages once had a form that restored a deleted rule from its JSON.
+    // No form restores a deleted rule from its JSON.
     let restore = form.set("rule", "global/room/a").set("change", "restore");
     for (length, status) in [(70_000, 413), (60_000, 400)] {
         let rule = json!({ "actions": [], "org.x": "x".repeat(length) }).to_string();
@@ -116,7 +124,7 @@ async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
 }
 
 #[tokio::test]
-async fn the_limits_of_the_api_apply() {
+async fn the_api_limits_apply() {
     let mut alice = Alice::with(|config| {
         config.rules.max_rules = 1;
         config.rules.max_body_bytes = 200;
@@ -124,26 +132,26 @@ async fn the_limits_of_the_api_apply() {
     .await;
     let form = new_rule(&alice.browser.get(RULES).await);
     let long = "x".repeat(190);
-    let page = filled(&form, "mute", "word", &long).submit(&mut alice.browser).await;
+    let page = fill(&form, "mute", "word", &long).submit(&mut alice.browser).await;
     page.assert_page(422, "Your rules take up all the space that this server allows.");
-    filled(&form, "mute", "word", "a").submit(&mut alice.browser).await;
-    let page = filled(&form, "mute", "word", "b").submit(&mut alice.browser).await;
+    fill(&form, "mute", "word", "a").submit(&mut alice.browser).await;
+    let page = fill(&form, "mute", "word", "b").submit(&mut alice.browser).await;
     page.assert_page(422, "You have as many rules as this server allows (1).");
     assert_eq!(new_rule(&page).value("value"), Some("b"));
-    // A rule that exists is changed.
-    let saved = filled(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
+    // An existing rule can still be changed.
+    let saved = fill(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
     alice.browser.follow(&saved).await.assert_page(200, "Saved.");
 }
 
 #[tokio::test]
-async fn a_form_of_an_earlier_session_is_not_saved() {
+async fn a_form_from_an_earlier_session_is_not_saved() {
     let mut alice = Alice::new().await;
-    let form = filled(&new_rule(&alice.browser.get(RULES).await), "mute", "word", "cake");
+    let form = fill(&new_rule(&alice.browser.get(RULES).await), "mute", "word", "cake");
     alice.expire_sessions();
     let response = form.submit(&mut alice.browser).await;
     assert_eq!(location(&response), "/oauth/sign_in?return_to=rules&notice=not-saved");
-    // The user signs in in another tab of the browser, which has a new cookie then.
-    let mut browser = alice.service.browser().signed_in("alice").await;
+    // The user signs in again in another tab, which changes the cookie.
+    let mut browser = alice.service.browser().sign_in_as("alice").await;
     let page = form.submit(&mut browser).await;
     page.assert_page(403, "You may have signed in or out in another tab");
     let client = alice.service.user("alice").await;

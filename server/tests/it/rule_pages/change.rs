@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Alice, RULES, forms, hostile_names, location, notify, row, rule_page, rule_path};
 
 #[tokio::test]
-async fn rules_of_users_and_builtin_rules_are_turned_off_and_on() {
+async fn user_rules_and_built_in_rules_are_turned_off_and_on() {
     let mut alice = Alice::new().await;
     alice.client.put_ok("device/phone/room/a", &notify()).await;
     for rule in ["device/phone/room/a", "global/underride/.m.rule.message"] {
@@ -21,7 +21,7 @@ async fn rules_of_users_and_builtin_rules_are_turned_off_and_on() {
             }
         }
     }
-    // The rule before all others, which the page shows above its group.
+    // The master rule, which the page shows above all groups.
     let page = alice.browser.get(RULES).await;
     let response =
         row(&page, "global/override/.m.rule.master").press("enable", &mut alice.browser).await;
@@ -54,7 +54,7 @@ async fn a_rule_is_deleted_on_its_page_after_a_warning() {
 }
 
 #[tokio::test]
-async fn a_builtin_rule_is_not_deleted() {
+async fn a_built_in_rule_is_not_deleted() {
     let mut alice = Alice::new().await;
     let rule = "global/underride/.m.rule.message";
     let page = alice.browser.get(&rule_page(rule)).await;
@@ -106,7 +106,7 @@ async fn a_change_after_the_session_has_ended_is_not_saved() {
 }
 
 #[tokio::test]
-async fn a_form_of_another_site_changes_nothing() {
+async fn a_form_from_another_site_changes_nothing() {
     let mut alice = Alice::new().await;
     alice.add_rooms(&["a", "b"]).await;
     let form = row(&alice.browser.get(RULES).await, "global/room/b").set("change", "delete");

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
-    Alice, RULE, RULES, TRY, forms, hostile_names, location, row, rule_path,
-    with_a_thousand_profiles,
+    Alice, RULE, RULES, TRY, alice_with_a_thousand_profiles, forms, hostile_names, location, row,
+    rule_path,
 };
 use crate::oauth::assert_security_headers;
 use crate::support::TestResponse;
@@ -34,18 +34,18 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let text = visible_text(&page);
     let mut rest = text.as_str();
     for part in [
-        "Before everything else|While this rule is on, nothing notifies you.|\
-         Pause everything|Off|.m.rule.master|Silent|Built-in|Details|",
-        "On devices with the profile phone|People|1|Messages from @bob:x|On|Silent|Delete|Details|",
+        "Before everything else|While this rule is enabled, nothing notifies you.|\
+         Pause everything|Disabled|.m.rule.master|Silent|Built-in|Details|",
+        "On devices with the profile phone|People|1|Messages from @bob:x|Enabled|Silent|Delete|Details|",
         "On all devices|Above all others|12|\
-         Rule with conditions of its own|On|polls|Silent|Delete|Details|\
-         Messages from bots|On|.m.rule.suppress_notices|Silent|Built-in|Details|",
-        "Words|2|Messages with the word cake|On|sweets|Notifies|Sound|Highlight|Delete|Details|\
-         Messages with your user name|On|.m.rule.contains_user_name|",
-        "Rooms|2|Messages in the room !quiet:x|Off|Silent|Delete|Details|\
-         Messages in the room !loud:x|On|Notifies|Delete|",
-        "When nothing else fits|5|Calls|On|.m.rule.call|",
-        "Messages in all other rooms|Off|.m.rule.message|Notifies|Built-in|Details|",
+         Rule with conditions of its own|Enabled|polls|Silent|Delete|Details|\
+         Messages from bots|Enabled|.m.rule.suppress_notices|Silent|Built-in|Details|",
+        "Words|2|Messages with the word cake|Enabled|sweets|Notifies|Sound|Highlight|Delete|Details|\
+         Messages with your user name|Enabled|.m.rule.contains_user_name|",
+        "Rooms|2|Messages in the room !quiet:x|Disabled|Silent|Delete|Details|\
+         Messages in the room !loud:x|Enabled|Notifies|Delete|",
+        "When nothing else fits|5|Calls|Enabled|.m.rule.call|",
+        "Messages in all other rooms|Disabled|.m.rule.message|Notifies|Built-in|Details|",
     ] {
         let Some((_, after)) = rest.split_once(part) else { panic!("{part}: {rest}") };
         rest = after;
@@ -65,7 +65,7 @@ async fn a_signed_out_user_signs_in_and_returns() {
 }
 
 #[tokio::test]
-async fn groups_with_rules_of_the_user_are_open() {
+async fn groups_with_user_rules_are_open() {
     let mut alice = Alice::new().await;
     let open = |page: &TestResponse| page.text.matches("<details open>").count();
     assert_eq!(open(&alice.browser.get(RULES).await), 0);
@@ -105,8 +105,8 @@ async fn hostile_names_are_escaped_and_visible() {
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
 }
 
-/// Returns a thousand rules of one kind, as many as the limits allow.
-async fn with_a_thousand_rules() -> Alice {
+/// Returns Alice with a thousand rules of one kind, as many as the limits allow.
+async fn alice_with_a_thousand_rules() -> Alice {
     let alice = Alice::new().await;
     let mut document = Document::new("global".parse().unwrap());
     for number in 0..1000 {
@@ -130,11 +130,11 @@ async fn with_a_thousand_rules() -> Alice {
 
 #[tokio::test]
 async fn a_thousand_rules_are_shown_in_pages() {
-    let mut alice = with_a_thousand_rules().await;
+    let mut alice = alice_with_a_thousand_rules().await;
     let page = alice.browser.get(RULES).await;
     let text = visible_text(&page);
     assert!(text.contains("Words|1001|Messages with the word xxx"), "{text}");
-    let title = format!("|Messages with the word {}…|On|000|", "x".repeat(200));
+    let title = format!("|Messages with the word {}…|Enabled|000|", "x".repeat(200));
     assert!(text.contains(&title), "{text}");
 
     // Every rule is on one of the pages that the links lead to.
@@ -158,7 +158,7 @@ async fn a_thousand_rules_are_shown_in_pages() {
 
 #[tokio::test]
 async fn a_thousand_profiles_are_shown_in_pages() {
-    let mut alice = with_a_thousand_profiles().await;
+    let mut alice = alice_with_a_thousand_profiles().await;
     let mut seen = 0;
     for number in 1..=21 {
         let page = alice.browser.get(&format!("{RULES}?page={number}")).await;
@@ -172,7 +172,7 @@ async fn a_thousand_profiles_are_shown_in_pages() {
 
 #[tokio::test]
 async fn a_changed_rule_is_shown_on_its_page() {
-    let mut alice = with_a_thousand_rules().await;
+    let mut alice = alice_with_a_thousand_rules().await;
     let second = format!("{RULES}?page=2");
     let page = alice.browser.get(&second).await;
     let changed = row(&page, "global/content/060").press("disable", &mut alice.browser).await;

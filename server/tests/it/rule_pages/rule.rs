@@ -1,4 +1,4 @@
-//! The page of one rule as JSON.
+//! The page that shows one rule as JSON.
 
 use belfry_core::percent::encode;
 use serde_json::json;
@@ -26,8 +26,10 @@ async fn a_rule_is_shown_as_the_api_returns_it() {
         ("global/content/.m.rule.contains_user_name", "Messages with your user name"),
     ] {
         let page = alice.browser.get(&rule_page(rule)).await;
-        page.assert_page(200, "<h1>The rule as JSON</h1>");
-        page.assert_page(200, &format!("<p class=\"rule\">{title}</p>"));
+        // The list leads here to delete the rule, so the heading names it.
+        page.assert_page(200, &format!("<h1>{title}</h1>"));
+        page.assert_page(200, &format!("<title>{title} · "));
+        page.assert_page(200, "The rule as JSON</h2>");
         assert_security_headers(&page, "'self'");
         assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");
     }
@@ -53,7 +55,7 @@ async fn rules_with_hostile_names_are_shown() {
 }
 
 #[tokio::test]
-async fn other_addresses_are_not_found() {
+async fn unknown_rules_are_not_found() {
     let mut alice = Alice::new().await;
     for rule in ["", "x/room/a", "global/x/a", "global/room/a", "global/room/.m.rule.x"] {
         let path = format!("{RULE}?rule={}", encode(rule));

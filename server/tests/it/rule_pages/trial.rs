@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    Alice, PageForm, TRY, forms, hostile_names, hostile_tag, location, notify, rule_path, unescape,
-    with_a_thousand_profiles,
+    Alice, PageForm, TRY, alice_with_a_thousand_profiles, forms, hostile_names, hostile_tag,
+    location, notify, rule_path, unescape,
 };
 use crate::oauth::assert_security_headers;
 use crate::rules::pushrules;
@@ -12,9 +12,10 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
 
-/// Returns the form of the page.
-fn trial(page: &TestResponse) -> PageForm {
-    forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap()
+/// Returns the form on the page, with a message.
+fn trial_form(page: &TestResponse) -> PageForm {
+    let form = forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap();
+    if form.value("text") == Some("") { form.set("text", "Hello") } else { form }
 }
 
 /// Returns the result without tags and bidirectional isolates.
@@ -33,7 +34,7 @@ async fn the_result_is_a_sentence_with_the_reason() {
     let page = alice.browser.get(TRY).await;
     page.assert_page(200, "<h1>Try a message</h1>");
     assert_security_headers(&page, "'self'");
-    let form = trial(&page);
+    let form = trial_form(&page);
     assert_eq!(form.value("name"), Some("alice"));
     let sound = json!(["notify", { "set_tweak": "sound" }]);
     for (path, body) in [
@@ -109,7 +110,7 @@ async fn the_result_is_a_sentence_with_the_reason() {
         assert_eq!(has_list, sender != "@alice:ring.example", "{sender}");
         // The form is filled in.
         for field in ["text", "sender", "room", "members", "name"] {
-            assert_eq!(trial(&page).value(field), form.value(field), "{field}");
+            assert_eq!(trial_form(&page).value(field), form.value(field), "{field}");
         }
     }
     alice.client.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
@@ -122,7 +123,7 @@ async fn the_switch_or_the_muted_word_that_silences_a_message_is_named() {
     let mut alice = Alice::new().await;
     let muted = json!({ "pattern": "spam", "actions": [] });
     alice.client.put_ok("global/content/spam", &muted).await;
-    let form = trial(&alice.browser.get(TRY).await);
+    let form = trial_form(&alice.browser.get(TRY).await);
     let page = form.clone().set("text", "More spam").submit(&mut alice.browser).await;
     assert_eq!(sentence(&page), "You would not be notified, because you muted the word spam.");
     for change in ["enabled", "actions"] {
@@ -140,7 +141,7 @@ async fn the_switch_or_the_muted_word_that_silences_a_message_is_named() {
 #[tokio::test]
 async fn notified_and_silent_differ_in_icon_text_and_colour() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hello");
     let notified = form.submit(&mut alice.browser).await;
     alice.client.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let silent = form.submit(&mut alice.browser).await;
@@ -164,12 +165,12 @@ async fn the_end_of_a_timed_rule_is_shown() {
     let mut alice = Alice::new().await;
     let until = (START + 3600) * 1000;
     alice.client.put_ok("global/room/!r:x", &json!({ "actions": [], "until": until })).await;
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello").set("room", "!r:x");
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hello").set("room", "!r:x");
     let page = form.submit(&mut alice.browser).await;
     assert_eq!(sentence(&page), "You would not be notified, because you muted this room.");
     let end = "That rule ends on|2027-01-15 09:00 UTC|.";
     assert!(visible_text(&page).contains(end), "{}", page.text);
-    // A script shows it in the time zone of the browser.
+    // A script shows it in the browser's time zone.
     let time = "<time datetime=\"2027-01-15T09:00:00Z\" data-format=\"full\">";
     assert!(page.text.contains(time), "{}", page.text);
     let pause = json!({ "enabled": true, "until": until });
@@ -208,11 +209,12 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     ] {
         alice.client.put_ok(path, &body).await;
     }
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello @room").set("room", "!r:x");
+    let form =
+        trial_form(&alice.browser.get(TRY).await).set("text", "Hello @room").set("room", "!r:x");
     let page = form.submit(&mut alice.browser).await;
     let text = unescape(&visible_text(&page));
     for line in [
-        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is off.|",
+        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is disabled.|",
         "|a|Above all others · On all devices|The message does not meet a condition of this rule.|\
          The message has no content.a, and the rule looks for true.|",
         "|b|Above all others · On all devices|The message does not meet a condition of this rule.|\
@@ -224,7 +226,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
         "sweets|Words · On all devices|The text does not contain cake.|",
         "!s:x|Rooms · On all devices|The message is in a different room.|",
         "@bob:x|People · On all devices|The message is from somebody else.|",
-        "!r:x|Rooms · On all devices|It is off.|",
+        "!r:x|Rooms · On all devices|It is disabled.|",
         "moon|When nothing else fits · On all devices|This server does not know the condition moon.|",
         "The number of people in the room is 3, and the rule asks for 2.|",
         "|Messages in all other rooms|When nothing else fits · On all devices ·|.m.rule.message|\
@@ -236,7 +238,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
 }
 
 #[tokio::test]
-async fn the_profile_is_chosen_where_profiles_exist() {
+async fn a_profile_can_be_chosen_if_profiles_exist() {
     let mut alice = Alice::new().await;
     assert!(!alice.browser.get(TRY).await.text.contains("<select"));
     let tag = "a\n\u{202e}<b>";
@@ -247,23 +249,24 @@ async fn the_profile_is_chosen_where_profiles_exist() {
     let page = alice.browser.get(TRY).await;
     let option = "<option value=\"a%0A%E2%80%AE%3Cb%3E\">a\\u000a\\u202e&#60;b&#62;</option>";
     assert!(page.text.contains(option), "{}", page.text);
-    let page = trial(&page).set("profile", "a%0A%E2%80%AE%3Cb%3E").submit(&mut alice.browser).await;
+    let page =
+        trial_form(&page).set("profile", "a%0A%E2%80%AE%3Cb%3E").submit(&mut alice.browser).await;
     assert_eq!(sentence(&page), "You would not be notified, because of your rule work.");
     assert!(page.text.contains("%3Cb%3E\" selected>"));
-    let page = trial(&page).set("profile", "").submit(&mut alice.browser).await;
+    let page = trial_form(&page).set("profile", "").submit(&mut alice.browser).await;
     assert!(sentence(&page).starts_with("You would be notified, "));
 }
 
 #[tokio::test]
 async fn the_first_profiles_and_the_chosen_one_are_listed() {
-    let mut alice = with_a_thousand_profiles().await;
+    let mut alice = alice_with_a_thousand_profiles().await;
     let page = alice.browser.get(TRY).await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("<option").count(), 1 + 30);
     let text = visible_text(&page);
     assert!(text.contains("More device profiles, which are not shown here: 970."), "{text}");
     let tag = hostile_tag(999);
-    let form = trial(&page).set("profile", &belfry_core::percent::encode(&tag));
+    let form = trial_form(&page).set("profile", &belfry_core::percent::encode(&tag));
     let page = form.submit(&mut alice.browser).await;
     let because = format!("You would not be notified, because of your rule {}", &tag[..20]);
     assert!(sentence(&page).starts_with(&because), "{}", sentence(&page));
@@ -285,7 +288,7 @@ async fn only_the_last_100_checked_rules_are_shown() {
     let rules = json!({ "global": { "override": rules } });
     let response = alice.client.send(&import, rules.to_string()).await;
     assert_eq!(response.status, 200, "{response:?}");
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hello");
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hello");
     let page = form.submit(&mut alice.browser).await;
     assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("<p class=\"rule\">").count(), 100);
@@ -295,22 +298,59 @@ async fn only_the_last_100_checked_rules_are_shown() {
 }
 
 #[tokio::test]
-async fn an_invalid_number_is_reported_at_its_field() {
+async fn an_invalid_number_is_reported_next_to_its_field() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
-    for members in ["x", "-1", "1.5", "99999999999999999999"] {
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hi");
+    for members in ["x", "-1", "0", "1.5", "99999999999999999999"] {
         let page = form.clone().set("members", members).submit(&mut alice.browser).await;
-        page.assert_page(422, "id=\"members-error\">Please enter a whole number.");
-        assert_eq!(trial(&page).value("members"), Some(members));
-        assert_eq!(trial(&page).value("text"), Some("Hi"));
+        page.assert_page(422, "id=\"members-error\">Please enter a whole number of at least 1.");
+        assert_eq!(trial_form(&page).value("members"), Some(members));
+        assert_eq!(trial_form(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""));
     }
 }
 
 #[tokio::test]
-async fn an_invalid_sender_or_room_is_reported_at_its_field() {
+async fn a_message_without_text_is_reported_next_to_its_field() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
+    let form = trial_form(&alice.browser.get(TRY).await);
+    for text in ["", " \r\n "] {
+        let page = form.clone().set("text", text).submit(&mut alice.browser).await;
+        page.assert_page(422, "id=\"text-error\">Please enter a message.");
+        assert_eq!(page.text.matches("-error\">").count(), 1, "{page:?}");
+        assert!(!page.text.contains("class=\"sentence\""), "{page:?}");
+    }
+    let page = form.set("text", "").set("sender", "bob").submit(&mut alice.browser).await;
+    let focused = page.text.split_once(" autofocus").unwrap().0.rsplit_once(" id=\"").unwrap().1;
+    assert!(focused.starts_with("text\""), "{focused}");
+}
+
+/// A message with `@room` notifies only if its sender has the permission.
+#[tokio::test]
+async fn the_reason_why_a_room_mention_has_no_effect_is_named() {
+    let mut alice = Alice::new().await;
+    let form = trial_form(&alice.browser.get(TRY).await);
+    let reason = "|@room had no effect: it only counts from people who may notify the whole room, \
+                  and this page does not know whether the sender may.|";
+    let message = "global/underride/.m.rule.message/enabled";
+    let mention = "global/override/.m.rule.roomnotif/enabled";
+    for (rule, enabled, text, is_named) in [
+        (message, true, "@room Lunch!", true),
+        (message, true, "Lunch in this room", false),
+        (message, false, "@room Lunch!", true),
+        (message, false, "Lunch in this room", false),
+        (mention, false, "@room Lunch!", false),
+    ] {
+        alice.client.put_ok(rule, &json!(enabled)).await;
+        let page = form.clone().set("text", text).submit(&mut alice.browser).await;
+        assert_eq!(visible_text(&page).contains(reason), is_named, "{rule} {enabled} {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_sender_or_room_is_reported_next_to_its_field() {
+    let mut alice = Alice::new().await;
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hi");
     let not_an_id = "This is not an id. The id of a person looks like @name:server, the id of a \
                      room like !id:server.";
     for (field, value, error) in [
@@ -326,8 +366,8 @@ async fn an_invalid_sender_or_room_is_reported_at_its_field() {
         let page = form.clone().set(field, value).submit(&mut alice.browser).await;
         page.assert_page(422, &format!("id=\"{field}-error\">{error}"));
         assert_eq!(page.text.matches("-error\">").count(), 1, "{value}");
-        assert_eq!(trial(&page).value(field), Some(value));
-        assert_eq!(trial(&page).value("text"), Some("Hi"));
+        assert_eq!(trial_form(&page).value(field), Some(value));
+        assert_eq!(trial_form(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""), "{value}");
     }
     let all = form.set("sender", "bob").set("room", "Kitchen").set("members", "x");
@@ -344,7 +384,7 @@ async fn sender_and_room_can_be_links_or_blank() {
     for path in ["global/sender/@bob:x", "global/room/!quiet:x"] {
         alice.client.put_ok(path, &json!({ "actions": [] })).await;
     }
-    let form = trial(&alice.browser.get(TRY).await).set("text", "Hi");
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hi");
     for (sender, room, expected) in [
         ("https://matrix.to/#/@bob:x", "", "You would not be notified, because you muted @bob:x."),
         (
@@ -352,7 +392,7 @@ async fn sender_and_room_can_be_links_or_blank() {
             "https://matrix.to/#/!quiet%3Ax?via=x",
             "You would not be notified, because you muted this room.",
         ),
-        // A user id that cannot be the id of a rule.
+        // A user id that cannot be a rule id.
         (
             "@bob/work:x",
             "",
@@ -375,13 +415,13 @@ async fn hostile_text_is_escaped() {
     let set = |form: PageForm, fields: &[&str]| {
         fields.iter().fold(form, |form, field| form.set(field, hostile))
     };
-    let form = set(trial(&alice.browser.get(TRY).await), &["text", "name", "profile"]);
+    let form = set(trial_form(&alice.browser.get(TRY).await), &["text", "name", "profile"]);
     let tried = form.submit(&mut alice.browser).await;
     sentence(&tried);
     let form = set(form, &["sender", "room"]);
     let rejected = form.submit(&mut alice.browser).await;
     assert_eq!(rejected.status, 422);
-    assert_eq!(trial(&rejected).value("sender"), Some(hostile));
+    assert_eq!(trial_form(&rejected).value("sender"), Some(hostile));
     for page in [tried, rejected] {
         for raw in ["<script>", " onfocus=\"", "\u{202e}", "\r"] {
             assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
@@ -393,7 +433,7 @@ async fn hostile_text_is_escaped() {
 async fn nothing_is_stored_and_the_evaluation_is_counted() {
     let mut alice = Alice::new().await;
     let before = alice.client.get_rules("").await;
-    let form = trial(&alice.browser.get(TRY).await);
+    let form = trial_form(&alice.browser.get(TRY).await);
     for _ in 0..2 {
         sentence(&form.submit(&mut alice.browser).await);
     }
@@ -406,7 +446,7 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
 }
 
 #[tokio::test]
-async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
+async fn a_thousand_rules_are_tried_within_the_work_limit() {
     let mut alice = Alice::new().await;
     let condition = json!({ "kind": "event_match", "key": "content.body", "pattern": "*b*" });
     let rule = |number: usize| {
@@ -422,7 +462,7 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
     let rules = json!({ "global": { "content": keywords, "underride": slow } });
     let import = format!("POST {}", pushrules("import"));
     assert_eq!(alice.client.send(&import, rules.to_string()).await.status, 200);
-    let form = trial(&alice.browser.get(TRY).await).set("text", &"a".repeat(40_000));
+    let form = trial_form(&alice.browser.get(TRY).await).set("text", &"a".repeat(40_000));
     let page = form.submit(&mut alice.browser).await;
     sentence(&page);
     let failed = page.text.matches("<li class=\"failed\">").count();
@@ -436,9 +476,9 @@ async fn a_thousand_rules_are_tried_within_the_budget_of_work() {
 }
 
 #[tokio::test]
-async fn a_form_after_the_end_of_the_session_leads_to_the_sign_in_page() {
+async fn a_form_sent_after_the_session_ended_leads_to_the_sign_in_page() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await);
+    let form = trial_form(&alice.browser.get(TRY).await);
     alice.expire_sessions();
     let response = form.submit(&mut alice.browser).await;
     let expected = "/oauth/sign_in?return_to=try&notice=not-saved";
@@ -446,18 +486,18 @@ async fn a_form_after_the_end_of_the_session_leads_to_the_sign_in_page() {
 }
 
 #[tokio::test]
-async fn a_form_of_another_site_is_rejected() {
+async fn a_form_from_another_site_is_rejected() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await);
+    let form = trial_form(&alice.browser.get(TRY).await);
     alice.browser.fetch_site = Some("cross-site");
     form.submit(&mut alice.browser).await.assert_page(403, "This form could not be checked");
 }
 
-/// The second trial of a user is not an error of the server, and a full queue is one.
+/// A second trial of the same user is not a server error, but a full queue is.
 #[tokio::test]
-async fn a_trial_that_has_to_wait_is_rejected_with_the_status_of_its_cause() {
+async fn a_trial_that_would_wait_is_rejected_with_a_status_for_the_cause() {
     let mut alice = Alice::new().await;
-    let form = trial(&alice.browser.get(TRY).await);
+    let form = trial_form(&alice.browser.get(TRY).await);
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let pool = &alice.service.state.evaluation_pool;
     let running = pool.enter_for_account(account).unwrap();

@@ -23,13 +23,12 @@ namespaces:
   rooms: []
 ";
 
-/// Returns a service with a bridge from a registration file, and a client with the token of the
-/// bridge.
+/// Returns a service with a bridge from a registration file, and a client with the bridge's token.
 async fn service_with_bridge() -> (Service, TestClient) {
-    service_registered_by(REGISTRATION).await
+    service_with_registration(REGISTRATION).await
 }
 
-async fn service_registered_by(registration: &str) -> (Service, TestClient) {
+async fn service_with_registration(registration: &str) -> (Service, TestClient) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("irc.yaml");
     std::fs::write(&path, registration).unwrap();
@@ -45,7 +44,7 @@ async fn service_registered_by(registration: &str) -> (Service, TestClient) {
 }
 
 #[tokio::test]
-async fn an_application_service_acts_for_a_user_of_its_namespace() {
+async fn an_application_service_acts_for_a_user_in_its_namespace() {
     let (service, bridge) = service_with_bridge().await;
     bridge.put_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
     let ann = service.user("irc_ann").await;
@@ -81,9 +80,10 @@ async fn an_application_service_acts_for_a_user_of_its_namespace() {
 
 #[tokio::test]
 async fn nobody_can_register_the_sender_of_an_application_service() {
-    let (service, bridge) = service_registered_by(&REGISTRATION.replace("irc_bot", "helper")).await;
+    let (service, bridge) =
+        service_with_registration(&REGISTRATION.replace("irc_bot", "helper")).await;
     let anonymous = service.anonymous();
-    // Its account exists from the start, and nobody can sign in to it.
+    // The sender's account exists from the start, and nobody can sign in to it.
     bridge.put_ok("global/content/secret", &json!({ "actions": [], "pattern": "x" })).await;
     let sender = service.store().account_by_name("helper").await.unwrap().unwrap();
     assert_eq!((sender.password.as_str(), sender.email), (NO_PASSWORD, None));
@@ -149,7 +149,7 @@ async fn an_application_service_is_rejected_outside_its_namespace() {
 }
 
 #[tokio::test]
-async fn a_disabled_user_is_rejected_for_application_services() {
+async fn an_application_service_cannot_act_for_a_disabled_user() {
     let (service, bridge) = service_with_bridge().await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let path = pushrules("?user_id=@irc_ann:ring.example");
@@ -186,7 +186,7 @@ async fn an_application_service_can_use_whoami_but_not_logout() {
 }
 
 #[tokio::test]
-async fn a_name_of_an_exclusive_namespace_cannot_be_registered() {
+async fn a_name_in_an_exclusive_namespace_cannot_be_registered() {
     let (service, _) = service_with_bridge().await;
     let body = json!({ "username": "irc_new", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let response =
@@ -198,7 +198,8 @@ async fn a_name_of_an_exclusive_namespace_cannot_be_registered() {
 async fn a_generated_name_is_not_in_an_exclusive_namespace() {
     let body = json!({ "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let register = "POST /_matrix/client/v3/register";
-    let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
+    let (service, _) =
+        service_with_registration(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
     for _ in 0..3 {
         let registered =
             service.anonymous().send(register, body.to_string()).await.expect(StatusCode::OK);
@@ -206,7 +207,7 @@ async fn a_generated_name_is_not_in_an_exclusive_namespace() {
         assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
     }
     // An exclusive namespace with every name leaves no name to generate.
-    let (service, _) = service_registered_by(&REGISTRATION.replace("@irc_.*", "@.*")).await;
+    let (service, _) = service_with_registration(&REGISTRATION.replace("@irc_.*", "@.*")).await;
     let response = service.anonymous().send(register, body.to_string()).await;
     assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
 }

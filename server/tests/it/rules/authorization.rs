@@ -196,7 +196,7 @@ async fn a_token_of_a_disabled_app_is_rejected() {
 }
 
 #[tokio::test]
-async fn an_app_token_without_a_user_is_rejected() {
+async fn an_app_token_is_rejected() {
     let service = service().await;
     let token = service.issue(None, "read write push").await;
     let app = service.anonymous().with_token(token.reveal());
@@ -292,7 +292,7 @@ async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
-/// Nothing of the `Authorization` header or the query is logged, valid token or not.
+/// Neither the `Authorization` header nor the query is logged, whether or not the token is valid.
 #[tokio::test]
 async fn credentials_are_not_logged() {
     let folder = tempfile::tempdir().unwrap();

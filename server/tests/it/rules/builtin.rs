@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{KINDS, ids, minimal_rule, pushrules, service};
 
 #[tokio::test]
-async fn built_in_rules_contain_the_name_of_the_user() {
+async fn built_in_rules_contain_the_user_name() {
     let service = service().await;
     let alice = service.user("alice").await;
     let global = alice.get_rules("global/").await;

@@ -280,7 +280,7 @@ async fn responses_must_not_be_cached() {
 }
 
 #[tokio::test]
-async fn users_have_their_own_rules() {
+async fn each_user_has_separate_rules() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     alice.put_ok("global/room/a", &minimal_rule("room")).await;

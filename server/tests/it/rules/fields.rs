@@ -90,7 +90,7 @@ async fn every_form_of_an_action_is_returned_unchanged() {
 }
 
 #[tokio::test]
-async fn other_actions_are_rejected() {
+async fn unknown_and_malformed_actions_are_rejected() {
     let service = service().await;
     let alice = service.user("alice").await;
     for (action, code) in [

@@ -48,7 +48,7 @@ async fn the_default_limit_is_a_thousand_rules() {
 }
 
 #[tokio::test]
-async fn the_number_of_conditions_of_a_new_rule_is_limited() {
+async fn the_number_of_conditions_in_a_new_rule_is_limited() {
     let rule = |conditions: usize| {
         let condition = json!({ "kind": "contains_display_name" });
         json!({ "actions": [], "conditions": vec![condition; conditions] })
@@ -160,7 +160,7 @@ async fn the_size_of_a_body_is_limited() {
 
 /// Otherwise an account could fill the memory with responses that it does not read.
 #[tokio::test]
-async fn the_size_of_the_unread_responses_of_an_account_is_limited() {
+async fn the_size_of_unread_responses_is_limited_per_account() {
     let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let large = json!({ "actions": [], "pattern": "x".repeat(60_000) });

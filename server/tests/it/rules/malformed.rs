@@ -9,7 +9,7 @@ const VALID: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"defaul
 /// Error codes for a malformed body.
 const CODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
 
-/// Malformed bodies with their name, and the error code if it is the same for all endpoints.
+/// Returns malformed bodies with a name, and the error code if it is the same for all endpoints.
 fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
     // Truncated at every byte.

@@ -14,7 +14,7 @@ use super::{KINDS, minimal_rule, pushrules};
 use crate::support::{TestClient, TestResponse};
 
 impl TestClient {
-    /// Posts to an endpoint next to the rulesets, such as `bulk`.
+    /// Posts to an endpoint for many rules, such as `bulk`.
     pub(super) async fn post_rules(&self, path: &str, body: &Value) -> TestResponse {
         self.send(&format!("POST {}", pushrules(path)), body.to_string()).await
     }
@@ -39,11 +39,11 @@ impl TestClient {
     }
 }
 
-fn put(scope: &str, id: &str) -> Value {
+fn put_change(scope: &str, id: &str) -> Value {
     json!({ "op": "put", "scope": scope, "kind": "room", "rule_id": id, "rule": minimal_rule("room") })
 }
 
-fn delete(id: &str) -> Value {
+fn delete_change(id: &str) -> Value {
     json!({ "op": "delete", "kind": "room", "rule_id": id })
 }
 

@@ -14,7 +14,7 @@ use crate::support::{Process, TestDatabase, process};
 /// milliseconds.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Two nodes that share a database which no other test uses, and the token of an account.
+/// Two nodes with a private database, and the token of an account.
 struct Nodes {
     folder: TempDir,
     url: String,
@@ -32,7 +32,7 @@ impl Nodes {
         let servers =
             [Process::start(folder.path(), &serve), Process::start(folder.path(), &serve)];
         process::run_successfully(folder.path(), &["account", "add", "alice", "--database", &url]);
-        let token = issue(&folder, &url);
+        let token = issue_token(&folder, &url);
         Some(Self { folder, url, servers, token, client: Client::new() })
     }
 
@@ -79,7 +79,7 @@ impl Nodes {
     }
 }
 
-fn issue(folder: &TempDir, url: &str) -> String {
+fn issue_token(folder: &TempDir, url: &str) -> String {
     let arguments = ["token", "issue", "alice", "--scopes", "push", "--database", url];
     process::run_successfully(folder.path(), &arguments).trim().to_owned()
 }
@@ -123,7 +123,7 @@ async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
 async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
     let Some(mut nodes) = Nodes::start().await else { return };
     for round in 0..5 {
-        nodes.token = issue(&nodes.folder, &nodes.url);
+        nodes.token = issue_token(&nodes.folder, &nodes.url);
         for node in [0, 1] {
             assert_eq!(nodes.get(node, "").await.0, 200, "round {round}");
         }
@@ -140,7 +140,7 @@ async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_rule_of_64_concurrent_clients_of_two_nodes_is_lost() {
+async fn no_rule_of_64_concurrent_clients_on_two_nodes_is_lost() {
     let Some(nodes) = Nodes::start().await else { return };
     let nodes = std::sync::Arc::new(nodes);
     let mut clients = JoinSet::new();
@@ -168,8 +168,8 @@ async fn no_rule_of_64_concurrent_clients_of_two_nodes_is_lost() {
     assert_eq!(nodes.get(0, path).await, nodes.get(1, path).await);
 }
 
-/// Clients of both nodes add pairs of rules to two scopes by bulk changes, and single rules next to
-/// them. A reader of each node never sees one rule of a pair alone.
+/// Clients of both nodes add pairs of rules to two scopes by bulk changes, while others add single
+/// rules. A reader of each node never sees one rule of a pair alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bulk_changes_on_two_nodes_are_never_partial_or_lost() {
     const CLIENTS: usize = 16;

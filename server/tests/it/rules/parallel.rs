@@ -13,17 +13,17 @@ const RULES: usize = 1000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_rule_of_64_concurrent_clients_is_lost_on_sqlite() {
-    check_that_no_rule_is_lost(TestDatabase::sqlite()).await;
+    assert_no_rule_is_lost(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_rule_of_64_concurrent_clients_is_lost_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        check_that_no_rule_is_lost(database).await;
+        assert_no_rule_is_lost(database).await;
     }
 }
 
-async fn check_that_no_rule_is_lost(database: TestDatabase) {
+async fn assert_no_rule_is_lost(database: TestDatabase) {
     let service = Service::on(database, config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.user("alice").await;
     let mut clients = JoinSet::new();
@@ -48,10 +48,10 @@ async fn check_that_no_rule_is_lost(database: TestDatabase) {
     assert_eq!(rule_ids.len(), RULES);
     let numbers: Vec<usize> = rule_ids.iter().map(|id| id[1..].parse().unwrap()).collect();
     for client in 0..CLIENTS {
-        let of_client: Vec<usize> =
+        let client_rules: Vec<usize> =
             numbers.iter().copied().filter(|number| number % CLIENTS == client).collect();
         let expected: Vec<usize> = (client..RULES).step_by(CLIENTS).collect();
-        assert_eq!(of_client, expected, "order of the rules of client {client}");
+        assert_eq!(client_rules, expected, "order of the rules of client {client}");
     }
     // The limit is reached exactly.
     let one_more = alice.put("global/room/one_more", &minimal_rule("room")).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{KINDS, minimal_rule, service};
 use crate::support::TestClient;
 
-async fn with_rules(alice: &TestClient, kind: &str, ids: &[&str]) {
+async fn put_rules(alice: &TestClient, kind: &str, ids: &[&str]) {
     // A new rule is placed on top, so the last one is put first.
     for id in ids.iter().rev() {
         alice.put_ok(&format!("global/{kind}/{id}"), &minimal_rule(kind)).await;
@@ -17,7 +17,7 @@ async fn a_new_rule_is_placed_on_top_of_its_kind_below_the_master_rule() {
     let service = service().await;
     let alice = service.user("alice").await;
     for kind in KINDS {
-        with_rules(&alice, kind, &["a", "b", "c"]).await;
+        put_rules(&alice, kind, &["a", "b", "c"]).await;
         assert_eq!(
             alice.user_rule_ids(&format!("global/{kind}/")).await,
             ["a", "b", "c"],
@@ -46,7 +46,7 @@ async fn before_and_after_place_a_new_rule() {
         ("after=a&before=c", ["a", "b", "new", "c"]),
     ] {
         for kind in KINDS {
-            with_rules(&alice, kind, &["a", "b", "c"]).await;
+            put_rules(&alice, kind, &["a", "b", "c"]).await;
             alice.put_ok(&format!("global/{kind}/new?{query}"), &minimal_rule(kind)).await;
             assert_eq!(
                 alice.user_rule_ids(&format!("global/{kind}/")).await,
@@ -64,7 +64,7 @@ async fn before_and_after_place_a_new_rule() {
 async fn before_and_after_move_an_existing_rule() {
     let service = service().await;
     let alice = service.user("alice").await;
-    with_rules(&alice, "room", &["a", "b", "c", "d"]).await;
+    put_rules(&alice, "room", &["a", "b", "c", "d"]).await;
     for (moved, query, order) in [
         ("a", "after=c", ["b", "c", "a", "d"]),
         ("d", "before=b", ["d", "b", "c", "a"]),
@@ -80,7 +80,7 @@ async fn before_and_after_move_an_existing_rule() {
 async fn a_replaced_rule_keeps_its_position_and_enabled() {
     let service = service().await;
     let alice = service.user("alice").await;
-    with_rules(&alice, "room", &["a", "b", "c"]).await;
+    put_rules(&alice, "room", &["a", "b", "c"]).await;
     alice.put_ok("global/room/b/enabled", &json!(false)).await;
     alice.put_ok("global/room/b", &json!({ "actions": ["coalesce"] })).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b", "c"]);
@@ -94,7 +94,7 @@ async fn a_replaced_rule_keeps_its_position_and_enabled() {
 async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
     let service = service().await;
     let alice = service.user("alice").await;
-    with_rules(&alice, "room", &["a", "b"]).await;
+    put_rules(&alice, "room", &["a", "b"]).await;
     alice.put_ok("global/sender/elsewhere", &minimal_rule("sender")).await;
     alice.put_ok("device/phone/room/elsewhere", &minimal_rule("room")).await;
     for query in [

@@ -1,4 +1,4 @@
-//! Timed rules: `until` of a rule, and of a change of a built-in rule.
+//! Timed rules: `until` in a user rule, and in a change of a built-in rule.
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;
@@ -11,13 +11,13 @@ use crate::support::{Service, TestClient, any_events};
 
 const HOUR: i64 = 3600;
 
-/// Milliseconds since 1970, some seconds after the start of the clock.
+/// Returns the time this many seconds after the start of the fake clock, in milliseconds since 1970.
 fn after(seconds: i64) -> i64 {
     (START + seconds) * 1000
 }
 
-/// Returns the user's rules in all responses that list rules, each as `scope/kind/id`.
-async fn listed(alice: &TestClient) -> Vec<String> {
+/// Returns the user rules as `scope/kind/id`. All responses that list rules must agree.
+async fn list_rules(alice: &TestClient) -> Vec<String> {
     let all = alice.get_rules("").await;
     let data = "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules";
     assert_eq!(alice.get(data).await.expect(StatusCode::OK), all);
@@ -55,10 +55,10 @@ async fn a_timed_rule_is_absent_everywhere_from_its_end_on() {
     alice.put_ok("device/phone/sender/@b:x", &timed).await;
     alice.put_ok("global/room/!b:x", &json!({ "actions": [] })).await;
     let before = ["global/room/!b:x", path, "device/phone/sender/@b:x"];
-    assert_eq!(listed(&alice).await, before);
+    assert_eq!(list_rules(&alice).await, before);
 
     service.clock.advance_millis(HOUR * 1000 - 1);
-    assert_eq!(listed(&alice).await, before);
+    assert_eq!(list_rules(&alice).await, before);
     assert_eq!(
         alice.get_rules(path).await,
         json!({
@@ -79,13 +79,13 @@ async fn a_timed_rule_is_absent_everywhere_from_its_end_on() {
     }
     for position in ["before", "after"] {
         let response = alice.put(&format!("global/room/!c:x?{position}=!a:x"), &timed).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".to_owned()), "it has ended, too");
+        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".to_owned()), "it has ended as well");
         let body = json!({ "actions": [] });
         let response = alice.put(&format!("global/room/!c:x?{position}=!a:x"), &body).await;
         assert_eq!(response.errcode(), (400, "M_UNKNOWN".to_owned()), "{position}");
     }
     assert_eq!(alice.delete(path).await.errcode(), not_found);
-    assert_eq!(listed(&alice).await, ["global/room/!b:x"]);
+    assert_eq!(list_rules(&alice).await, ["global/room/!b:x"]);
     assert_eq!(alice.get_rules("device/").await, json!({}));
 }
 
@@ -153,12 +153,12 @@ async fn an_invalid_end_is_rejected_with_the_reason() {
             assert_eq!(response, json!({ "errcode": code, "error": error }), "{path} {body}");
         }
     }
-    assert_eq!(listed(&alice).await, [""; 0]);
+    assert_eq!(list_rules(&alice).await, [""; 0]);
     assert_eq!(master(&alice).await, (json!(false), Value::Null));
     alice
         .put_ok("global/room/a", &json!({ "actions": [], "until": 9_007_199_254_740_991_i64 }))
         .await;
-    assert_eq!(listed(&alice).await, ["global/room/a"]);
+    assert_eq!(list_rules(&alice).await, ["global/room/a"]);
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn the_end_of_a_user_rule_is_not_accepted_with_enabled() {
 }
 
 #[tokio::test]
-async fn ended_rules_do_not_count_for_the_limits() {
+async fn ended_rules_do_not_count_towards_the_limits() {
     let config = config(|config| {
         config.limits.mode = LimitMode::Off;
         config.rules.max_rules = 2;
@@ -234,10 +234,10 @@ async fn ended_rules_do_not_count_for_the_limits() {
     service.clock.advance(10);
     alice.put_ok("global/room/c", &timed(20)).await;
     alice.put_ok("device/phone/room/d", &timed(20)).await;
-    assert_eq!(listed(&alice).await, ["global/room/c", "device/phone/room/d"]);
+    assert_eq!(list_rules(&alice).await, ["global/room/c", "device/phone/room/d"]);
 }
 
-/// Returns the number of rules in the database, also of those that have ended.
+/// Returns the number of rules in the database, including those that have ended.
 async fn stored_rules(service: &Service, account: i64) -> usize {
     // Clears the cache.
     service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
@@ -266,13 +266,13 @@ async fn ended_rules_are_deleted_by_the_next_change_and_in_the_background() {
         service.state.sweep().await;
     }
     assert_eq!(stored_rules(&service, account).await, 1);
-    assert_eq!(listed(&alice).await, ["global/sender/@b:x"]);
+    assert_eq!(list_rules(&alice).await, ["global/sender/@b:x"]);
     let metric = "belfry_deleted_rows_total{table=\"rulesets\"} 2\n";
     assert!(service.metrics().await.contains(metric), "{}", service.metrics().await);
 }
 
 #[tokio::test]
-async fn a_ruleset_that_is_not_readable_does_not_block_the_deletion_of_others() {
+async fn an_unreadable_ruleset_does_not_block_the_deletion_of_others() {
     let service = service().await;
     let timed = json!({ "actions": [], "until": after(10) });
     for name in ["alice", "bob"] {

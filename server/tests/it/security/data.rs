@@ -1,18 +1,18 @@
-//! Downloading the data of the account.
+//! Downloading the account's data.
 
 use axum::http::StatusCode;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use serde_json::{Value, json};
 
-use super::{SAFARI, SECURITY, alice, events, signed_in};
+use super::{SAFARI, SECURITY, events, sign_in, sign_in_alice};
 use crate::support::{Service, on_both_engines};
 
 const DOWNLOAD: &str = "/oauth/account/security/download";
 
-async fn the_data_are_complete_and_have_no_secrets(service: Service) {
-    let mut browser = alice(&service).await;
+async fn the_download_is_complete_and_has_no_secrets(service: Service) {
+    let mut browser = sign_in_alice(&service).await;
     service.clock.advance(3600);
-    signed_in(&service, "alice", SAFARI).await;
+    sign_in(&service, "alice", SAFARI).await;
     let (app, bob) = (service.user("alice").await, service.user("bob").await);
     for (client, rule) in [(&app, "alices"), (&bob, "bobs")] {
         for scope in ["global", "device/phone"] {
@@ -70,9 +70,9 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
     assert_eq!(data["push_rules"]["global"]["room"][0]["rule_id"], "alices");
     assert_eq!(data["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
     let recorded = data["audit_events"].as_array().unwrap();
-    // Without those of the account and the token, which the test added itself.
-    let is_of_request = |event: &&Value| event["kind"] != "account_note";
-    let recorded: Vec<_> = recorded.iter().filter(is_of_request).collect();
+    // Without the events for the account and the token, which the test added itself.
+    let is_from_request = |event: &&Value| event["kind"] != "account_note";
+    let recorded: Vec<_> = recorded.iter().filter(is_from_request).collect();
     let mut kinds: Vec<_> = recorded.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["data_download", "sign_in", "sign_in"]);
@@ -88,14 +88,14 @@ async fn the_data_are_complete_and_have_no_secrets(service: Service) {
 
 on_both_engines! {
     crate::security::start:
-    the_data_are_complete_and_have_no_secrets,
+    the_download_is_complete_and_has_no_secrets,
 }
 
 /// The data may take megabytes of memory while it is collected.
 #[tokio::test]
-async fn one_download_of_an_account_runs_at_a_time() {
+async fn an_account_can_run_one_download_at_a_time() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let page = browser.get(SECURITY).await;
     let running = service.state.large_bodies.take(account).unwrap();
@@ -110,9 +110,9 @@ async fn one_download_of_an_account_runs_at_a_time() {
 
 /// An admin's address and notes are not data of the account.
 #[tokio::test]
-async fn actions_of_admins_are_exported_without_address_and_notes() {
+async fn admin_actions_are_exported_without_address_and_notes() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let detail = Some("by root: a private note".to_owned());
     let event =

@@ -3,7 +3,7 @@
 use belfry_core::oauth::account::Role;
 use belfry_store::UpdateOutcome;
 
-use super::{FIREFOX, SECURITY, alice, events, is_signed_in, signed_in};
+use super::{FIREFOX, SECURITY, events, is_signed_in, sign_in, sign_in_alice};
 use crate::support::{Browser, Service, TestResponse, any_events, on_both_engines};
 
 const DELETE: &str = "/oauth/account/security/delete";
@@ -11,12 +11,12 @@ const KEEP: &str = "/oauth/account/security/keep";
 const PENDING: &str = "Your account will be deleted on <bdi><time datetime=\"2027-01-16T08:00:00Z\" \
     data-format=\"full\">2027-01-16 08:00 UTC</time></bdi>.";
 
-async fn delete(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
+async fn request_deletion(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
     let password = format!("correct horse {name}");
     browser.submit(page, DELETE, &[("password", &password)]).await
 }
 
-/// Sweeps every five minutes for this time.
+/// Sweeps every five minutes, for this many minutes.
 async fn sweep_for(service: &Service, minutes: i64) {
     for _ in 0..minutes / 5 {
         service.clock.advance(300);
@@ -25,18 +25,18 @@ async fn sweep_for(service: &Service, minutes: i64) {
 }
 
 async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let app = service.user("alice").await;
     let page = browser.get(SECURITY).await;
     page.assert_page(200, "Your account is deleted after one day");
-    let requested = delete(&mut browser, &page, "alice").await;
+    let requested = request_deletion(&mut browser, &page, "alice").await;
     assert_eq!((requested.status, requested.header("location")), (303, SECURITY));
     let page = browser.follow(&requested).await;
     page.assert_page(200, PENDING);
     assert!(!page.text.contains("Delete my account"), "{}", page.text);
     // The banner is on every page of the account, and the account works as before.
     browser.get("/oauth/account").await.assert_page(200, PENDING);
-    signed_in(&service, "alice", FIREFOX).await;
+    sign_in(&service, "alice", FIREFOX).await;
     assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
     sweep_for(&service, 24 * 60 - 10).await;
@@ -51,14 +51,14 @@ async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
 }
 
 async fn a_deletion_is_cancelled_with_one_click(service: Service) {
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     // A double submit does not change the time.
     for _ in 0..2 {
-        delete(&mut browser, &page, "alice").await;
+        request_deletion(&mut browser, &page, "alice").await;
         service.clock.advance(1800);
     }
-    // Cancelling works on any account page, and again without effect.
+    // Cancelling works on any account page, and has no effect the second time.
     let page = browser.get("/oauth/account").await;
     page.assert_page(200, PENDING);
     for _ in 0..2 {
@@ -90,7 +90,7 @@ on_both_engines! {
 #[tokio::test]
 async fn a_wrong_password_deletes_nothing() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     for password in ["wrong", ""] {
         let wrong = browser.submit(&page, DELETE, &[("password", password)]).await;
@@ -107,16 +107,16 @@ async fn a_wrong_password_deletes_nothing() {
 #[tokio::test]
 async fn the_last_admin_cannot_be_deleted() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
     service.store().set_account_role(&any_events(), id("alice").await, Role::Admin).await.unwrap();
     let page = browser.get(SECURITY).await;
-    let rejected = delete(&mut browser, &page, "alice").await;
+    let rejected = request_deletion(&mut browser, &page, "alice").await;
     rejected.assert_page(403, "You are the only administrator of this server.");
     let alice_id = id("alice").await;
     let cancelled = service.store().cancel_account_deletion(&any_events(), alice_id).await.unwrap();
     assert_eq!(cancelled, UpdateOutcome::NotFound);
     service.store().set_account_role(&any_events(), id("bob").await, Role::Admin).await.unwrap();
-    let requested = delete(&mut browser, &page, "alice").await;
+    let requested = request_deletion(&mut browser, &page, "alice").await;
     browser.follow(&requested).await.assert_page(200, PENDING);
 }

@@ -1,6 +1,6 @@
 //! Changing the e-mail address on the security page.
 
-use super::{SECURITY, alice, events};
+use super::{SECURITY, events, sign_in_alice};
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const EMAIL: &str = "/oauth/account/security/email";
@@ -11,29 +11,29 @@ async fn change(browser: &mut Browser, email: &str, password: &str) -> TestRespo
     browser.submit(&page, EMAIL, &[("email", email), ("current_password", password)]).await
 }
 
-/// Returns the verified and the unverified address of Alice.
-async fn stored(service: &Service) -> (Option<String>, Option<String>) {
+/// Returns Alice's verified address and her unverified one.
+async fn stored_addresses(service: &Service) -> (Option<String>, Option<String>) {
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     (account.email, account.unverified_email)
 }
 
 async fn the_email_address_is_shown_and_changed_with_the_password(service: Service) {
-    let mut browser = alice(&service).await;
-    let before = stored(&service).await.0.expect("the operator gave an address");
+    let mut browser = sign_in_alice(&service).await;
+    let before = stored_addresses(&service).await.0.expect("the account has an address");
     for path in [SECURITY, "/oauth/account"] {
         browser.get(path).await.assert_page(200, &before);
     }
     // An unchanged address stays verified.
     let same = change(&mut browser, &before.to_uppercase(), PASSWORD).await;
     assert_eq!(same.header("location"), "/oauth/account/security?notice=email-changed");
-    assert_eq!(stored(&service).await, (Some(before.clone()), None));
+    assert_eq!(stored_addresses(&service).await, (Some(before.clone()), None));
 
     let saved = change(&mut browser, " New@Example.org ", PASSWORD).await;
     let page = browser.follow(&saved).await;
     page.assert_page(200, "Your e-mail address is updated.");
     page.assert_page(200, "value=\"new@example.org\"");
-    assert_eq!(stored(&service).await, (None, Some("new@example.org".to_owned())));
-    // Nobody has verified it, so it belongs to nobody.
+    assert_eq!(stored_addresses(&service).await, (None, Some("new@example.org".to_owned())));
+    // The new address is not verified, so it cannot be used to sign in.
     let mut other = service.browser();
     let page = other.get("/oauth/sign_in").await;
     for name in ["new@example.org", &before] {
@@ -46,7 +46,7 @@ async fn the_email_address_is_shown_and_changed_with_the_password(service: Servi
         .await
         .assert_page(200, "id=\"email-address\" name=\"email\" type=\"email\" value=\"\"");
     browser.get("/oauth/account").await.assert_page(200, ">Add an e-mail address</a>");
-    assert_eq!(stored(&service).await, (None, None));
+    assert_eq!(stored_addresses(&service).await, (None, None));
     let events = events(&service, "alice").await;
     let changes = events.iter().filter(|event| *event == "email_change success 1").count();
     assert_eq!(changes, 2, "{events:?}");
@@ -60,15 +60,15 @@ on_both_engines! {
 #[tokio::test]
 async fn a_wrong_password_or_address_changes_nothing() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
-    let before = stored(&service).await;
+    let mut browser = sign_in_alice(&service).await;
+    let before = stored_addresses(&service).await;
     let wrong = change(&mut browser, "new@example.org", "wrong").await;
     wrong.assert_page(401, "id=\"email-password-error\">This is not your password.");
     wrong.assert_page(401, "value=\"new@example.org\"");
     let invalid = change(&mut browser, "new<", PASSWORD).await;
     invalid.assert_page(422, "id=\"email-address-error\">Please check the address.");
     invalid.assert_page(422, "value=\"new&#60;\"");
-    assert_eq!(stored(&service).await, before);
+    assert_eq!(stored_addresses(&service).await, before);
     let events = events(&service, "alice").await;
     assert_eq!(events, ["email_change failure 1", "sign_in success 1"]);
 }

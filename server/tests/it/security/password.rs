@@ -4,7 +4,8 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{
-    FIREFOX, PASSWORD, SAFARI, SECURITY, alice, change_password, events, is_signed_in, signed_in,
+    FIREFOX, PASSWORD, SAFARI, SECURITY, change_password, events, is_signed_in, sign_in,
+    sign_in_alice,
 };
 use crate::support::client::address;
 use crate::support::service::config;
@@ -14,9 +15,9 @@ const CHANGED: &str = "/oauth/account/security?notice=password-changed";
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
 async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: Service) {
-    let mut here = alice(&service).await;
-    let mut elsewhere = signed_in(&service, "alice", SAFARI).await;
-    let mut bob = signed_in(&service, "bob", FIREFOX).await;
+    let mut here = sign_in_alice(&service).await;
+    let mut elsewhere = sign_in(&service, "alice", SAFARI).await;
+    let mut bob = sign_in(&service, "bob", FIREFOX).await;
     let (app, bobs_app) = (service.user("alice").await, service.user("bob").await);
     app.get(RULES).await.expect(StatusCode::OK);
 
@@ -53,7 +54,7 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
 }
 
 async fn a_double_submit_changes_the_password_once_and_reports_success(service: Service) {
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     // The second form arrives after the first one is done.
     for _ in 0..2 {
@@ -85,7 +86,7 @@ on_both_engines! {
 #[tokio::test]
 async fn errors_are_shown_next_to_their_field_and_change_nothing() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     let right = "correct horse alice";
     for (current, new, again, status, field, text) in [
@@ -147,7 +148,7 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
 #[tokio::test]
 async fn all_problems_of_a_new_password_are_reported_together() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     let right = "correct horse alice";
     for (current, status, fields) in [
@@ -166,13 +167,13 @@ async fn all_problems_of_a_new_password_are_reported_together() {
 }
 
 #[tokio::test]
-async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
+async fn wrong_passwords_in_a_session_count_as_sign_in_attempts_for_the_account() {
     let limits = json!({ "sign_in_name": { "requests": 4 } });
     let service = Service::with(config(|config| {
         config.limits.abuse = serde_json::from_value(limits).unwrap();
     }))
     .await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     // Each wrong attempt also checks whether a double submit has changed the password.
     for _ in 0..2 {
@@ -197,21 +198,21 @@ async fn wrong_passwords_in_a_session_count_as_sign_ins_and_for_the_account() {
     owner.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }
 
-/// Otherwise the time would tell whether the current password is right.
+/// Otherwise the response time would reveal whether the current password is right.
 #[tokio::test]
 async fn a_wrong_and_a_right_password_cost_the_same() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
-    let hashes = async || {
+    let hash_count = async || {
         let metrics = service.metrics().await;
         let line =
             metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
         line.unwrap().parse::<u32>().unwrap()
     };
-    let before = hashes().await;
+    let before = hash_count().await;
     change_password(&mut browser, &page, "wrong", "a new horse").await;
-    let wrong = hashes().await;
+    let wrong = hash_count().await;
     change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
-    assert_eq!((wrong - before, hashes().await - wrong), (2, 2));
+    assert_eq!((wrong - before, hash_count().await - wrong), (2, 2));
 }

@@ -1,6 +1,6 @@
 //! The sessions of an account on the security page.
 
-use super::{FIREFOX, SAFARI, SECURITY, alice, events, id_of, is_signed_in, signed_in};
+use super::{FIREFOX, SAFARI, SECURITY, events, is_signed_in, lookup_key, sign_in, sign_in_alice};
 use crate::support::browser::visible_text;
 use crate::support::client::address;
 use crate::support::service::config;
@@ -19,13 +19,13 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     let mut phone = {
         service.add_account("alice").await;
         service.add_account("bob").await;
-        signed_in(&service, "alice", SAFARI).await
+        sign_in(&service, "alice", SAFARI).await
     };
     service.clock.advance(5 * 3600);
-    let mut unknown = signed_in(&service, "alice", "<b>Evil</b>/1.0").await;
-    signed_in(&service, "bob", FIREFOX).await;
+    let mut unknown = sign_in(&service, "alice", "<b>Evil</b>/1.0").await;
+    sign_in(&service, "bob", FIREFOX).await;
     service.clock.advance(49 * 3600);
-    let mut here = signed_in(&service, "alice", FIREFOX).await;
+    let mut here = sign_in(&service, "alice", FIREFOX).await;
     let shown = visible_text(&here.get(SECURITY).await);
     let expected = "Where you are signed in|\
         Firefox on Linux|This browser|Signed in on|2027-01-17 14:00 UTC|· Used in the last hour ·|192.0.2.x|Sign out|\
@@ -33,7 +33,7 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
         Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
         Sign out everywhere else|Your data";
     assert!(shown.contains(expected), "{shown}");
-    // Each browser is the current one of its own list, and its first entry.
+    // Each browser's own session is marked in its list, and comes first.
     phone.get(SECURITY).await;
     service.clock.advance(2 * 3600);
     assert!(is_signed_in(&mut unknown).await);
@@ -50,7 +50,7 @@ async fn a_session_has_no_address_if_addresses_are_not_recorded() {
         let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
         service.add_account("alice").await;
         let client = service.anonymous().at(address(77));
-        let mut browser = Browser::new(client).signed_in("alice").await;
+        let mut browser = Browser::new(client).sign_in_as("alice").await;
         let page = browser.get(SECURITY).await;
         assert_eq!(page.text.contains("192.0.2.x"), shown, "{addresses:?}");
         assert!(!page.text.contains("192.0.2.77"), "{addresses:?}");
@@ -61,9 +61,9 @@ async fn a_session_has_no_address_if_addresses_are_not_recorded() {
 }
 
 #[tokio::test]
-async fn a_page_is_shown_although_the_last_use_of_its_session_cannot_be_stored() {
+async fn a_page_is_shown_even_if_the_last_use_of_its_session_cannot_be_stored() {
     let service = Service::start().await;
-    let mut here = alice(&service).await;
+    let mut here = sign_in_alice(&service).await;
     service.execute_sql(
         "create trigger full_disk before update on sessions begin select raise(fail, 'full'); end",
     );
@@ -73,13 +73,13 @@ async fn a_page_is_shown_although_the_last_use_of_its_session_cannot_be_stored()
     assert!(is_signed_in(&mut here).await);
 }
 
-async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
-    let mut here = alice(&service).await;
-    let mut bob = signed_in(&service, "bob", FIREFOX).await;
+async fn one_session_or_all_other_sessions_can_be_ended(service: Service) {
+    let mut here = sign_in_alice(&service).await;
+    let mut bob = sign_in(&service, "bob", FIREFOX).await;
     let mut others = Vec::new();
     for _ in 0..3 {
         service.clock.advance(60);
-        others.push(signed_in(&service, "alice", SAFARI).await);
+        others.push(sign_in(&service, "alice", SAFARI).await);
     }
     service.clock.advance(60);
     let page = here.get(SECURITY).await;
@@ -90,7 +90,7 @@ async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
     here.submit(&page, END, &[("session", &bobs)]).await;
     assert!(is_signed_in(&mut bob).await);
 
-    // The last used is the first one of the list, after that of this browser.
+    // The list begins with the session of this browser, followed by the most recently used one.
     for _ in 0..2 {
         let ended = here.submit(&page, END, &[("session", &listed[1])]).await;
         let ended = here.follow(&ended).await;
@@ -116,13 +116,13 @@ async fn sessions_are_ended_one_by_one_and_all_others(service: Service) {
 on_both_engines! {
     crate::security::start:
     sessions_are_listed_with_browser_and_last_use,
-    sessions_are_ended_one_by_one_and_all_others,
+    one_session_or_all_other_sessions_can_be_ended,
 }
 
 #[tokio::test]
-async fn the_session_of_this_browser_is_ended_like_by_signing_out() {
+async fn ending_the_session_of_this_browser_signs_out() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY).await;
     let this = ids(&page).remove(0);
     let response = browser.submit(&page, END, &[("session", &this)]).await;
@@ -130,14 +130,46 @@ async fn the_session_of_this_browser_is_ended_like_by_signing_out() {
     assert!(!is_signed_in(&mut browser).await);
 }
 
-/// The page of another tab shows a session that has ended in the meantime.
+/// The page in another tab shows a session that has ended in the meantime.
 #[tokio::test]
-async fn a_stale_list_does_no_harm() {
+async fn a_browser_whose_session_has_ended_shows_that_once() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
-    let mut other = signed_in(&service, "alice", SAFARI).await;
+    let mut here = sign_in_alice(&service).await;
+    let ended = "Your session in this browser has ended,";
+    let shows = async |browser: &mut Browser, path: &str| {
+        let mut page = browser.get(path).await;
+        while page.status == 303 {
+            page = browser.follow(&page).await;
+        }
+        page.assert_page(200, "<h1>Sign in</h1>");
+        page.text.contains(ended)
+    };
+    let client = service.client().await;
+    for path in [SECURITY, "/oauth/sign_in", &*client.authorize(&[])] {
+        let mut other = sign_in(&service, "alice", SAFARI).await;
+        let page = here.get(SECURITY).await;
+        here.submit(&page, END_OTHERS, &[]).await;
+        assert!(shows(&mut other, path).await, "{path}");
+        assert!(!shows(&mut other, path).await, "{path}");
+        assert!(!other.cookies.contains_key("__Host-belfry-signed-in"));
+    }
+    // Neither a browser without a session nor one that was signed out has lost a session.
+    let mut new = service.browser();
+    for _ in 0..2 {
+        assert!(!shows(&mut new, SECURITY).await);
+    }
+    let page = here.get("/oauth/account").await;
+    here.submit(&page, "/oauth/sign_out", &[]).await;
+    assert!(!shows(&mut here, SECURITY).await);
+}
+
+#[tokio::test]
+async fn a_form_on_a_stale_list_ends_no_other_session() {
+    let service = Service::start().await;
+    let mut browser = sign_in_alice(&service).await;
+    let mut other = sign_in(&service, "alice", SAFARI).await;
     let stale = browser.get(SECURITY).await;
-    let id = id_of(other.cookie());
+    let id = lookup_key(other.cookie());
     assert!(ids(&stale).contains(&id));
     let page = other.get("/oauth/account").await;
     other.submit(&page, "/oauth/sign_out", &[]).await;
@@ -151,7 +183,7 @@ async fn a_stale_list_does_no_harm() {
 #[tokio::test]
 async fn a_bounded_number_of_sessions_is_listed() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     service.execute_sql(
         "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) \
          with recursive n (i) as (select 1 union all select i + 1 from n where i < 60) \
@@ -170,7 +202,7 @@ async fn a_bounded_number_of_sessions_is_listed() {
 #[tokio::test]
 async fn requests_within_a_minute_do_not_write() {
     let service = Service::start().await;
-    let mut browser: Browser = alice(&service).await;
+    let mut browser: Browser = sign_in_alice(&service).await;
     let writes = async || {
         let metrics = service.metrics().await;
         let name =

@@ -4,7 +4,8 @@ use axum::http::StatusCode;
 use belfry::config::{Config, RegistrationPolicy};
 use serde_json::json;
 
-use super::{body, events};
+use super::events;
+use crate::support::browser::form;
 use crate::support::client::address;
 use crate::support::service::config;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
@@ -22,8 +23,8 @@ fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
     ]
 }
 
-/// Settings with rules to accept.
-fn with_rules() -> Config {
+/// Returns settings with a link to rules that users must accept.
+fn config_with_rules() -> Config {
     config(|config| config.instance.rules_url = "https://ring.example/rules".parse().ok())
 }
 
@@ -43,7 +44,7 @@ async fn a_person_signs_up_and_is_signed_in(service: Service) {
     assert_eq!(account.unverified_email.as_deref(), Some("carol@example.org"));
     assert_eq!(account.email, None);
     assert_eq!(events(&service, "carol").await, ["sign_in success 1", "sign_up success 1"]);
-    // Who is signed in needs no account.
+    // A signed-in user needs no further account.
     assert_eq!(browser.get(SIGN_UP).await.header("location"), "/oauth/account");
 }
 
@@ -54,7 +55,7 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     let page = browser.get(&format!("{SIGN_UP}?{link}")).await;
     page.assert_page(200, "<html lang=\"de\"");
     page.assert_page(200, "Tusky");
-    // Errors do not lose the authorization.
+    // An error does not end the authorization request.
     let invalid = browser.submit(&page, SIGN_UP, &fields("carol", "short")).await;
     invalid.assert_page(422, "id=\"password-error\">Bitte ");
     let created = browser.submit(&invalid, SIGN_UP, &fields("carol", "correct horse")).await;
@@ -62,7 +63,7 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     let consent = browser.follow(&created).await;
     consent.assert_page(200, "@carol:ring.example");
     let allowed = browser.decide(&consent, "allow").await;
-    let code = allowed.redirected(&client.redirect_uri)["code"].clone();
+    let code = allowed.redirect_parameters(&client.redirect_uri)["code"].clone();
     client.redeem(&code, &[]).await.expect(StatusCode::OK);
 }
 
@@ -80,10 +81,10 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
         assert_eq!(response.header("location"), "/oauth/account", "{response:?}");
         browser.follow(&response).await.assert_page(200, "@carol:ring.example");
     }
-    // The second form arrives with the cookie of the session.
+    // The second form arrives with the session cookie.
     let again = browser.submit(&page, SIGN_UP, &fields).await;
     assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
-    // Someone else does not get the account, nor does anyone later.
+    // Someone else does not get the account, and neither does anyone later.
     let mut other_browser = service.browser();
     let other = other_browser.get(SIGN_UP).await;
     let rejected =
@@ -103,7 +104,7 @@ on_both_engines! {
 
 #[tokio::test]
 async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
-    let service = Service::with(with_rules()).await;
+    let service = Service::with(config_with_rules()).await;
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
@@ -144,7 +145,7 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
     assert!(response.text.contains("value=\"carol@example.org\""));
 }
 
-/// Nobody can sign in with the address, so nobody is asked for one who does not want to give it.
+/// Nobody can sign in with the address, so it is optional.
 #[tokio::test]
 async fn a_person_signs_up_without_an_email_address() {
     let service = Service::start().await;
@@ -161,14 +162,14 @@ async fn a_person_signs_up_without_an_email_address() {
     let token = service.client().await.app_token("write").await;
     let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
     entered[0].1 = "dave";
-    let response = http.with_token(&token).send("POST /api/v1/accounts", body(&entered)).await;
+    let response = http.with_token(&token).send("POST /api/v1/accounts", form(&entered)).await;
     let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
     assert_eq!(error, json!("Validation failed: E-mail address can't be blank"));
 }
 
 /// Nobody is asked to accept rules that cannot be read.
 #[tokio::test]
-async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
+async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
     let mut without_agreement = fields("carol", "correct horse");
     without_agreement[4].1 = "";
     let service = Service::start().await;
@@ -177,7 +178,7 @@ async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
     assert!(!page.text.contains("agreement"), "{}", page.text);
     assert_eq!(browser.submit(&page, SIGN_UP, &without_agreement).await.status, 303);
 
-    let service = Service::with(with_rules()).await;
+    let service = Service::with(config_with_rules()).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
     page.assert_page(
@@ -191,7 +192,7 @@ async fn rules_are_accepted_only_if_there_is_a_link_to_them() {
 }
 
 #[tokio::test]
-async fn the_page_says_beforehand_what_names_and_passwords_must_be() {
+async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
     let page = Service::start().await.browser().get(SIGN_UP).await;
     for (field, hint) in [
         ("username", "Small letters from a to z, numbers and underscores, for example anna_b."),
@@ -203,7 +204,7 @@ async fn the_page_says_beforehand_what_names_and_passwords_must_be() {
     }
 }
 
-/// The page says no more about names than the API, and no faster.
+/// The page reveals no more about names than the API, and no faster.
 #[tokio::test]
 async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let service = Service::start().await;
@@ -230,7 +231,7 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let client = service.client().await;
     let token = client.app_token("write").await;
     let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
-    let sign_up = body(&fields("free", "correct horse"));
+    let sign_up = form(&fields("free", "correct horse"));
     let limited = http.with_token(&token).send("POST /api/v1/accounts", sign_up).await;
     assert_eq!(limited.status, 429);
     let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
@@ -238,7 +239,7 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
 }
 
 #[tokio::test]
-async fn closed_registration_is_a_page_that_says_so() {
+async fn a_page_says_that_registration_is_closed() {
     let closed = |change: Option<&str>| {
         let url = change.map(|url| url.parse().unwrap());
         config(|config| {

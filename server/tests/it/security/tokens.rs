@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{alice, events, id_of};
+use super::{events, lookup_key, sign_in_alice};
 use crate::support::browser::visible_text;
 use crate::support::{Service, TestResponse, on_both_engines};
 
@@ -17,8 +17,8 @@ fn ids(page: &TestResponse) -> Vec<String> {
     buttons.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }
 
-async fn a_token_is_revoked_and_the_others_stay(service: Service) {
-    let mut browser = alice(&service).await;
+async fn a_token_is_revoked_and_the_others_stay_valid(service: Service) {
+    let mut browser = sign_in_alice(&service).await;
     let login = json!({
         "type": "m.login.password", "user": "alice", "password": "correct horse alice",
     });
@@ -67,19 +67,19 @@ async fn a_token_is_revoked_and_the_others_stay(service: Service) {
 
 on_both_engines! {
     crate::security::start:
-    a_token_is_revoked_and_the_others_stay,
+    a_token_is_revoked_and_the_others_stay_valid,
 }
 
 #[tokio::test]
 async fn the_token_of_another_account_is_not_revoked() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let bob = service.user("bob").await;
     for _ in 0..2 {
         service.user("alice").await;
     }
     let page = browser.get(ACCOUNT).await;
-    let bobs = id_of(bob.token());
+    let bobs = lookup_key(bob.token());
     for value in [&*bobs, "", "nonsense", &"f".repeat(1000)] {
         let response = browser.submit(&page, REVOKE, &[("token", value)]).await;
         assert_eq!(response.status, 303);
@@ -88,11 +88,11 @@ async fn the_token_of_another_account_is_not_revoked() {
     assert_eq!(ids(&browser.get(ACCOUNT).await).len(), 2);
 }
 
-/// A page with the secret of a token would let everyone who sees it use the token.
+/// Anyone who sees a page with the secret of a token could use the token.
 #[tokio::test]
 async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
     let service = Service::start().await;
-    let mut browser = alice(&service).await;
+    let mut browser = sign_in_alice(&service).await;
     let mut tokens = Vec::new();
     for _ in 0..12 {
         tokens.push(service.user("alice").await.token().to_owned());

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::client::{TestClient, TestResponse};
 
-/// A browser, in this process or over a socket.
+/// A browser for a service in this process, or for a server over HTTP.
 pub(crate) struct Browser {
     transport: Transport,
     pub(crate) cookies: BTreeMap<String, String>,
@@ -27,12 +27,12 @@ pub(crate) fn visible_text(page: &TestResponse) -> String {
 }
 
 impl Browser {
-    /// Creates a browser of a service in this process.
+    /// Creates a browser for a service in this process.
     pub(crate) fn new(client: TestClient) -> Self {
         Self::with(Transport::InProcess(client))
     }
 
-    /// Creates a browser of a process, by its URL.
+    /// Creates a browser for a server process at this URL.
     pub(crate) fn over_http(url: &str) -> Self {
         let no_redirects = reqwest::redirect::Policy::none();
         let client = reqwest::Client::builder().redirect(no_redirects).build().unwrap();
@@ -43,7 +43,7 @@ impl Browser {
         Self { transport, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
     }
 
-    /// Sends further requests to another node.
+    /// Sends further requests to a different node.
     pub(crate) fn move_to(&mut self, node: &str) {
         if let Transport::Http { url, .. } = &mut self.transport {
             node.clone_into(url);
@@ -64,7 +64,7 @@ impl Browser {
         self.send("POST", path, Some(form(fields))).await
     }
 
-    /// Submits the form with this action on a page, with more fields.
+    /// Submits the form with this action on a page, with additional fields.
     pub(crate) async fn submit(
         &mut self,
         page: &TestResponse,
@@ -72,8 +72,8 @@ impl Browser {
         more: &[(&str, &str)],
     ) -> TestResponse {
         let mut fields = page.form(action);
-        fields.extend(more.iter().copied().map(own));
-        self.post(action, &borrow(&fields)).await
+        fields.extend(more.iter().copied().map(own_pair));
+        self.post(action, &borrow_pairs(&fields)).await
     }
 
     /// Follows a redirect on this server.
@@ -88,17 +88,17 @@ impl Browser {
     /// Signs in on the sign-in page, as a user of [`super::Service::add_account`].
     pub(crate) async fn sign_in(&mut self, page: &TestResponse, name: &str) -> TestResponse {
         let password = format!("correct horse {name}");
-        // The form keeps the query of the page.
+        // The form's action includes the query of the page.
         let action = page.text.split(" action=\"").find(|rest| rest.starts_with("/oauth/sign_in"));
         let action = action.and_then(|rest| rest.split('"').next()).unwrap_or("/oauth/sign_in");
         let mut fields = page.form(action);
-        fields.extend([("username", name), ("password", &*password)].map(own));
-        let response = self.post(&action.replace("&#38;", "&"), &borrow(&fields)).await;
+        fields.extend([("username", name), ("password", &*password)].map(own_pair));
+        let response = self.post(&action.replace("&#38;", "&"), &borrow_pairs(&fields)).await;
         self.follow(&response).await
     }
 
-    /// This browser after signing in, as a user of [`super::Service::add_account`].
-    pub(crate) async fn signed_in(mut self, name: &str) -> Self {
+    /// Signs in as a user of [`super::Service::add_account`] and returns the browser.
+    pub(crate) async fn sign_in_as(mut self, name: &str) -> Self {
         let page = self.get("/oauth/sign_in").await;
         self.sign_in(&page, name).await.assert_page(200, &format!("@{name}:ring.example"));
         self
@@ -175,7 +175,7 @@ impl TestResponse {
 
     /// Asserts a redirect to this URI and returns the parameters of its query or fragment.
     #[track_caller]
-    pub(crate) fn redirected(&self, to: &str) -> BTreeMap<String, String> {
+    pub(crate) fn redirect_parameters(&self, to: &str) -> BTreeMap<String, String> {
         assert_eq!(self.status, 303, "{self:?}");
         let location = self.header("location");
         let query = location.strip_prefix(to).unwrap_or_else(|| panic!("{location}"));
@@ -193,11 +193,11 @@ impl TestResponse {
     }
 }
 
-fn own((name, value): (&str, &str)) -> (String, String) {
+fn own_pair((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn borrow(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+fn borrow_pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
     fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct TestClient {
     headers: Vec<(String, String)>,
 }
 
-/// A response.
+/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct TestResponse {
     pub(crate) status: u16,
@@ -48,7 +48,7 @@ impl TestClient {
         Self { peer: Peer(peer(ip)), ..self.clone() }
     }
 
-    /// Returns the access token of the client.
+    /// Returns the client's access token.
     pub(crate) fn token(&self) -> &str {
         let bearer = self.headers.iter().find(|(name, _)| name == "authorization").unwrap();
         bearer.1.strip_prefix("Bearer ").unwrap()
@@ -58,7 +58,7 @@ impl TestClient {
         self.send(&format!("GET {path}"), "").await
     }
 
-    /// Sends a request to a method and path such as `PUT /_matrix/…`.
+    /// Sends a request; the target is its method and path, such as `PUT /_matrix/…`.
     pub(crate) async fn send(&self, target: &str, body: impl Into<Body>) -> TestResponse {
         let (method, path) = target.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path);
@@ -80,7 +80,7 @@ impl TestClient {
 }
 
 impl TestResponse {
-    /// Returns the body as JSON; the content type must be JSON, too.
+    /// Returns the body as JSON; the content type must be JSON as well.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert!(self.header("content-type").starts_with("application/json"), "{self:?}");

@@ -1,4 +1,4 @@
-//! Files of tests: modes and certificates.
+//! Files for tests: modes and certificates.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +19,7 @@ pub(crate) fn write_certificate(folder: &Path, host: &str) -> CertificateDer<'st
     write_certificate_with(folder, host, |_| {})
 }
 
-/// Like [`write_certificate`], with other parameters.
+/// Like [`write_certificate`], with changed certificate parameters.
 pub(crate) fn write_certificate_with(
     folder: &Path,
     host: &str,
@@ -34,8 +34,8 @@ pub(crate) fn write_certificate_with(
     certificate.der().clone()
 }
 
-/// Returns the time this many days from now, or before now.
-#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
+/// Returns the time this many days from now, in the past if the number is negative.
+#[expect(clippy::disallowed_methods, reason = "compared with the server's clock")]
 pub(crate) fn days_from_now(days: i64) -> SystemTime {
     let time = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
     let now = SystemTime::now();

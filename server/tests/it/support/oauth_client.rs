@@ -18,7 +18,7 @@ pub(crate) struct OAuthClient {
 }
 
 impl OAuthClient {
-    /// Registers an app with all scopes of users.
+    /// Registers an app with all scopes except those of admins.
     pub(crate) async fn register(http: TestClient) -> Self {
         Self::register_with(http, CALLBACK, "read write follow push profile").await
     }
@@ -40,7 +40,7 @@ impl OAuthClient {
         Self { redirect_uri: redirect_uri.to_owned(), ..self.clone() }
     }
 
-    /// Returns the path of an authorization request, with more parameters.
+    /// Returns the path of an authorization request, with additional parameters.
     pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
@@ -51,14 +51,14 @@ impl OAuthClient {
         with_query("/oauth/authorize", &parameters)
     }
 
-    /// Posts a form with its credentials in the body.
+    /// Posts a form with the app's credentials in the body.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
         let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
         all.extend(fields);
         self.http.send(&format!("POST {path}"), form(&all)).await
     }
 
-    /// Redeems a code, with more parameters.
+    /// Redeems a code, with additional parameters.
     pub(crate) async fn redeem(&self, code: &str, more: &[(&str, &str)]) -> TestResponse {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
@@ -69,7 +69,7 @@ impl OAuthClient {
         self.post("/oauth/token", &fields).await
     }
 
-    /// Returns a token of the app itself.
+    /// Requests an app token.
     pub(crate) async fn app_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         parse_token(&self.post("/oauth/token", &fields).await)
@@ -87,11 +87,11 @@ impl OAuthClient {
             page = browser.sign_in(&page, name).await;
         }
         let response = if page.status == 200 { browser.decide(&page, "allow").await } else { page };
-        response.redirected(&self.redirect_uri)["code"].clone()
+        response.redirect_parameters(&self.redirect_uri)["code"].clone()
     }
 }
 
-/// Returns the access token of a token response.
+/// Returns the access token in a token response.
 #[track_caller]
 pub(crate) fn parse_token(response: &TestResponse) -> String {
     assert_eq!(response.status, 200, "{response:?}");
@@ -100,7 +100,7 @@ pub(crate) fn parse_token(response: &TestResponse) -> String {
 
 /// Returns the status and `error` of an OAuth error, which must have a description.
 #[track_caller]
-pub(crate) fn error_of(response: &TestResponse) -> (u16, String) {
+pub(crate) fn parse_error(response: &TestResponse) -> (u16, String) {
     let body: Value = response.json();
     assert!(
         body["error_description"].as_str().is_some_and(|text| !text.is_empty()),
@@ -109,7 +109,7 @@ pub(crate) fn error_of(response: &TestResponse) -> (u16, String) {
     (response.status, body["error"].as_str().unwrap().to_owned())
 }
 
-/// Returns the expected result of [`error_of`].
+/// Returns the expected result of [`parse_error`].
 pub(crate) fn oauth_error(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }

@@ -9,17 +9,17 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum time of any step, generous for a loaded machine.
+/// Maximum duration of any step, generous for a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A `belfry serve` that is killed at the end of the test.
+/// A `belfry serve` process that is killed at the end of the test.
 pub(crate) struct Process {
     child: Child,
     /// Collects the lines printed after the ready line.
     output: Option<JoinHandle<Vec<String>>>,
     /// `http://127.0.0.1:PORT`
     pub(crate) url: String,
-    /// The file of its stderr.
+    /// The file to which the process writes stderr.
     log: PathBuf,
 }
 
@@ -35,14 +35,14 @@ pub(crate) fn belfry(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// An unprivileged user. Tests that run as root use it, because root may access every file.
+/// The id of an unprivileged user, for tests that run as root: root may access every file.
 const NOBODY: u32 = 65_534;
 
 pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Returns a `belfry` command without the rights of root.
+/// Returns a `belfry` command that does not run as root.
 pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = belfry(folder, arguments);
     if is_root() {
@@ -51,12 +51,12 @@ pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command 
     command
 }
 
-/// Runs a command and waits for its end.
+/// Runs a `belfry` command and waits until it exits.
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
     belfry(folder, arguments).output().unwrap()
 }
 
-/// Runs a command that must succeed, and returns its output.
+/// Runs a `belfry` command that must succeed, and returns its output.
 #[track_caller]
 pub(crate) fn run_successfully(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
@@ -82,7 +82,7 @@ impl Process {
         Self::launch(belfry(folder, &all), folder)
     }
 
-    /// Runs a command that serves, and waits for its ready line.
+    /// Starts a server with this command, and waits for its ready line.
     #[track_caller]
     pub(crate) fn launch(mut command: Command, folder: &Path) -> Self {
         let log = folder.join("belfry.log");
@@ -112,7 +112,7 @@ impl Process {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for the end of the process and returns its exit code (`None` if it was killed).
+    /// Waits until the process exits and returns its exit code (`None` if it was killed).
     #[track_caller]
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let start = Instant::now();
@@ -120,17 +120,17 @@ impl Process {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
-            assert!(start.elapsed() < TIMEOUT, "the process does not end: {}", read(&self.log));
+            assert!(start.elapsed() < TIMEOUT, "the process does not exit: {}", read(&self.log));
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Returns the lines printed after the ready line. To be called once, after the end.
+    /// Returns the lines printed after the ready line. Can be called once, after the process exited.
     pub(crate) fn further_output(&mut self) -> Vec<String> {
         self.output.take().unwrap().join().unwrap()
     }
 
-    /// Returns its log so far.
+    /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
         read(&self.log)
     }

@@ -27,7 +27,7 @@ use crate::support::any_events;
 /// The initial time of the fake clock, in seconds since the Unix epoch.
 pub(crate) const START: i64 = 1_800_000_000;
 
-/// A service with a database of its own.
+/// A service with a private database.
 pub(crate) struct Service {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) state: Arc<AppState>,
@@ -43,11 +43,11 @@ impl Service {
 
     /// Creates a service with these settings, on SQLite.
     pub(crate) async fn with(config: Config) -> Self {
-        // The settings are large, and so are all futures that contain this one.
+        // Boxed, because the settings make this future large, and all futures that contain it.
         Box::pin(Self::on(TestDatabase::sqlite(), config)).await
     }
 
-    /// Creates a service with these settings and parts of the state replaced, on SQLite.
+    /// Creates a service with these settings and a changed state, on SQLite.
     pub(crate) async fn with_state(config: Config, change: impl FnOnce(&mut AppState)) -> Self {
         Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
     }
@@ -76,7 +76,7 @@ impl Service {
         Self { clock, state, http, database }
     }
 
-    /// Restarts the service with other settings.
+    /// Restarts the service with different settings.
     pub(crate) async fn restart(self, config: Config) -> Self {
         let Self { state, http, database, .. } = self;
         drop((state, http));
@@ -96,7 +96,7 @@ impl Service {
         TestClient::new(self.http.clone(), Peer(peer([192, 0, 2, 1])))
     }
 
-    /// Returns a client on the machine of the server, without a token.
+    /// Returns a client on the server's machine, without a token.
     pub(crate) fn operator(&self) -> TestClient {
         self.anonymous().at([127, 0, 0, 1])
     }
@@ -116,13 +116,14 @@ impl Service {
         OAuthClient::register(self.anonymous()).await
     }
 
-    /// Returns a client with a token of this user with all scopes of push rules. Adds a missing
-    /// account.
+    /// Returns a client with a token of this user with all scopes for push rules. Adds the account
+    /// if it is missing.
     pub(crate) async fn user(&self, name: &str) -> TestClient {
         self.user_with_scopes(name, "read write push").await
     }
 
-    /// Returns a client with a token of this user with these scopes. Adds a missing account.
+    /// Returns a client with a token of this user with these scopes. Adds the account if it is
+    /// missing.
     pub(crate) async fn user_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
         let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
@@ -152,7 +153,7 @@ impl Service {
         account.id
     }
 
-    /// Hashes a password, once for all tests, because that takes long.
+    /// Hashes a password, once for all tests, because hashing is slow.
     async fn hash(&self, password: String) -> String {
         static HASHES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
         if let Some(hash) = HASHES.lock().unwrap().get(&password) {
@@ -169,7 +170,7 @@ impl Service {
         rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
     }
 
-    /// Issues a token of an account, or of the app alone.
+    /// Issues a token for an account, or an app token.
     pub(crate) async fn issue(&self, account: Option<i64>, scopes: &str) -> SplitToken {
         let details = AppDetails {
             name: "Tests".to_owned(),

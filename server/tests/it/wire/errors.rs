@@ -1,4 +1,4 @@
-//! Snapshots of the errors of each area, in its format.
+//! Snapshots of the errors in each area.
 
 use belfry_core::secret::SplitToken;
 
@@ -7,12 +7,12 @@ use crate::rules::pushrules;
 use crate::support::browser::form;
 use crate::support::{Service, TestClient, any_events};
 
-/// More than any endpoint accepts.
+/// Returns a body that is larger than any endpoint accepts.
 fn large_body() -> String {
     format!("a={}", "b".repeat(70_000))
 }
 
-/// Returns a client with the token of an app.
+/// Returns a client with an app token.
 async fn app_client(service: &Service, scopes: &str) -> TestClient {
     let token = service.issue(None, scopes).await;
     service.anonymous().with_token(token.reveal())
@@ -46,14 +46,14 @@ async fn matrix_errors_match_their_snapshot() {
         ("two tokens", &alice, "GET ?access_token=x", ""),
         ("missing scope to read", &writer, "GET ", ""),
         ("missing scope to write", &reader, "PUT global/room/a", r#"{"actions":[]}"#),
-        ("token of an app", &app, "GET ", ""),
+        ("app token", &app, "GET ", ""),
         ("unknown rule", &alice, "GET global/room/a", ""),
         ("deletion of a built-in rule", &alice, "DELETE global/override/.m.rule.master", ""),
         ("unknown scope", &alice, "GET elsewhere/", ""),
         ("unknown kind", &alice, "GET global/unknown/a", ""),
         ("missing slash after a scope", &alice, "GET global", ""),
         ("wrong method", &alice, "POST global/room/a", "{}"),
-        ("wrong method of all rulesets", &alice, "PUT ", "{}"),
+        ("wrong method for all rulesets", &alice, "PUT ", "{}"),
         ("body is not JSON", &alice, "PUT global/room/a", "{"),
         ("body of a wrong shape", &alice, "PUT global/room/a", "[]"),
         ("missing actions", &alice, "PUT global/room/a", "{}"),
@@ -70,7 +70,7 @@ async fn matrix_errors_match_their_snapshot() {
     for (case, request) in [
         ("unknown path", "GET /_service/unknown"),
         ("missing slash", "GET /_service/client/api/v1/pushrules"),
-        ("wrong method of login", "PUT /_matrix/client/v3/login"),
+        ("wrong method for login", "PUT /_matrix/client/v3/login"),
         ("missing identifier", "POST /_matrix/client/v3/login"),
     ] {
         cases.add(case, anonymous.exchange(request, r#"{"type":"m.login.password"}"#).await);
@@ -145,7 +145,7 @@ async fn api_errors_match_their_snapshot() {
     let revoked = revoked_client(&service).await;
     let pusher = service.user_with_scopes("alice", "push").await;
     let app = app_client(&service, "read write").await.with("content-type", FORM);
-    let sender = anonymous.with("content-type", FORM);
+    let form_client = anonymous.with("content-type", FORM);
     let plain = anonymous.with("content-type", "text/plain");
     let account = "GET /api/v1/accounts/verify_credentials";
     let (sign_up, register) = ("POST /api/v1/accounts", "POST /api/v1/apps");
@@ -158,16 +158,16 @@ async fn api_errors_match_their_snapshot() {
         ("missing scope", &pusher, account, ""),
         ("missing token", &anonymous, "GET /oauth/userinfo", ""),
         ("missing scope", &pusher, "GET /oauth/userinfo", ""),
-        ("token of an app", &app, account, ""),
-        ("token of a user", &alice.with("content-type", FORM), sign_up, invalid_account),
+        ("app token", &app, account, ""),
+        ("user token", &alice.with("content-type", FORM), sign_up, invalid_account),
         ("unknown path", &anonymous, "GET /api/v1/unknown", ""),
         ("unknown path", &anonymous, "GET /.well-known/unknown", ""),
         ("unknown path outside the API", &anonymous, "GET /unknown", ""),
         ("wrong method", &anonymous, "GET /api/v1/apps", ""),
         ("wrong method outside the API", &anonymous, "POST /healthz", ""),
-        ("body too large", &sender, register, &large),
+        ("body too large", &form_client, register, &large),
         ("wrong content type", &plain, register, "a=b"),
-        ("invalid app", &sender, register, "redirect_uris=javascript:x&scopes=unknown"),
+        ("invalid app", &form_client, register, "redirect_uris=javascript:x&scopes=unknown"),
         ("invalid account", &app, sign_up, invalid_account),
         ("rate limit exceeded", &limited, "GET /api/v1/instance", ""),
         ("rate limit exceeded outside the API", &limited, "GET /unknown", ""),
@@ -177,11 +177,11 @@ async fn api_errors_match_their_snapshot() {
     assert_snapshot("errors_api", &cases);
 }
 
-/// Errors on the paths of pages, for this `Accept` header.
+/// Returns the errors on page paths for this `Accept` header.
 async fn page_errors(accept: &str) -> Cases {
     let service = Service::start().await;
     let anonymous = service.anonymous().with("accept", accept);
-    let sender = anonymous.with("content-type", FORM);
+    let form_client = anonymous.with("content-type", FORM);
     let plain = anonymous.with("content-type", "text/plain");
     let limited = limited_client(&service).await.with("accept", accept);
     let authorize = "GET /oauth/authorize?response_type=code&redirect_uri=https://app.example/cb";
@@ -198,7 +198,7 @@ async fn page_errors(accept: &str) -> Cases {
             String::new(),
         ),
         ("malformed query", &anonymous, format!("{authorize}&state=%zz"), String::new()),
-        ("missing form token", &sender, "POST /oauth/authorize".to_owned(), "a=b".to_owned()),
+        ("missing form token", &form_client, "POST /oauth/authorize".to_owned(), "a=b".to_owned()),
         (
             "unknown code",
             &anonymous,
@@ -207,7 +207,7 @@ async fn page_errors(accept: &str) -> Cases {
         ),
         ("unknown path", &anonymous, "GET /oauth/authorize/unknown".to_owned(), String::new()),
         ("wrong method", &anonymous, "PUT /oauth/sign_in".to_owned(), String::new()),
-        ("body too large", &sender, "POST /oauth/sign_in".to_owned(), large_body()),
+        ("body too large", &form_client, "POST /oauth/sign_in".to_owned(), large_body()),
         ("wrong content type", &plain, "POST /oauth/sign_in".to_owned(), "a=b".to_owned()),
         ("rate limit exceeded", &limited, "GET /oauth/account".to_owned(), String::new()),
     ] {

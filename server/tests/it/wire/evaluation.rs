@@ -1,4 +1,4 @@
-//! Snapshots of evaluations of rules: `explain` for one user, `evaluate` for many.
+//! Snapshots of rule evaluations: `explain` for one user, `evaluate` for many.
 
 use belfry::config::Config;
 use serde_json::{Value, json};
@@ -71,6 +71,6 @@ async fn evaluate_matches_its_snapshot() {
     body["all"] = json!(true);
     cases.add("all users", chat.exchange(EVALUATE, body.to_string()).await);
     let alice = service.user("alice").await;
-    cases.add("token of a user", alice.exchange(EVALUATE, body.to_string()).await);
+    cases.add("user token", alice.exchange(EVALUATE, body.to_string()).await);
     assert_snapshot("evaluate", &cases);
 }

@@ -1,4 +1,4 @@
-//! Snapshots of the endpoints for Matrix clients besides the push rules.
+//! Snapshots of the endpoints for Matrix clients, without push rules.
 
 use serde_json::json;
 

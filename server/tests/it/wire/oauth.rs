@@ -9,17 +9,17 @@ use crate::support::service::config;
 use crate::support::{OAuthClient, Service};
 
 /// Returns a service whose tokens expire after an hour.
-async fn with_token_lifetime() -> Service {
+async fn service_with_token_lifetime() -> Service {
     let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
     Service::with(expiring).await
 }
 
-/// Posts a form with the credentials of the client.
+/// Posts a form with the client's credentials.
 async fn post(client: &OAuthClient, path: &str, fields: &[(&str, &str)]) -> Exchange {
     Exchange::new(&format!("POST {path}"), &client.post(path, fields).await)
 }
 
-/// Redeems a new code of an account for these scopes.
+/// Redeems a new code with these scopes.
 async fn redeem_code(service: &Service, client: &OAuthClient, scopes: &str) -> Exchange {
     let code = client.code(&mut service.browser(), "alice", &[("scope", scopes)]).await;
     Exchange::new("POST /oauth/token", &client.redeem(&code, &[]).await)
@@ -77,15 +77,15 @@ async fn authorization_response_matches_its_snapshot() {
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("state", "a b")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let approved = browser.decide(&page, "allow").await.redirected(&client.redirect_uri);
+    let approved = browser.decide(&page, "allow").await.redirect_parameters(&client.redirect_uri);
     let page = browser.get(&client.authorize(&[("state", "a b"), ("scope", "read push")])).await;
-    let denied = browser.decide(&page, "deny").await.redirected(&client.redirect_uri);
+    let denied = browser.decide(&page, "deny").await.redirect_parameters(&client.redirect_uri);
     assert_snapshot("authorization_response", &approved);
     assert_snapshot("authorization_response_denied", &denied);
 }
 
 #[tokio::test]
-async fn token_of_an_authorization_code_matches_its_snapshot() {
+async fn user_token_matches_its_snapshot() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
@@ -93,8 +93,8 @@ async fn token_of_an_authorization_code_matches_its_snapshot() {
 }
 
 #[tokio::test]
-async fn token_of_an_authorization_code_with_a_lifetime_matches_its_snapshot() {
-    let service = with_token_lifetime().await;
+async fn user_token_with_a_lifetime_matches_its_snapshot() {
+    let service = service_with_token_lifetime().await;
     service.add_account("alice").await;
     let client = service.client().await;
     let token = redeem_code(&service, &client, "read push").await;
@@ -102,7 +102,7 @@ async fn token_of_an_authorization_code_with_a_lifetime_matches_its_snapshot() {
 }
 
 #[tokio::test]
-async fn token_of_client_credentials_matches_its_snapshot() {
+async fn app_token_matches_its_snapshot() {
     let service = Service::start().await;
     let client = service.client().await;
     let fields = [("grant_type", "client_credentials")];
@@ -110,8 +110,8 @@ async fn token_of_client_credentials_matches_its_snapshot() {
 }
 
 #[tokio::test]
-async fn token_of_client_credentials_with_a_lifetime_matches_its_snapshot() {
-    let service = with_token_lifetime().await;
+async fn app_token_with_a_lifetime_matches_its_snapshot() {
+    let service = service_with_token_lifetime().await;
     let client = service.client().await;
     let fields = [("grant_type", "client_credentials"), ("scope", "read write:accounts")];
     let token = post(&client, "/oauth/token", &fields).await;
@@ -128,7 +128,7 @@ async fn revocation_matches_its_snapshot() {
 
 #[tokio::test]
 async fn introspection_matches_its_snapshot() {
-    let service = with_token_lifetime().await;
+    let service = service_with_token_lifetime().await;
     service.add_account("alice").await;
     let client = service.client().await;
     let mut cases = Cases(Vec::new());
@@ -136,8 +136,8 @@ async fn introspection_matches_its_snapshot() {
     let user_token = parse_token(&client.redeem(&code, &[]).await);
     let app_token = client.app_token("read").await;
     for (case, token) in [
-        ("active token of a user", &*user_token),
-        ("active token of an app", &app_token),
+        ("active user token", &*user_token),
+        ("active app token", &app_token),
         ("unknown token", "unknown"),
     ] {
         cases.add(case, post(&client, "/oauth/introspect", &[("token", token)]).await);

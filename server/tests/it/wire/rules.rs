@@ -1,4 +1,4 @@
-//! Snapshots of the responses with rulesets and single rules.
+//! Snapshots of responses with rulesets and single rules.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{Cases, assert_snapshot};
 use crate::rules::pushrules;
 use crate::support::{Service, TestClient};
 
-/// Adds a rule of each kind to the global scope, and one of a device.
+/// Adds a rule of each kind to the global scope, and one for a device profile.
 async fn add_rules(client: &TestClient) {
     let sound = json!({ "set_tweak": "sound", "value": "default" });
     let highlight = json!({ "set_tweak": "highlight" });

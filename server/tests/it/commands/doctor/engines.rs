@@ -2,7 +2,7 @@
 
 use belfry_store::test_support::{PooledDatabase, PostgresProxy};
 use test_engines::shared::engine_url;
-use test_engines::shared::own_cluster;
+use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
@@ -115,7 +115,7 @@ async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
     let doctor = |user: &str| {
         doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
     };
-    let advice = "correct the user and the password in the URL; of special characters write";
+    let advice = "correct the user and the password in the URL; percent-encode";
     doctor("belfry:wrong@").assert_failed("database", advice);
     doctor("belfry@")
         .assert_failed("database", "password missing; correct the URL: postgres://USER");
@@ -247,7 +247,7 @@ async fn a_redis_that_cannot_count_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shard_of_a_cluster_is_checked() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let workspace = with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();

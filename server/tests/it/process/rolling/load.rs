@@ -18,7 +18,7 @@ const CLIENTS: usize = 6;
 /// Running clients.
 pub(super) struct Load {
     shared: Arc<Shared>,
-    clients: JoinSet<Written>,
+    clients: JoinSet<AcknowledgedWrites>,
     account_token: String,
 }
 
@@ -27,20 +27,20 @@ struct Shared {
     stop: AtomicBool,
     /// Requests that succeeded.
     requests: AtomicU64,
-    /// Descriptions of the others.
+    /// Descriptions of requests that failed.
     failures: Mutex<Vec<String>>,
 }
 
 /// The acknowledged writes of a client.
-struct Written {
-    /// The path of its rule, and the pattern.
+struct AcknowledgedWrites {
+    /// The path of the client's rule.
     rule: String,
     pattern: String,
-    /// Tokens of the app.
+    /// App tokens.
     tokens: Vec<String>,
 }
 
-/// A client of nginx.
+/// A client that sends requests through nginx.
 struct Worker {
     /// The path of its rule.
     rule: String,
@@ -54,7 +54,7 @@ struct Worker {
 const RULES: &str = "/_matrix/client/v3/pushrules/";
 
 impl Load {
-    /// Starts clients of nginx at this URL, with accounts in this database.
+    /// Starts clients that send requests to nginx at this URL, with an account in this database.
     pub(super) async fn start(url: &str, database: &str) -> Self {
         let app = json!({ "client_name": "App", "redirect_uris": "https://app.example/" });
         let response = Client::new().post(format!("{url}/api/v1/apps")).json(&app).send().await;
@@ -91,13 +91,14 @@ impl Load {
         }
     }
 
-    /// Asserts that every acknowledged write can be read on each node. Returns the failed requests.
+    /// Stops the clients and asserts that the nodes have every acknowledged write. Returns the
+    /// failed requests.
     pub(super) async fn stop_and_verify(self, nodes: &[String]) -> Vec<String> {
         self.shared.stop.store(true, Ordering::Relaxed);
         let written = self.clients.join_all().await;
         let client = Client::new();
         let mut nodes = nodes.iter().cycle();
-        for Written { rule, pattern, tokens } in written {
+        for AcknowledgedWrites { rule, pattern, tokens } in written {
             for _ in 0..3 {
                 let url = format!("{}{rule}", nodes.next().unwrap());
                 wait_for_pattern(&client, &url, &self.account_token, &pattern).await;
@@ -113,8 +114,8 @@ impl Load {
     }
 }
 
-/// Waits until the rule has this pattern. The cache of another node may have an older one until its
-/// notification arrives.
+/// Waits until the rule has this pattern. A node may have an older one in its cache until it
+/// receives the notification of the write.
 async fn wait_for_pattern(client: &Client, url: &str, token: &str, pattern: &str) {
     let start = Instant::now();
     loop {
@@ -130,10 +131,10 @@ async fn wait_for_pattern(client: &Client, url: &str, token: &str, pattern: &str
 
 impl Worker {
     /// Sends requests until the load is stopped.
-    async fn run(self) -> Written {
+    async fn run(self) -> AcknowledgedWrites {
         let token = &self.account_token;
         let mut written =
-            Written { rule: self.rule.clone(), pattern: String::new(), tokens: vec![] };
+            AcknowledgedWrites { rule: self.rule.clone(), pattern: String::new(), tokens: vec![] };
         let mut number = 0_u64;
         while !self.shared.stop.load(Ordering::Relaxed) {
             number += 1;

@@ -1,10 +1,10 @@
-//! Many changes of rules in one request: all of them are stored, or none.
+//! Bulk changes: all changes in a request are stored, or none.
 
 use axum::http::StatusCode;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{delete, put};
+use super::{delete_change, put_change};
 use crate::rules::{ids, minimal_rule, pushrules, service};
 use crate::support::{Service, on_both_engines};
 
@@ -21,18 +21,18 @@ async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
     alice.put_ok("device/tablet/room/only", &minimal_rule("room")).await;
     // Fills the cache, which must not return the old rules afterwards.
     alice.get_rules("").await;
-    let mut below = put("global", "c");
+    let mut below = put_change("global", "c");
     below["after"] = json!("a");
     alice
         .change_rules(&json!([
-            put("global", "a"),
-            put("global", "b"),
+            put_change("global", "a"),
+            put_change("global", "b"),
             below,
-            delete("old"),
+            delete_change("old"),
             { "op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": false },
             { "op": "set_actions", "kind": "room", "rule_id": "c", "actions": [] },
             { "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true },
-            put("device/phone", "p"),
+            put_change("device/phone", "p"),
             { "op": "delete", "scope": "device/tablet", "kind": "room", "rule_id": "only" },
         ]))
         .await;
@@ -50,15 +50,15 @@ async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
 
 async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
     let alice = service.user("alice").await;
-    alice.change_rules(&json!([put("global", "a"), put("device/phone", "p")])).await;
+    alice.change_rules(&json!([put_change("global", "a"), put_change("device/phone", "p")])).await;
     let before = alice.get(&pushrules("")).await.text;
-    let mut misplaced = put("global", "x");
+    let mut misplaced = put_change("global", "x");
     misplaced["before"] = json!("none");
     for (rejected, status, code, error) in [
-        (delete("none"), 404, "M_NOT_FOUND", "there is no room rule \"none\""),
+        (delete_change("none"), 404, "M_NOT_FOUND", "there is no room rule \"none\""),
         (misplaced, 400, "M_UNKNOWN", "there is no room rule \"none\" to place the rule next to"),
         (
-            put("global", ".x"),
+            put_change("global", ".x"),
             400,
             "M_INVALID_PARAM",
             "rule ids that begin with a dot are reserved for built-in rules",
@@ -67,12 +67,12 @@ async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
         (json!([]), 400, "M_BAD_JSON", "the change must be a JSON object"),
     ] {
         let changes = json!([
-            put("global", "b"),
-            delete("a"),
-            put("device/phone", "q"),
-            put("device/new", "n"),
+            put_change("global", "b"),
+            delete_change("a"),
+            put_change("device/phone", "q"),
+            put_change("device/new", "n"),
             rejected,
-            put("global", "c"),
+            put_change("global", "c"),
         ]);
         let response = alice.post_rules("bulk", &json!({ "changes": changes })).await;
         let expected = json!({
@@ -83,8 +83,8 @@ async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
     }
 }
 
-/// Bulk changes add, swap and remove pairs of rules in two scopes while others put single rules.
-/// Readers must always see both rules of a pair, or none.
+/// Bulk changes add pairs of rules to two scopes while other clients put single rules. Readers must
+/// always see both rules of a pair, or none.
 async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: Service) {
     const CLIENTS: usize = 16;
     const ROUNDS: usize = 10;
@@ -99,9 +99,9 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
                     alice.put_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
                     continue;
                 }
-                let pair = [put("global", &id), put("device/phone", &id)];
+                let pair = [put_change("global", &id), put_change("device/phone", &id)];
                 let mut rejected = pair.to_vec();
-                rejected.push(delete("none"));
+                rejected.push(delete_change("none"));
                 let response = alice.post_rules("bulk", &json!({ "changes": rejected })).await;
                 assert_eq!(response.errcode(), (404, "M_NOT_FOUND".into()));
                 alice.change_rules(&json!(pair)).await;
@@ -143,7 +143,7 @@ async fn a_change_takes_effect_for_the_next_evaluation() {
     assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");
     let cake = json!({ "op": "put", "kind": "content", "rule_id": "cake",
         "rule": { "actions": [], "pattern": "cake" } });
-    alice.change_rules(&json!([put("global", "!r:ring.example"), cake])).await;
+    alice.change_rules(&json!([put_change("global", "!r:ring.example"), cake])).await;
     assert_eq!(explain().await["rule"]["rule_id"], "cake");
     assert_eq!(alice.post_rules("reset", &json!({})).await.status, 200);
     assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{add_rules, delete, put};
+use super::{add_rules, delete_change, put_change};
 use crate::rules::{pushrules, service};
 use crate::support::Service;
 use crate::support::service::config;
@@ -19,17 +19,22 @@ async fn the_number_of_rules_is_checked_after_all_changes() {
     let service = Service::with(limits).await;
     let alice = service.user("alice").await;
     alice
-        .change_rules(&json!([put("global", "a"), put("global", "b"), put("device/p", "c")]))
+        .change_rules(&json!([
+            put_change("global", "a"),
+            put_change("global", "b"),
+            put_change("device/p", "c")
+        ]))
         .await;
     let before = alice.get(&pushrules("")).await.text;
-    let response = alice.post_rules("bulk", &json!({ "changes": [put("global", "d")] })).await;
+    let response =
+        alice.post_rules("bulk", &json!({ "changes": [put_change("global", "d")] })).await;
     let expected = json!({
         "errcode": "M_TOO_LARGE", "error": "an account may have at most 3 rules; delete some",
     });
     assert_eq!((response.status, response.json()), (413, expected));
     assert_eq!(alice.get(&pushrules("")).await.text, before);
-    alice.change_rules(&json!([put("global", "d"), delete("a")])).await;
-    alice.change_rules(&json!([delete("b"), put("device/q", "e")])).await;
+    alice.change_rules(&json!([put_change("global", "d"), delete_change("a")])).await;
+    alice.change_rules(&json!([delete_change("b"), put_change("device/q", "e")])).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["d"]);
 }
 
@@ -38,7 +43,9 @@ async fn a_request_may_have_a_thousand_changes() {
     let service = service().await;
     let alice = service.user("alice").await;
     let puts = |count: usize| -> Vec<Value> {
-        (0..count).map(|number| put("global", &format!("!room_{number}:ring.example"))).collect()
+        (0..count)
+            .map(|number| put_change("global", &format!("!room_{number}:ring.example")))
+            .collect()
     };
     let many = json!({ "changes": puts(1000) });
     assert!(many.to_string().len() > 64 * 1024, "larger than the body of a single rule");
@@ -46,7 +53,7 @@ async fn a_request_may_have_a_thousand_changes() {
     assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
     let response = alice.post_rules("bulk", &json!({ "changes": puts(1001) })).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
-    // The changes of an account with the maximum of rules.
+    // An account with the maximum number of rules can still change them.
     let disable = |number: usize| {
         json!({ "op": "set_enabled", "kind": "room", "enabled": false,
             "rule_id": format!("!room_{number}:ring.example") })
@@ -57,11 +64,11 @@ async fn a_request_may_have_a_thousand_changes() {
 }
 
 #[tokio::test]
-async fn a_rule_has_the_limits_of_a_single_request() {
+async fn each_rule_has_the_limits_of_a_single_request() {
     let service = service().await;
     let alice = service.user("alice").await;
     let with = |rule: Value| {
-        let mut change = put("global", "a");
+        let mut change = put_change("global", "a");
         change["rule"] = rule;
         json!({ "changes": [change] })
     };
@@ -128,7 +135,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
     let before = bob.get(&pushrules("")).await.text;
     let response = bob.post_rules("import", &body(1001)).await;
     assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
-    // More than 1 MiB of rules, of which no one is too large.
+    // More than 1 MiB of rules, none of which is too large.
     let mut wide = body(1000);
     for rule in wide["global"]["content"].as_array_mut().unwrap() {
         rule["x"] = json!("x".repeat(1000));
@@ -140,7 +147,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
         "the rules of an account may take at most 1048576 bytes; \
         delete some, or shorten them"
     );
-    // More than a body may have.
+    // A body above the maximum size.
     let spaces = " ".repeat((2 << 20) + (64 << 10));
     let request = format!("POST {}", pushrules("import"));
     let response = bob.send(&request, format!("{spaces}{{\"global\":{{}}}}")).await;
@@ -148,7 +155,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
     assert_eq!(bob.get(&pushrules("")).await.text, before);
 }
 
-/// A lowered limit must not prevent a user from importing an own export.
+/// A lowered limit must not prevent users from importing their own exports.
 #[tokio::test]
 async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
     let service = service().await;
@@ -172,7 +179,7 @@ async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
 
 /// An account cannot occupy memory with many bodies that arrive slowly.
 #[tokio::test]
-async fn an_account_sends_one_large_body_at_a_time() {
+async fn an_account_can_send_one_large_body_at_a_time() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);

@@ -1,18 +1,19 @@
-//! Malformed bodies.
+//! Malformed bodies of bulk changes and imports.
 
 use serde_json::{Value, json};
 
 use super::add_rules;
 use crate::rules::{pushrules, service};
 
-/// Fields that may have any value: the time of an export, and what a new rule is not asked for.
+/// Fields that are ignored and may have any value: the time of an export, and fields of a new rule
+/// that the server sets.
 const IGNORED: [(&str, &str); 3] = [
     ("import", "/exported_ts"),
     ("bulk", "/changes/0/rule/enabled"),
     ("bulk", "/changes/0/rule/rule_id"),
 ];
 
-/// Truncated bodies, and bodies of every JSON type in every place.
+/// Truncated bodies, and bodies with values of every JSON type in every place.
 #[tokio::test]
 async fn no_malformed_body_changes_anything() {
     let service = service().await;
@@ -39,7 +40,6 @@ async fn no_malformed_body_changes_anything() {
         for end in 0..text.len() {
             let response = alice.send(&request, text.as_bytes()[..end].to_vec()).await;
             let code = response.errcode().1;
-            // A change may be found invalid before the end of the body is missed.
             assert_eq!((response.status, code.as_str()), (400, "M_NOT_JSON"), "cut at {end}");
             assert_eq!(alice.get(&pushrules("")).await.text, before, "{path} cut at {end}");
         }

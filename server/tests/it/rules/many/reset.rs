@@ -1,4 +1,4 @@
-//! Reset of all rules, or of those of one scope.
+//! Reset of all rules, or of the rules in one scope.
 
 use axum::http::StatusCode;
 use serde_json::json;

@@ -34,16 +34,16 @@ async fn an_export_is_imported_by_another_account(service: Service) {
     bob.get_rules("").await;
     bob.import(&export).await;
     assert_eq!(bob.export().await, alice.export().await);
-    let [mut of_alice, mut of_bob] = [alice.get_rules("").await, bob.get_rules("").await];
-    // The built-in rules about mentions contain the name of the user.
-    for all in [&mut of_alice, &mut of_bob] {
+    let [mut alices, mut bobs] = [alice.get_rules("").await, bob.get_rules("").await];
+    // The built-in rules about mentions contain the user's name.
+    for all in [&mut alices, &mut bobs] {
         let rules = all["global"]["override"].as_array_mut().unwrap();
         rules.retain(|rule| rule["default"] == false || rule["rule_id"] == ".m.rule.master");
         all["global"]["content"].as_array_mut().unwrap().retain(|rule| rule["default"] == false);
     }
-    assert_eq!(of_bob, of_alice);
+    assert_eq!(bobs, alices);
 
-    // Back to what it was.
+    // The empty export restores the initial state.
     bob.import(&empty).await;
     assert_eq!(bob.export().await, empty);
     assert_eq!(alice.export().await["device"]["phone"], export["device"]["phone"]);
@@ -82,7 +82,7 @@ async fn an_invalid_import_changes_nothing(service: Service) {
     }
 }
 
-/// The rules of an account on another Matrix server, as its clients get them.
+/// Clients of another Matrix server get its rules in this format.
 #[tokio::test]
 async fn the_response_with_all_rulesets_is_imported() {
     let service = service().await;
@@ -94,13 +94,13 @@ async fn the_response_with_all_rulesets_is_imported() {
     all["global"]["override"].as_array_mut().unwrap().push(other);
     bob.import(&all).await;
     let mut expected = alice.export().await;
-    // It is the default, which the response does not show.
+    // The response does not show this change, because it equals the default.
     expected["builtin_changes"].as_object_mut().unwrap().remove(".m.rule.message");
     assert_eq!(bob.export().await, expected);
 }
 
 #[tokio::test]
-async fn timed_rules_end_in_exports_and_are_omitted_by_imports_after_their_end() {
+async fn timed_rules_are_omitted_from_exports_and_imports_after_their_end() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let until = (START + 60) * 1000;

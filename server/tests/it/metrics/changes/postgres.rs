@@ -13,7 +13,8 @@ use crate::rules::pushrules;
 use crate::support::Process;
 use crate::support::process::run_successfully;
 
-/// Returns whether PostgreSQL is installed.
+/// Locks a table and stops PostgreSQL while the observer records metrics. Returns false if
+/// PostgreSQL is not installed.
 pub(super) async fn drive(observer: &mut Observer) -> bool {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return false;

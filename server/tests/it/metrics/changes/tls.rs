@@ -17,6 +17,7 @@ fn write_certificate(folder: &Path, year: i32) {
     });
 }
 
+/// Replaces the certificate while the observer records metrics.
 pub(super) async fn drive(observer: &mut Observer) {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), 2040);

@@ -1,4 +1,4 @@
-//! Every metric family changes when what it describes happens.
+//! Every metric family changes with the event that it counts or measures.
 
 mod postgres;
 mod redis;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use belfry::metrics::families;
 
-use super::documents::{Documented, documented};
+use super::documents::{MetricsTable, parse_table};
 use super::promtool::check_metrics;
 use super::text::{Labels, Scrape};
 
@@ -29,7 +29,7 @@ const UNCHANGED: [(&str, &str); 13] = [
         "see a_task_that_panics_or_ends_is_started_again_after_a_growing_pause",
     ),
     ("belfry_evaluation_failures_total", "see slots_are_limited_and_released"),
-    ("belfry_sqlite_disk_available_bytes", "belongs to the whole machine"),
+    ("belfry_sqlite_disk_available_bytes", "depends on the whole machine"),
     ("process_max_fds", "set at start"),
     ("process_start_time_seconds", "constant"),
     ("process_threads", "may not change for seconds"),
@@ -37,9 +37,9 @@ const UNCHANGED: [(&str, &str); 13] = [
     ("process_resident_memory_bytes", "may not change for seconds"),
 ];
 
-/// The families that were seen and that have changed.
+/// The families that were seen, and those that have changed.
 struct Observer {
-    documented: Documented,
+    table: MetricsTable,
     seen: BTreeSet<String>,
     changed: BTreeSet<String>,
 }
@@ -55,10 +55,10 @@ impl Observer {
         Watch { observer: self, previous: None }
     }
 
-    /// Asserts that labels have values that the table of metrics lists, where it lists any.
+    /// Asserts that the metrics table lists the values of labels, if it lists any for a label.
     #[track_caller]
     fn check_values(&self, family: &str, labels: &Labels) {
-        let row = self.documented.get(family).unwrap_or_else(|| panic!("{family} has no row"));
+        let row = self.table.get(family).unwrap_or_else(|| panic!("{family} has no row"));
         for (name, values) in &row.1 {
             let value = &labels[name];
             assert!(values.is_empty() || values.contains(value), "{family}: {name}={value:?}");
@@ -87,7 +87,7 @@ impl Watch<'_> {
         self.previous.insert(scrape)
     }
 
-    /// Observes until a condition is met.
+    /// Scrapes and observes the metrics until a condition is met.
     async fn observe_until(
         &mut self,
         event: &str,
@@ -105,7 +105,7 @@ impl Watch<'_> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_family_changes_with_its_event() {
     let (seen, changed) = (BTreeSet::new(), BTreeSet::new());
-    let mut observer = Observer { documented: documented(), seen, changed };
+    let mut observer = Observer { table: parse_table(), seen, changed };
     Box::pin(sqlite::drive(&mut observer)).await;
     sqlite::drive_failures(&mut observer).await;
     tls::drive(&mut observer).await;

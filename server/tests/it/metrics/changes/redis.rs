@@ -1,11 +1,10 @@
-//! Metrics during an outage of Redis.
+//! A server with Redis, which is stopped.
 
 use super::Observer;
 use crate::limits::nodes::own_redis;
 use crate::support::Process;
 
-/// Stops and starts the Redis of a server while the observer records metrics. Returns false if
-/// Redis is not installed.
+/// Stops Redis while the observer records metrics. Returns false if Redis is not installed.
 pub(super) async fn drive(observer: &mut Observer) -> bool {
     let Some(mut redis) = own_redis() else { return false };
     let folder = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ use crate::support::{Service, TestClient, TestDatabase};
 const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
     [http]\nmax_connections_per_address = 2\n";
 
-/// Uses each part of a server once.
+/// Uses each part of a server while the observer records metrics.
 pub(super) async fn drive(observer: &mut Observer) {
     let settings = toml::from_str(&format!("{PRODUCT}{SETTINGS}")).unwrap();
     let one_key = |state: &mut AppState| {
@@ -105,7 +105,7 @@ async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
     assert_eq!(deleted, Some(1.0));
 }
 
-/// Blocks the writer thread, and then makes reads fail.
+/// Blocks the writer thread and then makes reads fail, while the observer records metrics.
 pub(super) async fn drive_failures(observer: &mut Observer) {
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
