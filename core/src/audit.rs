@@ -125,7 +125,7 @@ wire_enum! {
         /// A browser request from one of this server's pages.
         Page = "page",
         /// A command that the operator ran.
-        CommandLine = "command line",
+        CommandLine = "command-line",
         /// The server itself, at a scheduled time.
         Server = "server",
     }
@@ -162,6 +162,15 @@ impl Events {
     pub fn and(mut self, entry: AuditEntry) -> Self {
         self.0.push(entry);
         self
+    }
+
+    /// Returns an event of a different kind with the time, origin and client of the first.
+    pub fn derive(&self, kind: AuditKind, detail: &str) -> Self {
+        let derived = |entry: &AuditEntry| {
+            let detail = Some(detail.to_owned());
+            AuditEntry { kind, detail, ..entry.clone() }
+        };
+        Self(self.0.iter().take(1).map(derived).collect())
     }
 
     /// Returns the events in order.

@@ -1,11 +1,11 @@
 //! Password changes, which end sessions and can revoke the access of apps.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::{AuditKind, Events};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::authorized_apps::with_access_revoked;
+use super::authorized_apps::{revocation_events, with_access_revoked};
 use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
@@ -49,8 +49,10 @@ impl Store {
             [id, password]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
+        let revocations = revocations(events);
         let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
+            change = change.and_events_of(&revocations, revocation_events(id, None, None, now));
             change = with_access_revoked(change, id, None, None, now);
         }
         self.update(change).await
@@ -76,7 +78,9 @@ impl Store {
         );
         let event =
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
+        let revocations = revocations(events);
         let ending_sessions = Change::new(events, [lock], event)
+            .and_events_of(&revocations, revocation_events(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -95,4 +99,9 @@ impl Store {
         ));
         self.update(change).await
     }
+}
+
+/// Returns the events of the apps that lose their access by a new password.
+fn revocations(password_change: &Events) -> Events {
+    password_change.derive(AuditKind::TokenRevoke, "password change")
 }

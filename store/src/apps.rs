@@ -309,6 +309,6 @@ fn insert(stored: &StoredApp) -> Statement {
 }
 
 /// Returns the event source of an app, which is empty if there is none with this id.
-pub(super) fn app_event(id: i64) -> EventSource {
+fn app_event(id: i64) -> EventSource {
     events_of!(apps, "id = $id", [id])
 }

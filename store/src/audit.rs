@@ -53,7 +53,8 @@ pub struct AuditFilter<'a> {
     pub account: Option<i64>,
     /// Only events of this app.
     pub app: Option<i64>,
-    /// Only events of the apps with this name, ignoring case.
+    /// Only events of the apps that have this name, or had it when they were deleted, ignoring
+    /// case.
     pub app_name: Option<&'a str>,
     /// Only events of this kind.
     pub kind: Option<AuditKind>,
@@ -118,7 +119,9 @@ impl Store {
                      left join apps p on p.id = e.app_id \
                      where (cast($account as bigint) is null or e.account_id = $account) \
                      and (cast($app as bigint) is null or e.app_id = $app) \
-                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name)) \
+                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name) \
+                     or e.app_id in (select app_id from audit_events where kind = $app_delete \
+                     and lower(detail) = lower('name ' || cast($app_name as text)))) \
                      and e.last_at >= $since and (cast($kind as text) is null or e.kind = $kind) \
                      and (cast($outcome as text) is null or e.outcome = $outcome) \
                      and (cast($origin as text) is null or e.origin = $origin) \
@@ -129,6 +132,7 @@ impl Store {
                     account = filter.account,
                     app = filter.app,
                     app_name = filter.app_name,
+                    app_delete = AuditKind::AppDelete.as_str(),
                     since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH),
                     limit,
                     kind = filter.kind.map(AuditKind::as_str),

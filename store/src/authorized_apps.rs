@@ -6,7 +6,7 @@ use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, read_rows, sql};
-use super::event_source::event_source;
+use super::event_source::{EventSource, event_source};
 use super::grants::is_active;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
@@ -75,12 +75,7 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event = event_source!(
-            "account_id, app_id, count(*) as number from tokens where account_id = $account \
-             and app_id = $app and revoked_at is null and (expires_at is null \
-             or expires_at > $now) group by account_id, app_id",
-            [account, app, now]
-        );
+        let event = revocation_events(account, Some(app), None, now);
         let locked = Change::new(events, [lock_account(account)], event);
         let change = with_access_revoked(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
@@ -93,6 +88,24 @@ impl Store {
 /// grants or revokes access, so that such transactions are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
+}
+
+/// Returns the event source for [`with_access_revoked`]: one event for each app, with the number of its valid tokens.
+pub(super) fn revocation_events(
+    account: i64,
+    app: Option<i64>,
+    version: Option<i64>,
+    now: Timestamp,
+) -> EventSource {
+    event_source!(
+        each app,
+        "account_id, app_id, count(*) as number from tokens where account_id = $account \
+         and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
+         and (expires_at is null or expires_at > $now) \
+         and (cast($version as bigint) is null or exists (select 1 from accounts \
+         where id = $account and credential_version = $version)) group by account_id, app_id",
+        [account, app, version, now]
+    )
 }
 
 /// Adds to a change the statements that revoke the access of one app or all apps: delete the

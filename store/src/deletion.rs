@@ -4,7 +4,6 @@ use belfry_core::audit::{AuditKind, Events, deleted_name};
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
-use super::apps::app_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Rows, Statement, sql};
 use super::event_source::event_source;
@@ -168,13 +167,20 @@ impl Store {
         })
     }
 
-    /// Deletes an app and everything that belongs to it; `None` if there is no such app.
+    /// Deletes an app and everything that belongs to it; `None` if there is no such app. The audit
+    /// event has the app's name in its detail.
     pub async fn delete_app(
         &self,
         events: &Events,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let deletion = Change::new(events, [], app_event(id))
+        let event = event_source!(
+            detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
+            "cast(null as bigint) as account_id, name, id as app_id, 1 as number from apps \
+             where id = $id",
+            [id]
+        );
+        let deletion = Change::new(events, [], event)
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));

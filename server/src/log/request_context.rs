@@ -96,7 +96,7 @@ impl RequestContext {
         Self::read(|request| request.account.set(Some(account)));
     }
 
-    /// Records the app that sent the current request.
+    /// Records the app that sent the current request, or for which a user authorises access.
     pub(crate) fn record_app(app: i64) {
         Self::read(|request| request.app.set(Some(app)));
     }

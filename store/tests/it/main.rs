@@ -82,6 +82,7 @@ conformance! {
     }
     account_security::{
         a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
+        a_new_password_records_the_apps_that_lose_access,
         one_of_several_concurrent_password_changes_succeeds,
         a_changed_email_address_is_unverified,
         sessions_are_listed_with_their_browser_most_recently_used_first,

@@ -7,8 +7,8 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, NewToken,
-    RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
+    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, ExistingAccess,
+    NewToken, RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
 };
 
 use super::last_use::use_token;
@@ -77,7 +77,53 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at.is_none(), access, "{name}");
     }
-    assert_eq!(events(&store, 7).await, [("password_change".to_owned(), 1)]);
+    let mut recorded = events(&store, 7).await;
+    recorded.sort();
+    assert_eq!(recorded, [("password_change".to_owned(), 1), ("token_revoke".to_owned(), 2)]);
+    assert_eq!(events(&store, 8).await, []);
+}
+
+pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Store) {
+    let [alice, _] = add_alice_and_bob(&store).await;
+    add_app(&store, &app(2, "second")).await;
+    add_app(&store, &app(3, "without tokens")).await;
+    let issue = async |round: &str| {
+        for (name, app_id, id) in [("a", 1, 7), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8)] {
+            let new = NewToken { app_id, ..token(&format!("{name} {round}"), Some(id)) };
+            store.add_token(&any_events(), &new).await.unwrap();
+        }
+        let expired =
+            NewToken { expires_at: Some(at(NOW)), ..token(&format!("old {round}"), Some(7)) };
+        store.add_token(&any_events(), &expired).await.unwrap();
+    };
+    let recorded = async || {
+        let filter = AuditFilter { kind: Some(AuditKind::TokenRevoke), ..recorded_events() };
+        let events = store.audit_events(filter, 100).await.unwrap();
+        let mut apps: Vec<_> = events
+            .iter()
+            .map(|event| {
+                assert_eq!((event.account_id, event.at), (Some(7), at(NOW)));
+                assert_eq!(event.detail.as_deref(), Some("password change"));
+                assert_eq!(event.origin, "command-line");
+                (event.app_id.unwrap(), event.count)
+            })
+            .collect();
+        apps.sort_unstable();
+        apps
+    };
+    let changing = event(AuditKind::PasswordChange);
+    let set = async |access| store.set_password(&changing, 7, "new", access).await.unwrap();
+
+    issue("first").await;
+    let this = hashed("this").lookup;
+    let changed = store.change_password(&changing, &alice, "new", this, at(NOW)).await.unwrap();
+    assert_eq!(changed, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
+    issue("second").await;
+    assert_eq!(set(ExistingAccess::Keep).await, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
+    assert_eq!(set(ExistingAccess::RevokeAt(at(NOW))).await, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (1, 2), (2, 1), (2, 1)]);
 }
 
 pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
