@@ -91,8 +91,8 @@ pub(crate) enum SignUpError {
 /// Name or address of an account, as a person enters it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Login<'a> {
-    /// The name or the verified e-mail address, ignoring case: phone keyboards capitalise the first
-    /// letter.
+    /// The name or the e-mail address set by the operator, ignoring case: phone keyboards
+    /// capitalise the first letter.
     NameOrEmail(&'a str),
     /// The exact name.
     Name(&'a str),

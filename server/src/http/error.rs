@@ -54,7 +54,7 @@ static DATABASE_ERROR_LINES: LogThrottle = LogThrottle::new("database error");
 pub(crate) enum CommonError {
     #[error("There is nothing at this path")]
     NotFound,
-    /// A program requests the front page.
+    /// A program requested the front page.
     #[error(
         "There is nothing at this path; {OPENAPI} describes the API, and {ACCOUNT} is for people"
     )]

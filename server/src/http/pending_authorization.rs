@@ -132,7 +132,7 @@ impl PendingAuthorization {
         if self.handle.is_some() {
             return Ok(());
         }
-        guard.authorization_request().await?;
+        guard.count_authorization_request().await?;
         let (state, now) = (&session.state, session.state.clock.now());
         let handle = random::secret(now);
         let stored = StoredRequest {

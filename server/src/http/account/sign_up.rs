@@ -128,7 +128,7 @@ async fn create(
     let failed = |error| SubmitError::Rejected(Errors::failed(error));
     let too_many =
         |LimitExceeded { retry_after }| failed(AuthenticationError::TooMany(retry_after));
-    guard.sign_up().await.map_err(too_many)?;
+    guard.count_sign_up().await.map_err(too_many)?;
     register(&session.state, &session.audit, valid).await.map_err(|error| match error {
         SignUpError::NameTaken => rejected(vec![NAME_TAKEN], false),
         SignUpError::Busy(_) => failed(AuthenticationError::Busy),

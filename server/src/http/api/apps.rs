@@ -75,7 +75,7 @@ pub(crate) async fn register(
     if state.config.app_registration == RegistrationPolicy::Closed {
         return Err(ApiError::AppRegistrationClosed);
     }
-    guard.app_registration().await?;
+    guard.count_app_registration().await?;
     let checked = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());

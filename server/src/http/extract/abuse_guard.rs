@@ -44,41 +44,41 @@ impl AbuseGuard {
         Self { state, from, audit, outcome, is_counted: AtomicBool::new(false) }
     }
 
-    /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
-    /// so that correct secrets do not use up the limit. The audit event names the app, if it exists.
-    pub async fn client_secret(
+    /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
+    /// that correct secrets do not use up the limit. The audit event names the app, if it exists.
+    pub async fn check_client_secret(
         &self,
         client_id: &str,
         app: Option<i64>,
     ) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
-        self.check_for(app, &active, CountMode::Peek, &buckets).await
+        self.check_for_app(app, &active, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
-    pub async fn wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
+    pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
         // The limit is enforced before the next secret is verified.
-        let _ = self.check_for(app, &active, CountMode::Charge, &buckets).await;
+        let _ = self.check_for_app(app, &active, CountMode::Charge, &buckets).await;
     }
 
-    /// Counts the registration of an app.
-    pub async fn app_registration(&self) -> Result<(), LimitExceeded> {
+    /// Counts an app registration.
+    pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
     }
 
     /// Counts a new authorization request, before it is stored.
-    pub async fn authorization_request(&self) -> Result<(), LimitExceeded> {
+    pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
     /// lookups that reveal an account use up the limit.
-    pub async fn unused_name(&self) {
+    pub async fn refund_name_lookup(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);
         let _ = self.check(&active, CountMode::Refund, &buckets).await;
@@ -88,7 +88,7 @@ impl AbuseGuard {
 
     /// Counts a sign-up on the page or through the Matrix API, by the limits of Mastodon's sign-up
     /// endpoint, except those that apply to every request and have already counted this one.
-    pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
+    pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
     }
@@ -99,10 +99,10 @@ impl AbuseGuard {
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        self.check_for(None, active, mode, buckets).await
+        self.check_for_app(None, active, mode, buckets).await
     }
 
-    async fn check_for(
+    async fn check_for_app(
         &self,
         app: Option<i64>,
         active: &ActiveLimits,

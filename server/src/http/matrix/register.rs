@@ -58,10 +58,10 @@ pub(crate) async fn register(
         }
         // The lookup is counted as a sign-up before its result is known, so that names cannot be
         // tried out faster than accounts can be created, even concurrently.
-        guard.sign_up().await?;
+        guard.count_sign_up().await?;
         let found = state.store.account_by_name(name).await;
         if !matches!(found, Ok(Some(_))) {
-            guard.unused_name().await;
+            guard.refund_name_lookup().await;
         }
         if found?.is_some() {
             return Err(MatrixError::Username(account::FieldError::Taken));
@@ -81,7 +81,7 @@ pub(crate) async fn register(
         Some(name) => name,
         None => generate_name(&state)?,
     };
-    guard.sign_up().await?;
+    guard.count_sign_up().await?;
     let valid = NewAccount::new(name, password, |name| is_reserved(name, &state))
         .map_err(|_| CommonError::Internal)?;
     let created = account_registration::register(&state, &guard.audit, valid).await?;

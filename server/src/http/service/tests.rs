@@ -41,7 +41,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     };
     let panics = async || -> &'static str { panic!("a secret of the handler") };
     let registers = async |guard: AbuseGuard| -> Result<&'static str, CommonError> {
-        guard.app_registration().await?;
+        guard.count_app_registration().await?;
         Ok("registered")
     };
     let matrix = AreaRouter::new(MATRIX)
