@@ -34,12 +34,12 @@ pub struct Authenticated {
     _proof: (),
 }
 
-/// Method of authentication.
+/// A method of authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationMethod {
-    /// By a password that was verified or just chosen.
+    /// A password that was verified or just chosen.
     Password,
-    /// By the token of the application service that has just created the account.
+    /// The token of the application service that has just created the account.
     ApplicationService,
 }
 
@@ -110,7 +110,7 @@ pub enum Guess<'a> {
 
 /// The request that authenticates someone: its limits on guesses, and its audit events.
 pub trait GuessGuard {
-    /// Returns the network of the client.
+    /// Returns the client's network.
     fn network(&self) -> Network;
 
     /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.

@@ -67,7 +67,7 @@ pub(crate) async fn check(
         let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED));
         log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
     }
-    // The layer of the area reports the decision in the headers.
+    // The area's layer reports the decision in the headers.
     (Extension(decision), response)
 }
 

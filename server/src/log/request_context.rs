@@ -35,7 +35,8 @@ pub(crate) struct RequestContext {
     /// The account that sent the request, once it is authenticated.
     #[serde(skip_serializing_if = "is_unknown")]
     account: Cell<Option<i64>>,
-    /// The app that sent the request, once it is authenticated.
+    /// The app that sent the request, once it is authenticated, or for which a user authorises
+    /// access.
     #[serde(skip_serializing_if = "is_unknown")]
     app: Cell<Option<i64>>,
 }

@@ -49,7 +49,7 @@ impl EvaluationMetrics {
 pub struct EvaluationFailures {
     /// All slots were taken.
     pub queue_full: Counter,
-    /// The account had a slot already.
+    /// The account already had a slot.
     pub account_busy: Counter,
     /// The evaluation panicked.
     pub panicked: Counter,

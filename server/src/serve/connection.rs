@@ -159,7 +159,7 @@ impl Connection {
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        // `None` if the connection closes for another reason than a timeout.
+        // `None` if the connection closes for a reason other than a timeout.
         let timed_out = async {
             tokio::select! {
                 () = activity.wait_for_close() => None,

@@ -1,4 +1,4 @@
-//! The process's limit on open files. Every connection needs one.
+//! The limit on the process's open files. Every connection is one of them.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -26,7 +26,7 @@ pub struct AbuseGuard {
     from: Network,
     /// Records the audit events of the request.
     pub(crate) audit: Audit,
-    /// Receives the decision for the headers of the response.
+    /// Receives the decision for the response headers.
     outcome: GuardOutcome,
     /// True if the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
     /// but not counted, and must not be refunded.
@@ -171,7 +171,7 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     }
 }
 
-/// The abuse limits of a browser that uses a page, whose audit events have the origin of the page.
+/// The abuse limits of a client that uses a page. Audit events have the page as their origin.
 pub(crate) struct PageGuard(pub(crate) AbuseGuard);
 
 impl FromRequestParts<Arc<AppState>> for PageGuard {

@@ -17,7 +17,7 @@ use crate::log::request_context::RequestContext;
 #[derive(Clone)]
 pub(crate) struct Audit {
     pub(crate) state: Arc<AppState>,
-    /// The address of the client.
+    /// The client's address.
     pub(crate) address: IpAddr,
     request_id: RequestId,
     origin: AuditOrigin,

@@ -42,7 +42,7 @@ pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) 
     Language::negotiate(language_parameter(uri), chosen, None, accept)
 }
 
-/// Returns the language that was chosen on a page earlier.
+/// Returns the language chosen on a page earlier.
 pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option<Language> {
     Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
 }
@@ -50,7 +50,7 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 /// Returns the beginning of the links for choosing a language. They lead to the same page with its
 /// other parameters, and are relative without a path, so they cannot lead to another server. If the
 /// page responds to a form, which a link cannot repeat, or the query would make the page too large,
-/// they lead to the account page with the form, otherwise to the front page.
+/// they lead to the account page with the form; if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {

@@ -24,9 +24,9 @@ use crate::log::request_context::RequestContext;
 pub(crate) struct Requester {
     pub(crate) account: i64,
     pub(crate) name: String,
-    /// The token; none for an application service.
+    /// The token; `None` for an application service.
     pub(crate) token: Option<LookupKey>,
-    /// The scopes of the token; none for an application service, which may do everything.
+    /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
     /// The time of the request head.
     pub(crate) now: Timestamp,

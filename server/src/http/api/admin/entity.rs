@@ -29,8 +29,7 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
         "invite_request": null,
         "ips": [],
         "account": account_entity(state, account),
-        // Not a field of Mastodon's: the time at which the account is deleted, as its owner
-        // requested.
+        // Not in Mastodon: the time at which the account will be deleted, as its owner requested.
         "delete_at": account.delete_at.map(timestamp),
     })
 }
