@@ -30,8 +30,8 @@ use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
 use crate::paths::{FRONT, PROFILE};
 
-/// Beyond this number the oldest authorization requests are deleted, so that their rows take at
-/// most about 1 GB.
+/// The maximum number of stored authorization requests, which take about 1 GB. Beyond it, the
+/// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
 /// The clock may go back by this much without a warning: NTP corrects it, and the clocks of nodes
@@ -42,14 +42,14 @@ const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 #[expect(missing_docs, reason = "the types say what most fields are")]
 pub struct AppState {
     pub config: Config,
-    /// Digests of the settings in use, of which some are replaced at SIGHUP.
+    /// Digests of the settings in use. SIGHUP replaces some of them.
     pub settings: ArcSwap<SettingDigests>,
     /// The address under which clients reach this service.
     pub base_url: BaseUrl,
     pub store: Store,
-    /// The last readiness check of the database and its result.
+    /// The time and the result of the last readiness check of the database.
     pub database_status: Mutex<Option<(Instant, String)>>,
-    /// True if the server shuts down.
+    /// True if the server is shutting down.
     is_stopping: AtomicBool,
     /// The key by which `belfry doctor` recognises this process.
     pub diagnostics_key: DiagnosticsKey,
@@ -74,12 +74,12 @@ pub struct AppState {
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
     pub tasks: Tasks,
-    /// The time of the last check of the clock.
+    /// The time of the last clock check.
     last_clock_check: Mutex<Option<Timestamp>>,
 }
 
 impl AppState {
-    /// Builds the state from the settings, around an open store and a clock.
+    /// Builds the state from the settings, an open store and a clock.
     pub async fn new(
         config: Config,
         base_url: BaseUrl,
@@ -120,13 +120,13 @@ impl AppState {
         })
     }
 
-    /// Begins to stop: from now on `/readyz` is 503, and connections are closed after their next
-    /// response.
+    /// Begins the shutdown: from now on `/readyz` returns 503, and connections are closed after
+    /// their next response.
     pub fn begin_shutdown(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server shuts down.
+    /// Returns whether the server is shutting down.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }
@@ -141,7 +141,7 @@ impl AppState {
 
     /// Logs a warning if the clock was set back. Call it regularly, before [`Self::sweep`].
     pub async fn check_clock(&self) {
-        if let Some(setback) = self.clock_setback().await {
+        if let Some(setback) = self.measure_clock_setback().await {
             let by = duration::format_seconds(setback);
             let now = self.clock.now();
             let effect = "tokens, codes and sessions expire later";
@@ -149,9 +149,9 @@ impl AppState {
         }
     }
 
-    /// By how much the clock was set back, if by more than a minute: since the last call; at the
-    /// first one, since the last sweep, which may be one of a process before.
-    async fn clock_setback(&self) -> Option<Duration> {
+    /// Returns by how much the clock was set back since the last call, if by more than a minute.
+    /// The first call compares with the last sweep, which an earlier process may have made.
+    async fn measure_clock_setback(&self) -> Option<Duration> {
         let now = self.clock.now();
         let last = self.last_clock_check.lock().await.replace(now);
         let last = match last {
@@ -178,8 +178,8 @@ impl AppState {
         }
     }
 
-    /// Deletes the tokens, grants and sessions that an account or app has too many of. Unlike a
-    /// sweep, every node does it, for those that it issued.
+    /// Deletes tokens, grants and sessions of accounts and apps that have too many of them. Unlike
+    /// a sweep, every node does this, for those that it issued.
     pub async fn delete_excess(&self) {
         let max_app_tokens = self.config.oauth.max_app_tokens;
         match self.store.delete_excess(max_app_tokens, self.clock.now()).await {
@@ -199,20 +199,20 @@ impl AppState {
         }
     }
 
-    /// Stores which tokens and apps were used.
+    /// Stores the last uses of tokens and apps.
     pub async fn flush_uses(&self) {
         if let Err(error) = self.store.flush_uses().await {
             tracing::warn!(%error, "failed to store the last use of tokens, trying again later");
         }
     }
 
-    /// Issues tokens with the configured lifetime.
+    /// Returns an issuer of tokens with the configured lifetime.
     pub fn token_issuer(&self) -> TokenIssuer<'_> {
         let lifetime = self.config.oauth.token_lifetime;
         TokenIssuer { store: &self.store, now: self.clock.now(), lifetime }
     }
 
-    /// Authenticates people.
+    /// Returns the authenticator for people.
     pub(crate) fn authenticator(&self) -> Authenticator<'_> {
         Authenticator { store: &self.store, passwords: &self.passwords, clock: &*self.clock }
     }
@@ -245,7 +245,7 @@ impl AppState {
         }
     }
 
-    /// Returns the part of a user id after the colon.
+    /// Returns the server name, which is the part of a user id after the colon.
     pub fn server_name(&self) -> &str {
         self.config.server_name_for(&self.base_url)
     }
@@ -267,21 +267,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_that_was_set_back_is_noticed_also_by_the_next_process() {
+    async fn a_clock_setback_is_detected_even_by_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(FakeClock::at(1_800_000_000));
         let first = state(folder.path(), &clock).await;
         for (seconds, setback) in [(0, None), (60, None), (-60, None), (-61, Some(61)), (5, None)] {
             clock.advance(seconds);
             let setback = setback.map(Duration::from_secs);
-            assert_eq!(first.clock_setback().await, setback, "{seconds}");
+            assert_eq!(first.measure_clock_setback().await, setback, "{seconds}");
         }
         first.sweep().await;
         drop(first);
 
         clock.advance(-2 * 86_400);
         let second = state(folder.path(), &clock).await;
-        assert_eq!(second.clock_setback().await, Some(Duration::from_hours(48)));
-        assert_eq!(second.clock_setback().await, None);
+        assert_eq!(second.measure_clock_setback().await, Some(Duration::from_hours(48)));
+        assert_eq!(second.measure_clock_setback().await, None);
     }
 }

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
 
-/// Number of rows that are written in one transaction.
-const BATCH: usize = 100;
+/// Maximum number of rows that are written in one transaction.
+const BATCH_ROWS: usize = 100;
 
 /// The counts since the last flush.
 #[derive(Debug)]
@@ -45,13 +45,13 @@ impl AuditCounters {
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let mut events = self.lock().take();
         while !events.is_empty() {
-            let rest = events.split_off(events.len().min(BATCH));
+            let rest = events.split_off(events.len().min(BATCH_ROWS));
             if let Err(error) = store.add_audit_counts(&events).await {
                 events.extend(rest);
                 self.lock().restore(events);
                 return Err(error);
             }
-            events.iter().for_each(log);
+            events.iter().for_each(log_event);
             events = rest;
         }
         Ok(())
@@ -62,7 +62,7 @@ impl AuditCounters {
     }
 }
 
-fn log(event: &AggregatedEvent) {
+fn log_event(event: &AggregatedEvent) {
     let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
     tracing::info!(
         target: "belfry::audit",

@@ -1,9 +1,9 @@
 //! The key by which `belfry doctor` and a running server recognise each other.
 //!
 //! The server writes a random key to a file that only its user can read. The key is never sent: a
-//! request proves knowledge of it by an HMAC of its purpose and a nonce, and the response by an
-//! HMAC of both and its content. Nobody else gets a response or can forge one, and an earlier
-//! response does not fit the nonce.
+//! request proves knowledge of the key by an HMAC of its purpose and a nonce, and the response by
+//! an HMAC of both and its content. Nobody else gets a response or can forge one, and an earlier
+//! response does not match the nonce.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -25,14 +25,14 @@ impl DiagnosticsKey {
         Self(random::bytes())
     }
 
-    /// Returns the file of the key of a server with this data directory that listens on this port.
-    /// Several servers on PostgreSQL may share a directory.
+    /// Returns the path of the key file of the server with this data directory and port. It depends
+    /// on the port, because several servers on PostgreSQL may share a directory.
     pub fn path(data: &Path, port: u16) -> PathBuf {
         data.join(format!("doctor-{port}.key"))
     }
 
     /// Writes the key to a new file with the mode 0600, which replaces an earlier one. The
-    /// directory must exist: a server on PostgreSQL needs none.
+    /// directory is not created: a server on PostgreSQL needs none.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let directory = path.parent().unwrap_or(Path::new("."));
         let mut file = NamedTempFile::new_in(directory)?;
@@ -41,8 +41,8 @@ impl DiagnosticsKey {
         Ok(())
     }
 
-    /// Removes the file, unless another server has replaced it. The file is of no use to anyone,
-    /// so errors are ignored.
+    /// Removes the file, unless another server has replaced it. Errors are ignored, because the key
+    /// is useless after the server has stopped.
     pub fn remove(&self, path: &Path) {
         if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {
             drop(fs::remove_file(path));
@@ -72,20 +72,20 @@ impl DiagnosticsKey {
     }
 }
 
-/// Subject of a request.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Purpose {
-    /// The settings of the server, which are requested on the machine of the server only.
+    /// Reading the server's settings, only from the server's machine.
     Settings,
-    /// Question how the request arrived, through any number of proxies.
+    /// Finding out how the request arrived, through any number of proxies.
     Arrival,
 }
 
-/// A request of `belfry doctor`, as a header.
+/// The challenge in the header of a request from `belfry doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// Subject of the request.
+    /// The purpose of the request.
     pub purpose: Purpose,
     /// A random string that is used once.
     nonce: String,
@@ -103,7 +103,7 @@ impl Challenge {
         format!("{purpose} {nonce} {}", key.sign(&format!("request {purpose} {nonce}")))
     }
 
-    /// Parses a header that was made with this key.
+    /// Parses a header; `None` if it was not signed with this key.
     pub fn parse(header: &str, key: &DiagnosticsKey) -> Option<Self> {
         let (signed, signature) = header.rsplit_once(' ')?;
         if !key.verify(&format!("request {signed}"), signature) {
@@ -115,15 +115,16 @@ impl Challenge {
 
     /// Returns the signature of a response with this content.
     pub fn sign_response(&self, key: &DiagnosticsKey, content: &str) -> String {
-        key.sign(&self.response(content))
+        key.sign(&self.signed_text(content))
     }
 
     /// Returns whether this is the signature of a response with this content.
     pub fn verify_response(&self, key: &DiagnosticsKey, content: &str, signature: &str) -> bool {
-        key.verify(&self.response(content), signature)
+        key.verify(&self.signed_text(content), signature)
     }
 
-    fn response(&self, content: &str) -> String {
+    /// Returns the text that a response's signature covers.
+    fn signed_text(&self, content: &str) -> String {
         let Self { purpose, nonce } = self;
         format!("response {purpose} {nonce} {content}")
     }
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_key_makes_a_request_and_its_response() {
+    fn requests_and_responses_are_valid_only_with_their_key() {
         let [key, other] = [(); 2].map(|()| DiagnosticsKey::random());
         let challenge = Challenge::new(Purpose::Arrival);
         let header = challenge.to_header(&key);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_key_is_private_and_replaced() {
+    fn the_key_file_is_private_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = DiagnosticsKey::path(folder.path(), 8080);
         let challenge = Challenge::new(Purpose::Settings);

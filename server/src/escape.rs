@@ -1,18 +1,18 @@
-//! Text for terminals and logs, in which no character controls the terminal or hides text from the
-//! operator. Clients, other systems and files choose parts of it.
+//! Escaping of text for terminals and logs. Clients, other systems and files choose parts of it,
+//! but no character may control the terminal or hide text from the operator.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use belfry_core::text::is_invisible;
 
-/// Escapes text, as in `\u{1b}`, so that it is one line.
+/// Escapes text, as in `\u{1b}`. The result is a single line.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     replace(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
 }
 
-/// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings it has no such
-/// character but line breaks, which remain.
+/// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings, the only such
+/// characters are line breaks, which remain.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     replace(
         json,
@@ -77,6 +77,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
         }
     }
+
     #[test]
     fn long_values_are_shortened_between_characters() {
         for (text, shortened) in [("", ""), ("abc", "abc"), ("abcd", "abc"), ("abäc", "ab")] {

@@ -1,4 +1,4 @@
-//! The evaluation of push rules for many requests: its threads, and the compiled rules of users.
+//! Push rule evaluation: its thread pool, and the cache of users' compiled rules.
 
 pub mod pool;
 pub mod rule_index;

@@ -53,7 +53,7 @@ impl Language {
         self.locale().0
     }
 
-    /// Returns the language tag in HTML, by which browsers choose fonts and screen readers choose
+    /// Returns the language tag for HTML, by which browsers choose fonts and screen readers choose
     /// voices.
     pub const fn tag(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Language {
         }
     }
 
-    /// Returns its name in the language itself.
+    /// Returns the name of the language in that language.
     pub const fn own_name(self) -> &'static str {
         match self {
             Self::English => "English",

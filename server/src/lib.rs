@@ -1,7 +1,7 @@
 //! Belfry: OAuth 2.0, rate limits and push rules in one service.
 //!
-//! This crate has the configuration, the HTTP service and the commands. Protocol decisions are in
-//! `belfry-core`, persistence in `belfry-store`, counters in `belfry-limits`.
+//! This crate contains the configuration, the HTTP service and the commands. Protocol decisions are
+//! in `belfry-core`, persistence in `belfry-store`, counters in `belfry-limits`.
 
 #![warn(clippy::print_stdout, clippy::print_stderr, reason = "they panic if the output is closed")]
 

@@ -23,10 +23,10 @@ const MAX_KEYS: usize = 2_000_000;
 /// Prefix of the keys in Redis.
 pub const REDIS_PREFIX: &str = "belfry";
 
-/// Returns the addresses and certificates of the configured Redis; none if it is not configured.
+/// Returns the addresses and certificates of the configured Redis servers; none without Redis.
 ///
 /// # Errors
-/// When its URL is invalid or its certificate cannot be used.
+/// If a URL is invalid or the certificate cannot be used.
 pub fn redis_servers(config: &Config) -> RedisResult<Vec<ConnectionInfo>> {
     let urls = config.redis.iter().flat_map(SecretUrl::reveal_each);
     let server = |url: String| match &config.limits.redis_root_certificate {
@@ -49,7 +49,7 @@ impl Limits {
     /// An unreachable Redis is not an error: requests are counted locally until it responds.
     ///
     /// # Errors
-    /// When the URL of Redis is invalid, or its certificate cannot be used.
+    /// If a Redis URL is invalid or the certificate cannot be used.
     pub async fn open(config: &Config, metrics: &LimitMetrics) -> RedisResult<Self> {
         let servers = redis_servers(config)?;
         let redis = if servers.is_empty() {
@@ -68,8 +68,8 @@ impl Limits {
         self.active.load()
     }
 
-    /// Activates the limits of a configuration and returns a description of each change. Counts
-    /// remain, because they are stored under the names of the limits.
+    /// Activates the limits of a configuration and returns a description of each change. Counts are
+    /// preserved, because they are stored under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &LimitMetrics) -> Vec<String> {
         let new = Arc::new(ActiveLimits::new(config, metrics));
         let changes = new.changes_since(&self.active());
@@ -77,7 +77,7 @@ impl Limits {
         changes
     }
 
-    /// Decides about a request by all its buckets, and counts the decision in the metrics.
+    /// Checks a request against all its buckets, and counts the decision in the metrics.
     pub async fn check(
         &self,
         active: &ActiveLimits,

@@ -18,7 +18,7 @@ use crate::config::{Log, LogFormat, LogLevel};
 
 static PANIC_LINES: LogThrottle = LogThrottle::new("panic");
 
-/// Starts logging, also of panics, once per process; further calls have no effect.
+/// Starts logging events and panics. Only the first call in a process has an effect.
 pub fn start(log: Log) {
     let level = match log.level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -60,8 +60,8 @@ pub fn start(log: Log) {
     }
 }
 
-/// Logs a panic. Its message is logged only if it is a literal, because formatted text may contain
-/// data of the request.
+/// Logs a panic. The message is logged only if it is a literal, because a formatted one may contain
+/// request data.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     if !PANIC_LINES.admits() {
         return;
@@ -84,7 +84,7 @@ mod tests {
 
     const IN_CHILD: &str = "TEST_PANICS";
 
-    /// Runs itself in another process, because the logger and the hook are global.
+    /// Runs itself in another process, because the logger and the panic hook are global.
     #[test]
     fn a_panic_is_logged_as_json_without_formatted_text() {
         if std::env::var_os(IN_CHILD).is_some() {

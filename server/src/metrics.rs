@@ -1,7 +1,7 @@
 //! Metrics for Prometheus. `families` declares them all, and `docs/observability.md` lists them.
 //!
-//! Values are updated where something happens, and written at each scrape: those of the HTTP layer
-//! and of sign-ins are in [`Metrics`], the others in the part of the server that they describe.
+//! Values are updated where events happen, and written at each scrape. Those that handlers and
+//! background tasks update are in [`Metrics`], the others in the part of the server they describe.
 
 mod authentication;
 mod evaluation;
@@ -42,7 +42,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics of a process that started at this time and deletes expired rows of these tables.
+    /// Creates the metrics of a process that started at this time and deletes expired rows from
+    /// these tables.
     pub fn new(started_at: Timestamp, swept_tables: &[&'static str]) -> Self {
         Self {
             started_at,
@@ -55,7 +56,7 @@ impl Metrics {
         }
     }
 
-    /// Counts rows that a sweep has deleted.
+    /// Counts rows deleted by a sweep.
     pub fn count_deleted_rows(&self, table: &str, rows: usize) {
         let counter = self.deleted_rows.iter().find(|(name, _)| *name == table);
         if let Some((_, counter)) = counter {

@@ -6,7 +6,7 @@ use crate::language::Language;
 pub(crate) const APPS: &str = "/api/v1/apps";
 pub(crate) const ADMIN_ACCOUNTS_V1: &str = "/api/v1/admin/accounts";
 pub(crate) const ADMIN_ACCOUNTS_V2: &str = "/api/v2/admin/accounts";
-/// The beginning of the path of a profile; the name of the account follows.
+/// The prefix of profile paths; the account name follows.
 pub(crate) const PROFILE: &str = "/@";
 pub(crate) const NODEINFO: &str = "/nodeinfo/2.0";
 pub(crate) const SECURITY_TXT: &str = "/.well-known/security.txt";
@@ -49,8 +49,8 @@ pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 /// The version prefixes of the Matrix client API. They are equivalent.
 pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 
-/// The parameter next to `lang` in the links with which people choose a language, which is then
-/// remembered. `lang` alone is not, because apps send it, too.
+/// The parameter that links for choosing a language have in addition to `lang`, to remember the
+/// choice. `lang` alone is not remembered, because apps send it too.
 pub(crate) const LANGUAGE_CHOICE: &str = "remember";
 
 /// Returns a path with this language in its query.
@@ -58,8 +58,8 @@ pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     with_parameters(path, lang.map(|language| ("lang", language.code())))
 }
 
-/// Returns a path with more parameters in its query. Values that are not names of a fixed list must
-/// be percent-encoded.
+/// Returns a path with these parameters added to its query. Values that may contain special
+/// characters must be percent-encoded.
 pub(crate) fn with_parameters<V: AsRef<str>>(
     path: &str,
     parameters: impl IntoIterator<Item = (&'static str, V)>,

@@ -32,13 +32,13 @@ use crate::tls::Tls;
 
 static ACCEPT_ERROR_LINES: LogThrottle = LogThrottle::new("accepting a connection failed");
 
-/// Maximum number of headers of an HTTP/1 request.
+/// Maximum number of headers in an HTTP/1 request.
 const MAX_HEADERS: usize = 100;
 
 /// Maximum size of a request head, in bytes.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 
-/// Serves until `stop` completes, then waits for requests in flight, at most for the shutdown
+/// Serves until `stop` completes, then waits for requests in flight, for at most the shutdown
 /// timeout.
 pub async fn serve(
     listener: impl Into<Listeners>,
@@ -79,14 +79,14 @@ pub async fn serve(
     acceptor.service.state().begin_shutdown();
     tracing::info!("draining in-flight requests");
     let queued = listener.close().await;
-    // Idle connections end soon, and their slots are for those that wait.
+    // Idle connections close soon, which frees slots for the waiting ones.
     acceptor.stopping.send_replace(true);
     let drain = async {
         for (stream, peer) in waiting.into_iter().chain(queued) {
             let slot = acceptor.acquire_slot(peer).await;
             acceptor.serve(stream, peer, slot);
         }
-        // Each connection holds a receiver until it has ended.
+        // Completes when every connection has dropped its receiver.
         acceptor.stopping.closed().await;
     };
     if timeout(http.shutdown_timeout, drain).await.is_err() {
@@ -99,7 +99,7 @@ pub async fn serve(
 struct Acceptor {
     builder: Arc<auto::Builder<TokioExecutor>>,
     slots: Slots,
-    /// Notifies the connections that the server stops.
+    /// Notifies the connections that the server is stopping.
     stopping: watch::Sender<bool>,
     idle_timeout: Duration,
     tls: Option<Tls>,
@@ -121,7 +121,7 @@ impl Acceptor {
         slot
     }
 
-    /// Serves a connection that has a slot, in a task of its own.
+    /// Serves a connection in a separate task; closes it if it has no slot.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, slot: Option<Slot>) {
         let Some(slot) = slot else { return };
         let connection = Connection {
@@ -152,7 +152,7 @@ fn builder() -> auto::Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(250)
-        // The part of a response that h2 holds, whose progress is not recorded.
+        // h2 buffers this much of a response, without recording its progress.
         .max_send_buf_size(64 * 1024)
         .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
         .keep_alive_interval(HEADER_TIMEOUT)
@@ -182,7 +182,7 @@ mod tests {
     use crate::http::test_service;
 
     #[tokio::test]
-    async fn a_request_in_flight_is_completed_and_new_connections_are_rejected() {
+    async fn a_stopping_server_completes_requests_and_refuses_connections() {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

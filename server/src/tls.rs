@@ -27,7 +27,7 @@ pub struct TlsSettings {
     pub key: PathBuf,
 }
 
-/// Interval of checking the files for changes.
+/// Time between checks of the files for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The current certificate. A reload does not affect open connections.
@@ -40,7 +40,7 @@ pub struct Tls {
 /// The content of the files.
 struct LoadedFiles {
     config: Arc<ServerConfig>,
-    /// The expiry of the certificate.
+    /// When the certificate expires.
     not_after: Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl Tls {
         Ok(Self { files, current })
     }
 
-    /// Returns the acceptor of the next connection.
+    /// Returns an acceptor for the next connection, with the current certificate.
     pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.current.load().config))
     }
@@ -88,12 +88,13 @@ impl Tls {
     }
 }
 
-/// Detects changes of the files by their modification times.
+/// Detects changes to the files by their modification times.
 struct Changes<'a> {
     files: &'a TlsSettings,
     loaded: [Option<SystemTime>; 2],
-    /// The last change that made the files unusable, to report it once. Reading is tried again,
-    /// because a file may be written in several steps within one tick of the file system's clock.
+    /// The modification times of the unusable files last reported, to report each change once. The
+    /// files are read again at every check, because a file may be written in several steps within
+    /// one tick of the file system's clock.
     reported: Option<[Option<SystemTime>; 2]>,
 }
 

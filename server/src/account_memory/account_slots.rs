@@ -1,7 +1,7 @@
-//! Expensive requests of users, one at a time for each account.
+//! Limits expensive requests to one at a time per account.
 //!
-//! A large body stays in memory until it is complete and processed, and a client decides how fast
-//! it arrives; an evaluation occupies a thread. Without a bound, an account could send as many as
+//! A large body stays in memory until it is complete and processed, and the client decides how fast
+//! it arrives; an evaluation occupies a thread. Otherwise an account could send as many of them as
 //! its rate limits allow.
 
 use std::collections::HashSet;
@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct AccountSlots(Arc<Mutex<HashSet<i64>>>);
 
-/// The slot of an account. It is taken until this is dropped.
+/// An account's slot. Dropping it releases the slot.
 #[derive(Debug)]
 pub struct AccountSlot {
     account: i64,
     slots: AccountSlots,
 }
 
-/// The slot of the account is taken.
+/// The account's slot is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("another request of this account is in progress")]
 pub struct AccountBusy;
 
 impl AccountSlots {
-    /// Takes the slot of an account.
+    /// Takes an account's slot.
     pub fn take(&self, account: i64) -> Result<AccountSlot, AccountBusy> {
         if !self.lock().insert(account) {
             return Err(AccountBusy);
@@ -37,8 +37,8 @@ impl AccountSlots {
         self.lock().len()
     }
 
-    /// Locks the set. A poisoned lock is used as well, because no panic can interrupt a change of
-    /// the set.
+    /// Locks the set. A poisoned lock is used too, because no panic can interrupt a change to the
+    /// set.
     fn lock(&self) -> MutexGuard<'_, HashSet<i64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

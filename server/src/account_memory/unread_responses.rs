@@ -1,20 +1,21 @@
-//! The memory of large responses that clients have not read yet, bounded per account.
+//! Limits the memory that an account's unread responses occupy.
 //!
-//! A response stays in memory until it is sent, and an HTTP/2 client decides when that is. Without a
-//! bound, an account could request its rules as often as its rate limits allow and read nothing.
+//! A response stays in memory until it is sent, and an HTTP/2 client decides when that is.
+//! Otherwise an account could request its rules as often as its rate limits allow, and read
+//! nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// Responses up to this size are not counted: rate limits bound their number.
+/// Responses up to this size are not counted: rate limits restrict their number.
 const MIN_COUNTED: usize = 64 * 1024;
 
-/// The maximum size of the unread responses of an account, unless there is only one.
+/// The maximum total size of an account's unread responses, unless there is only one.
 const MAX_PER_ACCOUNT: usize = 8 * 1024 * 1024;
 
-/// The size of the large responses of each account that have not been sent yet.
+/// The total size of each account's large responses that have not been sent yet.
 #[derive(Debug, Clone, Default)]
 pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
 
@@ -24,8 +25,8 @@ pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
 pub struct TooManyUnread;
 
 impl UnreadResponses {
-    /// Counts a response for an account until its bytes are dropped, which is when they are sent or
-    /// the connection is closed.
+    /// Counts a response for an account until its bytes are dropped, when they have been sent or
+    /// the connection has closed.
     pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnread> {
         if response.len() <= MIN_COUNTED {
             return Ok(response);
@@ -37,7 +38,7 @@ impl UnreadResponses {
         }
         *unread += response.len();
         drop(accounts);
-        Ok(Bytes::from_owner(Counted { response, account, responses: self.clone() }))
+        Ok(Bytes::from_owner(CountedResponse { response, account, responses: self.clone() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i64, usize>> {
@@ -45,20 +46,20 @@ impl UnreadResponses {
     }
 }
 
-/// The bytes of a response that is counted.
-struct Counted {
+/// The bytes of a response that is counted for an account.
+struct CountedResponse {
     response: Bytes,
     account: i64,
     responses: UnreadResponses,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedResponse {
     fn as_ref(&self) -> &[u8] {
         &self.response
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedResponse {
     fn drop(&mut self) {
         let mut accounts = self.responses.lock();
         if let Some(unread) = accounts.get_mut(&self.account) {
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_count_until_the_last_part_is_dropped() {
+    fn a_response_is_counted_until_its_last_part_is_dropped() {
         let unread = UnreadResponses::default();
         let mebibyte = || unread.count(7, response(1024 * 1024));
         let mut all: Vec<Bytes> = std::iter::from_fn(|| mebibyte().ok()).collect();

@@ -1,4 +1,4 @@
-//! Matrix application services: programs of the operator that act for many users.
+//! Matrix application services: configured programs that act for many users.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl ApplicationServices {
         others.any(|other| other.reserves(name, &user_id))
     }
 
-    /// Creates the missing accounts of the senders, without a password.
+    /// Creates the missing sender accounts, without passwords.
     pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         for service in &self.0 {
             let (id, sender) = (&*service.id, &*service.sender);
@@ -79,7 +79,7 @@ impl ApplicationServices {
             }
             if account.is_none() {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
-                // The name is configured by the operator, who may have deleted the account.
+                // The operator configured the name, and may have deleted its account earlier.
                 store.release_name(sender).await?;
                 let event = AuditEntry::from_server(now, AuditKind::AccountAdd);
                 let events = AuditEntry { detail: Some(id.to_owned()), ..event }.into();

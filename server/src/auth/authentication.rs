@@ -18,28 +18,28 @@ use crate::metrics::SignInCounters;
 
 static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
 
-/// Proof that someone has just authenticated. Sessions and Matrix tokens are made from it, and
-/// only `Authenticator` creates it. They are stored only if the credential version of the account
-/// is still this one, because the password may be changed in the meantime.
+/// Proof that someone has just authenticated. Only `Authenticator` creates it. The sessions and
+/// Matrix tokens created from it are stored only if the account still has this credential version,
+/// because the password may have been changed in the meantime.
 #[derive(Debug, Clone)]
 #[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
 pub struct Authenticated {
     /// The account, as it was when the password was verified.
     pub account: Account,
-    /// Method by which the person was verified.
+    /// The methods by which the person authenticated.
     pub methods: &'static [AuthenticationMethod],
-    /// When it was verified.
+    /// When the person authenticated.
     pub at: Timestamp,
-    /// Only this module can create the proof.
+    /// Private, so that only this module can create the proof.
     _proof: (),
 }
 
-/// Method of authentication.
+/// A method of authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationMethod {
-    /// By a password that was verified or just chosen.
+    /// A password that was verified or just chosen.
     Password,
-    /// By the token of the application service that has just created the account.
+    /// The token of the application service that has just created the account.
     ApplicationService,
 }
 
@@ -91,14 +91,14 @@ pub(crate) enum SignUpError {
 /// Name or address of an account, as a person enters it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Login<'a> {
-    /// The name, or an e-mail address that the operator has given, ignoring case: phone keyboards
+    /// The name or the e-mail address set by the operator, ignoring case: phone keyboards
     /// capitalise the first letter.
     NameOrEmail(&'a str),
     /// The exact name.
     Name(&'a str),
 }
 
-/// An attempt that may be a guess, and the key that it is counted by.
+/// An attempt that may be a guess, and the key by which it is counted.
 #[derive(Debug, Clone, Copy)]
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
@@ -110,7 +110,7 @@ pub enum Guess<'a> {
 
 /// The request that authenticates someone: its limits on guesses, and its audit events.
 pub trait GuessGuard {
-    /// Returns the network of the client.
+    /// Returns the client's network.
     fn network(&self) -> Network;
 
     /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.
@@ -134,8 +134,7 @@ pub(crate) struct Authenticator<'a> {
 }
 
 impl Authenticator<'_> {
-    /// Authenticates someone who signs in. An unknown name costs the same time as a wrong
-    /// password.
+    /// Authenticates someone who signs in. An unknown name takes the same time as a wrong password.
     pub(crate) async fn sign_in(
         &self,
         guard: &impl GuessGuard,
@@ -168,9 +167,9 @@ impl Authenticator<'_> {
         result
     }
 
-    /// Verifies the password of an account, which is loaded after the attempt was counted, before
-    /// the password is verified, so that concurrent guesses cannot exceed the limit. A correct
-    /// password is refunded; a rejected attempt is an audit event of this kind.
+    /// Verifies the password of an account. The attempt is counted before the account is loaded and
+    /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
+    /// the password is correct; a rejected attempt is recorded as an audit event of this kind.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
@@ -199,7 +198,7 @@ impl Authenticator<'_> {
     }
 
     /// Creates an account, with a password unless an application service creates it. A taken name
-    /// costs the same time as a free one.
+    /// takes the same time as a free one.
     pub(crate) async fn sign_up(
         &self,
         events: &Events,
@@ -226,7 +225,7 @@ impl Authenticator<'_> {
         Authenticated { account, methods, at: self.clock.now(), _proof: () }
     }
 
-    /// Returns the account if this is its password. A missing account costs the same time, so that
+    /// Returns the account if this is its password. A missing account takes the same time, so that
     /// timing does not reveal which accounts exist.
     async fn verify_password(
         &self,
@@ -248,8 +247,8 @@ impl Authenticator<'_> {
         Ok(verified)
     }
 
-    /// Replaces the hash of a password by one with the current parameters. After a failure, the
-    /// next sign-in tries again.
+    /// Replaces a password hash with one that has the current parameters. After a failure, the next
+    /// sign-in tries again.
     async fn rehash(&self, account: &Account, password: Secret) {
         let Ok(hash) = self.passwords.hash(password).await else { return };
         match self.store.rehash_password(account.id, &account.password, &hash).await {
@@ -259,7 +258,7 @@ impl Authenticator<'_> {
             Err(error) if REHASH_ERROR_LINES.admits() => {
                 tracing::warn!(%error, "failed to rehash a password");
             }
-            // Or another request rehashed it at the same time, or the password was changed.
+            // Not found if another request has rehashed it, or the password was changed.
             Ok(UpdateOutcome::NotFound) | Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Password hashing with Argon2id (OWASP parameters) and bounded concurrency. Imported hashes of
+//! Password hashing with Argon2id (OWASP parameters) and limited concurrency. Imported hashes of
 //! other algorithms are verified, and replaced at sign-in.
 
 mod verification;
@@ -26,11 +26,11 @@ use crate::log::request_context::RequestContext;
 /// clients would time out before their turn.
 const QUEUE_PER_PERMIT: usize = 32;
 
-/// Further places of the queue per concurrent hash, for networks from which someone has signed in.
-/// Attackers with many addresses fill the others, but cannot keep these people out.
+/// Additional queue places per concurrent hash, reserved for networks from which someone has signed
+/// in. Attackers with many addresses can fill the other places, but cannot lock these users out.
 const RESERVED_PER_PERMIT: usize = 8;
 
-/// Maximum number of networks with a sign-in that are remembered, in this process.
+/// Maximum number of networks that this process remembers after a sign-in.
 const MAX_KNOWN_NETWORKS: usize = 10_000;
 
 /// A hash to compare with if the account does not exist, so that an unknown name takes the same
@@ -46,9 +46,9 @@ pub struct Passwords {
     running: Arc<Semaphore>,
     /// Limits running and waiting requests together.
     queue: Arc<Semaphore>,
-    /// The reserved places of the queue.
+    /// Limits the requests in the reserved places of the queue.
     reserved: Arc<Semaphore>,
-    /// Networks from which a password was correct.
+    /// Networks from which someone has signed in.
     known: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
     pub hash_count: Arc<Counter>,
@@ -60,7 +60,7 @@ pub struct Passwords {
 pub struct HashQueueFull;
 
 impl Passwords {
-    /// Allows this many concurrent hashes; by default the number of cores.
+    /// Allows this many concurrent hashes; by default as many as there are cores.
     pub fn new(parallel: Option<NonZeroUsize>) -> Self {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let parallel = parallel.map_or_else(cores, usize::from);
@@ -74,7 +74,7 @@ impl Passwords {
         }
     }
 
-    /// Returns the number of hashes that are computed or wait.
+    /// Returns the number of hashes being computed or waiting.
     pub fn queue_length(&self) -> usize {
         let parallel = self.parallel;
         let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);
@@ -94,7 +94,7 @@ impl Passwords {
     }
 
     /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
-    /// maximum length are rejected without hashing to bound the cost. The network of the client is
+    /// maximum length are rejected without hashing, to limit the cost. The client's network is
     /// remembered if the password is correct.
     pub async fn verify(
         &self,
@@ -141,7 +141,7 @@ impl Passwords {
     }
 }
 
-/// 19 MiB, two passes, one lane.
+/// Returns Argon2id with the current parameters: 19 MiB, two passes, one lane.
 fn argon2() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are valid");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)

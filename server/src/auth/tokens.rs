@@ -18,7 +18,7 @@ use belfry_store::{
     Account, NewToken, RedeemError, SignInOutcome, Store, StoreError, StoredApp, UpdateOutcome,
 };
 
-/// An app that is created by the server for tokens issued without OAuth.
+/// An app that the server creates for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPartyApp<'a> {
     /// For Matrix clients that sign in with a password.
@@ -28,7 +28,8 @@ pub enum FirstPartyApp<'a> {
 }
 
 impl<'a> FirstPartyApp<'a> {
-    /// Returns its origin, client id and title. The client ids of registered apps are random.
+    /// Returns the origin, client id and title. No registered app has such a client id, because
+    /// theirs are random.
     fn details(self) -> (Origin, String, &'a str) {
         match self {
             Self::Matrix => (Origin::Matrix, "matrix".to_owned(), "Matrix clients"),
@@ -62,7 +63,7 @@ pub enum IssueError {
 /// Issues tokens with one lifetime.
 #[derive(Clone, Copy)]
 pub struct TokenIssuer<'a> {
-    /// Store of the tokens.
+    /// The store for the tokens.
     pub store: &'a Store,
     /// The current time.
     pub now: Timestamp,
@@ -95,8 +96,8 @@ impl TokenIssuer<'_> {
         }
     }
 
-    /// Issues a token to an app itself.
-    pub async fn issue_to_app(
+    /// Issues an app token.
+    pub async fn issue_app_token(
         &self,
         app_id: i64,
         scopes: Scopes,
@@ -108,8 +109,8 @@ impl TokenIssuer<'_> {
         }
     }
 
-    /// Issues a token to a first-party app, which is created if missing. Nobody knows the secret of
-    /// such an app, so it cannot be used to get other tokens.
+    /// Issues a token to a first-party app, creating the app if missing. Nobody knows the app's
+    /// secret, so it cannot be used to get other tokens.
     pub async fn issue_first_party(
         &self,
         events: &Events,
@@ -117,12 +118,12 @@ impl TokenIssuer<'_> {
         account_id: i64,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
-        let app_id = first_party_app(self.store, self.now, app).await?;
+        let app_id = find_or_create_first_party_app(self.store, self.now, app).await?;
         Ok(self.issue(events, app_id, account_id, scopes.or_read()).await?.secret)
     }
 
-    /// Issues a token to a Matrix device, and records the sign-in. It replaces earlier tokens of
-    /// the device.
+    /// Issues a token to a Matrix device, replacing earlier tokens of the device, and records the
+    /// sign-in.
     ///
     /// # Errors
     /// [`IssueError::PasswordChanged`] if the password was changed since it was verified.
@@ -133,7 +134,8 @@ impl TokenIssuer<'_> {
         authenticated: &Authenticated,
         scopes: Scopes,
     ) -> Result<SplitToken, IssueError> {
-        let app_id = first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
+        let app_id =
+            find_or_create_first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
         let Account { id, credential_version, .. } = authenticated.account;
         let IssuedToken { secret, stored } = self.new_token(app_id, Some(id), scopes);
         let stored = NewToken { device: Some(device), ..stored };
@@ -174,11 +176,11 @@ impl TokenIssuer<'_> {
     }
 }
 
-/// Returns the id of a first-party app, which is created if missing.
+/// Returns the id of a first-party app, creating the app if missing.
 ///
 /// # Errors
 /// If the app is disabled or the store fails.
-pub async fn first_party_app(
+pub async fn find_or_create_first_party_app(
     store: &Store,
     now: Timestamp,
     app: FirstPartyApp<'_>,

@@ -1,4 +1,4 @@
-//! Threads for the evaluation of push rules, separate from those that serve connections.
+//! Threads that evaluate push rules, separate from those that serve connections.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,32 +9,32 @@ use crate::account_memory::account_slots::{AccountSlot, AccountSlots};
 use crate::log::request_context::RequestContext;
 use crate::metrics::EvaluationFailures;
 
-/// The maximum number of requests per thread that are evaluated or wait. In a longer queue, clients
+/// The maximum number of requests per thread, evaluated or waiting. In a longer queue, clients
 /// would time out before they are served.
 const SLOTS_PER_THREAD: usize = 64;
 
-/// Bounds the requests that evaluate push rules and the threads that they occupy.
+/// Limits the requests that evaluate push rules and the threads that they occupy.
 #[derive(Debug)]
 pub struct EvaluationPool {
     slots: Arc<Semaphore>,
     threads: Arc<Semaphore>,
-    /// The accounts that occupy a slot. They get at most half of the slots, so that they cannot
-    /// block application services.
+    /// The accounts that occupy a slot. They can take at most half of the slots, so that they
+    /// cannot block application services.
     accounts: AccountSlots,
-    /// The number of all slots.
+    /// The total number of slots.
     pub max_queue_length: usize,
     /// Requests that were not evaluated.
     pub failures: Arc<EvaluationFailures>,
 }
 
-/// Reason why a request is not evaluated.
+/// Reason why a request was not evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// All slots are taken.
+    /// All slots were taken.
     #[error("too many evaluations are waiting")]
     QueueFull,
-    /// The account has a slot already.
-    #[error("another explanation of this account is running")]
+    /// The account already had a slot.
+    #[error("another explanation for this account is running")]
     AccountBusy,
     /// The evaluation panicked.
     #[error("the evaluation failed")]
@@ -53,7 +53,7 @@ struct Slot {
 }
 
 impl Default for EvaluationPool {
-    /// Leaves one core to other requests, if there are several.
+    /// Leaves one core for other requests, if there are several.
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores - 1).max(1);
@@ -69,7 +69,7 @@ impl Default for EvaluationPool {
 }
 
 impl EvaluationPool {
-    /// Returns the number of requests that are evaluated or wait.
+    /// Returns the number of requests being evaluated or waiting.
     pub fn queue_length(&self) -> usize {
         self.max_queue_length - self.slots.available_permits()
     }
@@ -82,10 +82,10 @@ impl EvaluationPool {
     /// Takes the only slot of an account, so that one account cannot fill the queue.
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
         let Ok(account) = self.accounts.take(account) else {
-            return Err(count(&self.failures, EvaluationError::AccountBusy));
+            return Err(count_failure(&self.failures, EvaluationError::AccountBusy));
         };
         if self.accounts.count() > self.max_queue_length / 2 {
-            return Err(count(&self.failures, EvaluationError::QueueFull));
+            return Err(count_failure(&self.failures, EvaluationError::QueueFull));
         }
         self.take_slot(Some(account))
     }
@@ -93,7 +93,7 @@ impl EvaluationPool {
     fn take_slot(&self, account: Option<AccountSlot>) -> Result<EvaluationSlot, EvaluationError> {
         let permit = Arc::clone(&self.slots)
             .try_acquire_owned()
-            .map_err(|_| count(&self.failures, EvaluationError::QueueFull))?;
+            .map_err(|_| count_failure(&self.failures, EvaluationError::QueueFull))?;
         let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
         let slot = Slot { failures, threads, _permit: permit, _account: account };
         Ok(EvaluationSlot(Arc::new(slot)))
@@ -101,8 +101,8 @@ impl EvaluationPool {
 }
 
 impl EvaluationSlot {
-    /// Runs a part of the evaluation on a thread of the pool. If the client disconnects, the slot
-    /// and the thread stay occupied until that part is done.
+    /// Runs part of the evaluation on a thread of the pool. If the client disconnects, the slot and
+    /// the thread stay occupied until that part is done.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -115,12 +115,12 @@ impl EvaluationSlot {
             drop((thread, slot));
             result
         });
-        task.await.map_err(|_| count(&self.0.failures, EvaluationError::Panicked))
+        task.await.map_err(|_| count_failure(&self.0.failures, EvaluationError::Panicked))
     }
 }
 
 /// Counts an error in the metrics and returns it.
-fn count(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
+fn count_failure(failures: &EvaluationFailures, error: EvaluationError) -> EvaluationError {
     let counter = match error {
         EvaluationError::QueueFull => &failures.queue_full,
         EvaluationError::AccountBusy => &failures.account_busy,
@@ -137,12 +137,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn slots_are_bounded_and_returned() {
+    async fn slots_are_limited_and_released() {
         let pool = EvaluationPool::default();
         let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
         assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
-        // `from_fn` has asked for one slot too many, as well.
+        // `from_fn` has requested one slot too many, too.
         assert_eq!(pool.failures.queue_full.get(), 2);
         assert_eq!(pool.queue_length(), pool.max_queue_length);
         drop(all);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_returns_slot_and_thread() {
+    async fn a_panic_releases_the_slot_and_the_thread() {
         let pool = EvaluationPool::default();
         for _ in 0..2 * pool.threads.available_permits() {
             let slot = pool.enter_for_account(1).unwrap();

@@ -1,9 +1,9 @@
 //! Cache of the compiled rules of users for whom events were evaluated.
 //!
 //! Each user's rules are stored with the epoch at which they were read, and are used only while the
-//! store reports that epoch as current. So an evaluation after a change of rules uses the changed
-//! rules, on every node, without a notification to this cache. Likewise they are used only until
-//! one of them ends.
+//! store reports that epoch as current. So an evaluation after a rule change uses the new rules, on
+//! every node, without a notification to this cache. The rules are also used only until the first
+//! of them expires.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub struct RuleIndexCache {
 pub struct CachedRules {
     /// `None` for a user without documents.
     pub rules: Option<Arc<IndexedRules>>,
-    /// Their size in memory.
+    /// The size of the rules in memory.
     pub bytes: usize,
-    /// The next time at which one of them ends.
+    /// When the next of the rules expires.
     next_expiry: Option<RuleExpiry>,
 }
 
@@ -45,19 +45,19 @@ impl Weighter<i64, (ReadEpoch, CachedRules)> for ByteWeighter {
 /// The approximate size of an entry without rules.
 const ENTRY_BYTES: usize = 32 + size_of::<(i64, ReadEpoch, CachedRules)>();
 
-/// The size of a large entry. The cache is divided into parts that have space for at least 32 of
-/// them, so that the rules of every user fit into a part.
+/// The size of a large entry. The cache is divided into shards with space for at least 32 of them,
+/// so that the rules of any user fit into a shard.
 const LARGE_ENTRY_BYTES: usize = 256 * 1024;
 
 impl RuleIndexCache {
-    /// Creates an empty cache. `max_bytes` limits its size in memory.
+    /// Creates an empty cache, limited to `max_bytes` of memory.
     pub fn new(max_bytes: usize) -> Self {
         let large_entries = max_bytes / LARGE_ENTRY_BYTES;
         let entries = Cache::with_weighter(large_entries, max_bytes as u64, ByteWeighter);
         Self { entries, lookups: CacheCounters::default() }
     }
 
-    /// For each of these accounts its rules, if they are cached and current.
+    /// Returns the rules of each account, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
         let get = |account: &i64| {
             let current = self.entries.get(account).filter(|(epoch, rules)| {

@@ -14,7 +14,7 @@ use crate::pages::assets::{StaticFile, all};
 /// The name of a file changes with its content, so caches may store it forever.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Forbids everything in an image but styles, for a browser that opens it as a document.
+/// Forbids everything except styles in an image that a browser opens as a document.
 const IMAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// Returns a file.
@@ -24,8 +24,8 @@ pub(super) async fn asset(
 ) -> Result<Response, CommonError> {
     let name = path.parameter("{file}").unwrap_or_default();
     let is_named = |file: &&StaticFile| file.is_named(name);
-    let of_operator = state.logo.iter().chain([&state.style]).find(is_named);
-    let file = of_operator.or_else(|| all().find(is_named)).ok_or(CommonError::NotFound)?;
+    let configured = state.logo.iter().chain([&state.style]).find(is_named);
+    let file = configured.or_else(|| all().find(is_named)).ok_or(CommonError::NotFound)?;
     let headers = [(header::CONTENT_TYPE, file.content_type), (header::CACHE_CONTROL, FOREVER)];
     let mut response = (headers, file.content.clone()).into_response();
     if file.content_type.starts_with("image/") {

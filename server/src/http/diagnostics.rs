@@ -1,8 +1,9 @@
 //! Details for `belfry doctor`, in the response to a health request with the header
 //! [`DIAGNOSTICS`].
 //!
-//! Only a request that was made with the key of this process gets them, whatever its address: a
-//! proxy in between may be configured wrongly. The response proves that it comes from this process.
+//! Only a request signed with this process's key gets them. The client's address does not matter,
+//! because a proxy in between may be misconfigured. The response proves that it comes from this
+//! process.
 
 use std::net::SocketAddr;
 
@@ -19,7 +20,7 @@ use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
 use crate::http::extract::client::FORWARDING_HEADERS;
 use crate::log::request_context::RequestContext;
 
-/// The header of requests of `belfry doctor`.
+/// The header of requests from `belfry doctor`.
 pub const DIAGNOSTICS: &str = "belfry-diagnostics";
 
 /// The body of a response to a health request.
@@ -27,7 +28,7 @@ pub const DIAGNOSTICS: &str = "belfry-diagnostics";
 pub struct Health {
     /// `ok`.
     pub status: String,
-    /// For requests of `belfry doctor`.
+    /// Only for requests from `belfry doctor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Diagnostics>,
 }
@@ -35,7 +36,8 @@ pub struct Health {
 /// Details, and the signature that proves where they come from.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// [`Settings`] or [`Arrival`], by the purpose of the request. As text, which is signed.
+    /// [`Settings`] or [`Arrival`], by the purpose of the request; unparsed, because the text is
+    /// signed.
     details: Box<RawValue>,
     signature: String,
 }
@@ -45,13 +47,13 @@ pub struct Diagnostics {
 pub struct Settings {
     /// The version of this process.
     pub version: String,
-    /// Its limit on open files; `None` for no limit.
+    /// The process's limit on open files; `None` for no limit.
     pub open_files: Option<u64>,
-    /// Digests of its settings, which `belfry doctor` compares with its own.
+    /// Digests of the settings in use, which `belfry doctor` compares with those that it loads.
     pub settings: SettingDigests,
 }
 
-/// Path of a request to this process.
+/// The way in which a request arrived at this process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrival {
     /// The other end of the connection.
@@ -63,7 +65,7 @@ pub struct Arrival {
 }
 
 impl Diagnostics {
-    /// Returns the details of a request that was made with the key of this process.
+    /// Returns the details, if the request was signed with this process's key.
     pub(super) fn respond(state: &AppState, parts: &Parts) -> Option<Self> {
         let key = &state.diagnostics_key;
         let challenge = Challenge::parse(parts.headers.get(DIAGNOSTICS)?.to_str().ok()?, key)?;

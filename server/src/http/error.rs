@@ -1,4 +1,4 @@
-//! Errors of handlers. This module and its children define all status codes and error messages.
+//! Errors of handlers. This module and its children define the status codes of all failures.
 
 mod api;
 pub(crate) mod format;
@@ -49,12 +49,12 @@ use from_common;
 
 static DATABASE_ERROR_LINES: LogThrottle = LogThrottle::new("database error");
 
-/// An error that any endpoint can return. The layer of the area writes it in the area's format.
+/// An error that any endpoint can return. The area's layer writes it in the area's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommonError {
     #[error("There is nothing at this path")]
     NotFound,
-    /// A program requests the front page.
+    /// A program requested the front page.
     #[error(
         "There is nothing at this path; {OPENAPI} describes the API, and {ACCOUNT} is for people"
     )]
@@ -76,7 +76,7 @@ pub(crate) enum CommonError {
          application/json, in UTF-8, and say so in Content-Type"
     )]
     UnsupportedMediaType,
-    /// The account has to wait for its earlier requests, whatever the load of the server.
+    /// The account has to wait for its earlier requests, whatever the server's load.
     #[error("{0}")]
     AccountBusy(&'static str),
     /// The database is unreachable or the server is overloaded.
@@ -91,7 +91,7 @@ impl CommonError {
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
         let (status, matrix, oauth) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
-            Self::AccountBusy(text) => return account_busy(text, format),
+            Self::AccountBusy(text) => return account_busy_response(text, format),
             Self::NotFound | Self::FrontPage => {
                 (StatusCode::NOT_FOUND, "M_UNRECOGNIZED", "invalid_request")
             }
@@ -121,9 +121,9 @@ impl CommonError {
     }
 }
 
-/// Returns the response to an account that has to wait for its earlier requests. These usually take
+/// Returns the response to an account that has to wait for its earlier requests, which usually take
 /// a fraction of a second.
-fn account_busy(text: &str, format: ErrorFormat) -> Response {
+fn account_busy_response(text: &str, format: ErrorFormat) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
     let mut response = match format {
         ErrorFormat::Matrix => {
@@ -137,7 +137,7 @@ fn account_busy(text: &str, format: ErrorFormat) -> Response {
     response
 }
 
-/// Stores the error in the extensions of the response; the layer of the area writes the body.
+/// Stores the error in the response's extensions; the area's layer writes the body.
 impl IntoResponse for CommonError {
     fn into_response(self) -> Response {
         let mut response = Response::default();
@@ -146,7 +146,7 @@ impl IntoResponse for CommonError {
     }
 }
 
-/// The response says whether to try again. The cause is only logged.
+/// The response shows whether to try again. The cause is only logged.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
@@ -202,7 +202,7 @@ impl From<TooManyUnread> for CommonError {
     }
 }
 
-/// A request exceeds a rate limit.
+/// A request exceeded a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Too many requests")]
 pub struct LimitExceeded {
@@ -211,7 +211,7 @@ pub struct LimitExceeded {
 }
 
 impl LimitExceeded {
-    /// Rejects a request by this decision, if limits are enforced.
+    /// Returns an error if the decision rejects the request and limits are enforced.
     pub(crate) fn check(decision: &RateLimitDecision, mode: LimitMode) -> Result<(), Self> {
         match decision.retry_after() {
             Some(retry_after) if mode == LimitMode::Enforce => Err(Self { retry_after }),
@@ -238,14 +238,17 @@ impl LimitExceeded {
     }
 }
 
-/// Describes scopes that a token lacks, of which any one (`or`) or all (`and`) are required:
+/// Describes the scopes that a token lacks, of which any one (`or`) or all (`and`) are required:
 /// `This token lacks the scope read:notifications or push`.
-fn lacks_scopes<'a>(scopes: impl IntoIterator<Item = &'a Scope>, conjunction: &str) -> String {
+fn describe_missing_scopes<'a>(
+    scopes: impl IntoIterator<Item = &'a Scope>,
+    conjunction: &str,
+) -> String {
     let names: Vec<&str> = scopes.into_iter().map(|scope| scope.as_str()).collect();
     format!("This token lacks the scope {}", names.join(&format!(" {conjunction} ")))
 }
 
-/// Adds a challenge, if there is one, as the `WWW-Authenticate` header.
+/// Adds a `WWW-Authenticate` header, if there is a challenge.
 fn with_challenge(mut response: Response, challenge: Option<&str>) -> Response {
     if let Some(challenge) = challenge {
         let challenge = HeaderValue::from_str(challenge).expect("challenges are plain ASCII");

@@ -1,5 +1,5 @@
-//! Extractors: client address and credential, abuse limits, session, path, body and forms of a
-//! request.
+//! Extractors of parts of a request: client address and credential, abuse limits, session, path,
+//! body and forms.
 
 pub(super) mod abuse_guard;
 pub(super) mod admin;

@@ -1,4 +1,4 @@
-//! `/gateway/check`: authorizes and rate limits a request that another server will serve.
+//! `/gateway/check`: authorises and rate limits a request that another server will serve.
 //!
 //! The endpoint is open to everyone: a client that calls it directly, not through a trusted proxy,
 //! consumes only the quota of its own token and address.
@@ -52,7 +52,7 @@ pub(crate) async fn check(
                 log_throttled!(
                     info,
                     "a gateway check names different requests; the proxy must remove \
-                     X-Original-* and X-Forwarded-* headers of its clients"
+                     X-Original-* and X-Forwarded-* headers sent by clients"
                 );
             }
             Err((*error).into())
@@ -67,7 +67,7 @@ pub(crate) async fn check(
         let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED));
         log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
     }
-    // The layer of the area reports the decision in the headers.
+    // The area's layer reports the decision in the headers.
     (Extension(decision), response)
 }
 

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`, for operators.
 //!
-//! On the main address, the details of readiness are for operators only: clients with one of
-//! `operator_addresses`. The address for metrics shows them to everyone.
+//! On the main address, readiness details are for operators only: clients with one of
+//! `operator_addresses`. The metrics address shows them to everyone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,18 +25,18 @@ use crate::http::json::Json;
 static NOT_READY_LINES: LogThrottle = LogThrottle::new("not ready");
 static READY_LINES: LogThrottle = LogThrottle::new("ready again");
 
-/// The status of a database that can be used.
+/// The status of a usable database.
 const READY: &str = "ok";
 
-/// The timeout of the database in a readiness check.
+/// Maximum time for the database to respond to a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time for which the result of a readiness check is reused, to bound the load of anonymous
+/// Time for which the result of a readiness check is reused, to limit the load from anonymous
 /// requests.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `GET /healthz`: liveness, without a check of the database. It also tells `belfry doctor` about
-/// the settings, and how a request arrives.
+/// `GET /healthz`: liveness, without a database check. For `belfry doctor`, the response also
+/// contains diagnostics.
 pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let diagnostics = Diagnostics::respond(&state, &parts);
@@ -45,24 +45,24 @@ pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request
 
 /// `GET /readyz`: readiness, with details for operators.
 pub(super) async fn readyz(State(state): State<Arc<AppState>>, parts: Parts) -> Response {
-    readiness(&state, is_operator(&state, &parts)).await
+    respond_with_readiness(&state, is_operator(&state, &parts)).await
 }
 
-/// `GET /readyz` on the address for metrics.
+/// `GET /readyz` on the metrics address.
 pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> Response {
-    readiness(&state, true).await
+    respond_with_readiness(&state, true).await
 }
 
-/// Returns the response of a readiness check. Its details are the status of the database and of
-/// Redis, and the background tasks that keep failing. While Redis is unreachable, a node counts
-/// locally and is still ready. A node that stops is not ready, whatever its engines are.
-async fn readiness(state: &AppState, has_details: bool) -> Response {
+/// Responds to a readiness check. Its details are the status of the database and of Redis, and the
+/// background tasks that fail repeatedly. While Redis is unreachable, a node counts locally and is
+/// still ready. A stopping node is not ready, whatever the status of its engines.
+async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response {
     if state.is_stopping() {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
             .into_response();
     }
     let check = check_database(state);
-    let database = reuse(&state.database_status, Instant::now(), check).await;
+    let database = reuse_or_check(&state.database_status, Instant::now(), check).await;
     let mut failing = state.task_statuses();
     failing.retain(|task| task.keeps_failing());
     let (status, text) = if database == READY && failing.is_empty() {
@@ -96,7 +96,7 @@ async fn readiness(state: &AppState, has_details: bool) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// `ok`, or why the database cannot be used, which is also logged.
+/// Returns [`READY`], or the reason why the database cannot be used, which is also logged.
 async fn check_database(state: &AppState) -> String {
     let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
         Ok(Ok(())) => return READY.to_owned(),
@@ -104,7 +104,7 @@ async fn check_database(state: &AppState) -> String {
         Ok(Err(error)) => error.to_string(),
         Err(_) => {
             let status = format!("no response within {} s", PING_TIMEOUT.as_secs());
-            // Of several hosts one may not respond, and the others not accept writes.
+            // With several hosts, one may not respond while the others do not accept writes.
             match state.store.connection_error() {
                 Some(error) => format!("{status}: {error}"),
                 None => status,
@@ -117,8 +117,9 @@ async fn check_database(state: &AppState) -> String {
     status
 }
 
-/// Returns the last result of a check, if it is recent. Concurrent requests wait for one check.
-async fn reuse(
+/// Returns the last result of a check if it is recent, otherwise a new one. Concurrent requests
+/// wait for one check.
+async fn reuse_or_check(
     last: &Mutex<Option<(Instant, String)>>,
     now: Instant,
     check: impl Future<Output = String>,
@@ -139,7 +140,7 @@ async fn reuse(
     }
 }
 
-/// Returns whether the client has one of `operator_addresses`, and certainly so. Otherwise all
+/// Returns whether the client certainly has one of `operator_addresses`. Without certainty, all
 /// clients of a proxy on this machine would count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let addresses = &state.config.operator_addresses;
@@ -155,7 +156,8 @@ mod tests {
     async fn a_readiness_check_is_reused_for_a_second() {
         let (last, start) = (Mutex::new(None), Instant::now());
         let at = async |millis, status: &str| {
-            reuse(&last, start + Duration::from_millis(millis), async { status.to_owned() }).await
+            let now = start + Duration::from_millis(millis);
+            reuse_or_check(&last, now, async { status.to_owned() }).await
         };
         assert_eq!(at(0, "ok").await, "ok");
         assert_eq!(at(999, "failed").await, "ok");

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::app::AppState;
 
-/// The number of headers of a typical response, so that the map is allocated only once.
-const HEADERS: usize = 14;
+/// The number of headers in a typical response, for which the map is allocated once.
+const HEADER_CAPACITY: usize = 14;
 
 /// A response with this value as JSON.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -31,7 +31,7 @@ pub(crate) struct JsonBytes(pub(crate) Bytes);
 impl IntoResponse for JsonBytes {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.0));
-        let mut headers = HeaderMap::with_capacity(HEADERS);
+        let mut headers = HeaderMap::with_capacity(HEADER_CAPACITY);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *response.headers_mut() = headers;
         response

@@ -1,4 +1,4 @@
-//! The endpoints for Matrix clients besides the push rules, below the same prefixes.
+//! The endpoints for Matrix clients other than push rules, below the same prefixes.
 
 pub(super) mod login;
 pub(super) mod register;
@@ -25,7 +25,7 @@ pub(super) async fn versions() -> Json<Value> {
     Json(json!({ "versions": VERSIONS, "unstable_features": {} }))
 }
 
-/// `GET account/whoami`: the user of the token, and the device that it was issued to, if any.
+/// `GET account/whoami`: the user of the token, and the device to which it was issued, if any.
 pub(super) async fn whoami(
     State(state): State<Arc<AppState>>,
     requester: Requester,

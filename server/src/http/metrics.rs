@@ -1,7 +1,7 @@
 //! `/metrics`, for Prometheus.
 //!
 //! On the main address, metrics are for operators only: clients with one of `operator_addresses`.
-//! The address for metrics shows them to everyone.
+//! The metrics address shows them to everyone.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ pub(super) async fn metrics_for_operators(
     if is_operator { Ok(metrics(State(state)).await) } else { Err(CommonError::NotFound) }
 }
 
-/// `GET /metrics` on the address for metrics.
+/// `GET /metrics` on the metrics address.
 pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], collect(&state)).into_response()
 }
 
-/// Returns the text of all metrics.
+/// Returns all metrics in the text format of Prometheus.
 fn collect(state: &AppState) -> String {
     let mut out = Exposition::default();
     state.metrics.write(&mut out);

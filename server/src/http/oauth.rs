@@ -1,4 +1,4 @@
-//! The OAuth 2.0 endpoints and the pages of an authorization.
+//! The OAuth 2.0 endpoints and the authorization pages.
 
 pub(super) mod authorize;
 pub(super) mod client_auth;

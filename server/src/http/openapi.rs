@@ -4,8 +4,8 @@
 //! The files contain operations in a short form of OpenAPI:
 //!
 //! - `name`, `description`: the tag of the area.
-//! - `errors`: the content of its error responses. A response that is only a string has this content.
-//! - `responses`: responses of every operation of the area.
+//! - `errors`: the content of error responses. A response that is only a string has this content.
+//! - `responses`: responses of every operation in the area.
 //! - `schemas`: components.
 //! - `paths`: `{segment}` is replaced by each of `name_segments` and `{api}` by each version of the
 //!   client API. The method `any` stands for all methods. In an operation, `id` is its
@@ -53,7 +53,7 @@ const ANY: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "tra
 const FORM_MEDIA: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "application/json"];
 
-/// The headers of every response. Those of rate limits are absent if no limit counts a request.
+/// The headers of every response. Rate-limit headers are absent if no limit counts the request.
 const COMMON_HEADERS: [&str; 6] = [
     "X-Request-Id",
     "X-RateLimit-Limit",
@@ -83,8 +83,8 @@ struct Area {
     paths: BTreeMap<String, Object>,
 }
 
-/// Returns the route of the document. It is rendered for the first request, because most servers
-/// are never asked for it.
+/// Returns the route of the document. It is rendered at the first request, because most servers
+/// never receive one.
 pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
     let rendered = Arc::new(OnceLock::new());
     get(move |State(state): State<Arc<AppState>>| {
@@ -100,7 +100,7 @@ pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
     })
 }
 
-/// Returns the document of a server with this base URL and these segments of Matrix paths.
+/// Returns the document for a server with this base URL and these name segments.
 pub(super) fn document(base_url: &str, segments: &[String]) -> Value {
     let mut base: Base = parse(&BASE.replace("{base_url}", base_url));
     base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());
@@ -134,8 +134,8 @@ fn parse<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).expect("a test parses the files of the OpenAPI document")
 }
 
-/// Returns the paths that a path stands for, and what distinguishes the ids of their operations.
-/// The first path of several has the plain ids.
+/// Returns the paths that a path stands for, each with a suffix that makes its operation ids
+/// unique. The first of several paths has no suffix.
 fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
     let apis = if path.contains("{api}") { &CLIENT_APIS[..] } else { &[""] };
     let variants = segments.iter().flat_map(|segment| apis.iter().map(move |api| (segment, api)));
@@ -239,7 +239,7 @@ impl Area {
     }
 }
 
-/// Components that operations refer to. They keep the document small, because most of them occur
+/// Components that operations refer to. They make the document smaller, because most of them occur
 /// in many operations.
 #[derive(Default)]
 struct Shared {
@@ -254,8 +254,8 @@ impl Shared {
     }
 }
 
-/// Adds a component with this name, or with a number after it if another one has the name, and
-/// returns the reference to it.
+/// Adds a component and returns a reference to it. If a different component has this name, a number
+/// is appended to the name.
 fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> Value {
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     let numbered = (2..).map(|number| format!("{name}_{number}"));

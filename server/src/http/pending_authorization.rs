@@ -42,14 +42,14 @@ pub(crate) struct PendingAuthorization {
     parameters: Pairs,
     /// The account that is signed in for the request.
     account: Option<i64>,
-    /// The language that the user has chosen for the request, which links and forms keep.
+    /// The language that the user has chosen for the request. Links and forms preserve it.
     pub(crate) chosen_lang: Option<Language>,
     /// The secret that identifies the request in the browser, once it is stored.
     handle: Option<SplitToken>,
 }
 
 impl PendingAuthorization {
-    /// Parses the request that an app sends through the browser. The reason of a rejection is
+    /// Parses the request that an app sends through the browser. The reason for a rejection is
     /// logged.
     pub(crate) async fn new(session: &BrowserSession, pairs: &Pairs) -> Result<Self, PageError> {
         let client_id = Parameters::new(pairs).required(Parameter::ClientId);
@@ -81,7 +81,7 @@ impl PendingAuthorization {
         Ok(Self { app, request, parameters, account, chosen_lang: None, handle: None })
     }
 
-    /// Loads the request of a handle of this browser.
+    /// Loads the request with this handle, which must belong to this browser.
     pub(crate) async fn load(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
         let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
@@ -97,7 +97,7 @@ impl PendingAuthorization {
         Ok(Self { app, request, parameters, account, chosen_lang, handle: Some(handle) })
     }
 
-    /// Deletes the request, so that it is completed only once. Returns its account.
+    /// Deletes the request, so that it can be completed only once. Returns its account.
     async fn consume(
         &mut self,
         session: &BrowserSession,
@@ -113,7 +113,7 @@ impl PendingAuthorization {
         Ok(account)
     }
 
-    /// Returns the language that the user has chosen, or else that the app requests.
+    /// Returns the language that the user has chosen, otherwise the one that the app requests.
     pub(crate) fn lang(&self) -> Option<Language> {
         self.chosen_lang.or_else(|| Language::from_tag(self.request.lang.as_deref()?))
     }
@@ -123,7 +123,7 @@ impl PendingAuthorization {
         self.handle.as_ref().map(SplitToken::reveal)
     }
 
-    /// Stores the request, unless it is stored already.
+    /// Stores the request, unless it is already stored.
     pub(crate) async fn save(
         &mut self,
         session: &BrowserSession,
@@ -132,7 +132,7 @@ impl PendingAuthorization {
         if self.handle.is_some() {
             return Ok(());
         }
-        guard.authorization_request().await?;
+        guard.count_authorization_request().await?;
         let (state, now) = (&session.state, session.state.clock.now());
         let handle = random::secret(now);
         let stored = StoredRequest {
@@ -153,8 +153,8 @@ impl PendingAuthorization {
         Ok(())
     }
 
-    /// Returns the next step of the authorization, which depends on the access that the app already
-    /// has.
+    /// Returns the next step of the authorization, which depends on the access that the app has
+    /// already been granted.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
         let grants = match self.account {
@@ -169,7 +169,7 @@ impl PendingAuthorization {
         session.account().filter(|account| Some(account.id) == self.account)
     }
 
-    /// Returns the requested grant, if the role of the user allows it.
+    /// Returns the requested grant, if the user's role allows it.
     pub(crate) fn requested(
         &self,
         session: &BrowserSession,
@@ -268,7 +268,7 @@ impl PendingAuthorization {
     }
 }
 
-/// Parses an authorization request by the settings of this server.
+/// Parses an authorization request according to the server's settings.
 fn parse(
     session: &BrowserSession,
     parameters: Parameters<'_>,
@@ -282,7 +282,7 @@ fn parse(
     Ok(if requires_pkce { request.require_pkce() } else { request })
 }
 
-/// Returns the path at which a browser continues with the request of this handle, in this language.
+/// Returns the path at which a browser continues the request with this handle, in this language.
 pub(crate) fn resume_path(handle: &str, lang: Option<Language>) -> String {
     with_language(&format!("{AUTHORIZE_RESUME}?request={handle}"), lang)
 }

@@ -22,7 +22,7 @@ static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering fail
 
 /// Returns the sources of the directive `form-action`: this server, and the app if a form leads to
 /// it. Chrome applies the directive to every redirect after a form, including redirects by the
-/// app's server. It therefore allows whole schemes, because apps may redirect to another origin.
+/// app's server, which may lead to another origin. Whole schemes are therefore allowed.
 fn form_action(app: Option<&RedirectUri>) -> String {
     let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {
@@ -31,8 +31,8 @@ fn form_action(app: Option<&RedirectUri>) -> String {
     }
 }
 
-/// Renders a page, and sets the cookie of the session if necessary. Its forms lead to this server,
-/// and from there to the redirect URI of the app, if there is one.
+/// Renders a page, and sets the session cookie if necessary. Its forms lead to this server, and
+/// from there to the app's redirect URI, if there is one.
 pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -50,8 +50,8 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
-/// Like [`show_page`], for a page with the rules of an account. Its memory counts towards that of
-/// the account until it is sent.
+/// Like [`show_page`], for a page with an account's rules, which is counted as an unread response
+/// of the account until it is sent.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -93,7 +93,7 @@ fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&Redirec
     response
 }
 
-/// Adds how long the client has to wait, if it has to, as the `Retry-After` header.
+/// Adds a `Retry-After` header, if the client has to wait.
 pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response {
     if let Some(wait) = wait {
         response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
@@ -108,7 +108,7 @@ pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Respo
     Ok(session.with_cookie(with_security_headers(response)))
 }
 
-/// Redirects to a page of this server after a change, and reports it there.
+/// Redirects to a page of this server, which shows a notice about the change.
 pub(crate) fn redirect_with_notice(
     session: &BrowserSession,
     path: &str,
@@ -118,8 +118,7 @@ pub(crate) fn redirect_with_notice(
     redirect(session, &with_parameters(&path, [("notice", notice.code())]))
 }
 
-/// Returns the path of the sign-in page, with the page to return to. It leads to the overview by
-/// default.
+/// Returns the path of the sign-in page, with the page to return to. The default is the overview.
 pub(crate) fn sign_in_path(
     lang: Option<Language>,
     return_to: Option<AccountSection>,

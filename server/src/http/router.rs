@@ -26,7 +26,7 @@ use super::{assets, front, gateway, health, metrics, openapi, well_known};
 use crate::app::AppState;
 use crate::paths;
 
-/// The area of all other paths: the API's error format, not stored by caches.
+/// The area of paths that belong to no other area: the API's error format, not stored by caches.
 pub(crate) const DEFAULT_AREA: Area = Area {
     errors: ErrorFormat::Api,
     cors: Cors::SameOrigin,
@@ -42,8 +42,8 @@ const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
 
-/// The check of requests that another server will serve. Matrix's error format also
-/// has the field `error`, which clients of Mastodon's API read.
+/// Gateway checks, which concern requests that another server will serve. Matrix's error format
+/// also has the field `error`, which clients of Mastodon's API read.
 const GATEWAY: Area = Area {
     errors: ErrorFormat::Matrix,
     cache: CachePolicy::PrivateNoStore,
@@ -62,7 +62,7 @@ const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 const OAUTH: Area =
     Area { errors: ErrorFormat::OAuth, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
-/// OAuth endpoints that web apps call from their own origin.
+/// OAuth endpoints that web apps call, from any origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
 
 /// Pages. They are authenticated by a cookie, so they do not allow other origins.
@@ -81,7 +81,7 @@ pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
     Routes::join(areas(state), DEFAULT_AREA, state)
 }
 
-/// Returns the routes of the address for metrics.
+/// Returns the routes of the metrics address.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
     let area = AreaRouter::new(EXEMPT)
         .route("/metrics", get(metrics::metrics))
@@ -216,7 +216,7 @@ fn matrix_area(segment: &str) -> AreaRouter {
     }
     area = area.show_prefix(&format!("/{segment}"), "/{segment}");
     for api in paths::CLIENT_APIS {
-        area = push_rules(area, &format!("/{segment}/client/{api}/pushrules"));
+        area = push_rule_routes(area, &format!("/{segment}/client/{api}/pushrules"));
     }
     // The handler for other methods applies only to the routes above.
     area = area.wrong_method(path::wrong_method);
@@ -241,9 +241,9 @@ fn matrix_area(segment: &str) -> AreaRouter {
         .not_found_under(&format!("//{segment}"))
 }
 
-/// Adds the push rules below a prefix. The scope of a device has two segments, or one with an
+/// Adds the push rule routes below a prefix. A device scope has two path segments, or one with an
 /// encoded slash.
-fn push_rules(area: AreaRouter, prefix: &str) -> AreaRouter {
+fn push_rule_routes(area: AreaRouter, prefix: &str) -> AreaRouter {
     let mut area = area
         .route(&format!("{prefix}/"), get(read::get_all_rulesets))
         .route(&format!("{prefix}/device/"), get(read::get_device_rulesets))

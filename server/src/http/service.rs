@@ -1,4 +1,4 @@
-//! The whole HTTP service: the router and the state behind it, and the record of every response.
+//! The HTTP service: routes requests, and records every response in metrics and the access log.
 
 mod access_log;
 
@@ -25,7 +25,7 @@ use crate::paths::{HEALTHZ, READYZ};
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// The router and the state behind it.
+/// The routes and the state behind them.
 #[derive(Clone)]
 pub struct HttpService {
     routes: Arc<Routes>,
@@ -48,12 +48,12 @@ impl HttpService {
         &self.state
     }
 
-    /// Responds to a request of this peer. If a handler panics, the status is 500.
+    /// Responds to a request from this peer. If a handler panics, the status is 500.
     pub async fn respond(&self, peer: Peer, request: Request<Body>) -> Response {
         self.serve(peer, request, None).await
     }
 
-    /// Responds on a connection beyond the maximum, to health requests only.
+    /// Responds on a connection beyond the maximum: only health requests are served.
     pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
         let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
         let reason = "Too many connections at the moment; try again soon";
@@ -61,7 +61,7 @@ impl HttpService {
         self.serve(peer, request, rejection).await
     }
 
-    /// Rejects a request that violates the syntax of HTTP.
+    /// Rejects a request whose head violates HTTP.
     pub(crate) async fn reject(
         &self,
         peer: Peer,
@@ -71,15 +71,15 @@ impl HttpService {
         self.serve(peer, request, Some(CommonError::Malformed(reason.to_owned()))).await
     }
 
-    /// Returns whether no rate limit counts a request: for health, metrics and static files, and a
-    /// CORS preflight request.
+    /// Returns whether a request is exempt from rate limits: health, metrics, static files and CORS
+    /// preflight requests.
     pub(crate) fn is_exempt(&self, request: &Request<Body>) -> bool {
         let area = self.routes.find(request.uri().path()).area;
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Responds to a health request of this process itself. It appears neither in the
-    /// metrics nor in the access log, which are about clients.
+    /// Responds to a health request by this process itself. It appears neither in the metrics nor
+    /// in the access log, which are about clients.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());
@@ -135,7 +135,7 @@ impl HttpService {
         response
     }
 
-    /// Returns the id that a trusted proxy gave the request, or a new one.
+    /// Returns the request id from a trusted proxy, or a new one.
     fn request_id(&self, peer: IpAddr, headers: &HeaderMap) -> RequestId {
         single_header(headers, &X_REQUEST_ID)
             .filter(|_| self.state.limits.active().proxies.contains(peer))
@@ -144,7 +144,7 @@ impl HttpService {
     }
 }
 
-/// Returns the value of a header that is present once.
+/// Returns the value of a header that is present exactly once.
 fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).into_iter();
     let value = values.next()?;

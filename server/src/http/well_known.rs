@@ -13,7 +13,7 @@ use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
 use crate::paths;
 
-/// Returns the route of the file that says where to report vulnerabilities (RFC 9116).
+/// Returns the route of the file with the contact for vulnerability reports (RFC 9116).
 pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let text = write_security_txt(&state.config.security, &state.base_url).map(Bytes::from);
     let headers =
@@ -21,19 +21,19 @@ pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
     get(move || ready(text.clone().map(|text| (headers, text)).ok_or(CommonError::NotFound)))
 }
 
-/// A redirect to a page of the account.
-type ToAccount = (StatusCode, [(header::HeaderName, &'static str); 1]);
+/// A redirect to an account page.
+type AccountRedirect = (StatusCode, [(header::HeaderName, &'static str); 1]);
 
 /// `GET /@NAME`: the profile that `userinfo` and Mastodon's `Account` link to. Belfry has no public
-/// profiles, so people get to their own account. The response is the same for every name, so that
-/// it does not reveal which accounts exist.
-pub(super) async fn profile() -> ToAccount {
+/// profiles, so people are redirected to their own account. The response is the same for every
+/// name, so that it does not reveal which accounts exist.
+pub(super) async fn profile() -> AccountRedirect {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT)])
 }
 
 /// Redirects to the page where users change their password, for password managers
 /// (<https://www.w3.org/TR/change-password-url/>).
-pub(super) async fn change_password() -> ToAccount {
+pub(super) async fn change_password() -> AccountRedirect {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT_SECURITY)])
 }
 

@@ -1,5 +1,5 @@
-//! Localised messages for errors and permissions of the core. English messages of errors equal
-//! those of the API. The keys in the locale files are derived from the names of the variants.
+//! Localised messages for the core's errors and permissions. English error messages are the same as
+//! in the API. The keys in the locale files are derived from the variant names.
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppRegistrationError};
@@ -11,7 +11,7 @@ use super::{Argument, Language};
 
 /// A value with a message in every language.
 pub trait Localize {
-    /// Returns its message in this language.
+    /// Returns the message in this language.
     fn localize(&self, language: Language) -> String;
 }
 

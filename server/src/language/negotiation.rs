@@ -14,9 +14,9 @@ impl Language {
         Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
-    /// Returns the language of a response: that of the `lang` parameter, else the one that was
-    /// chosen on a page (a cookie), else that of the session, else the preferred one of the
-    /// `Accept-Language` header, else English.
+    /// Returns the language of a response: the first that is set of the `lang` parameter, the
+    /// choice on a page (a cookie), the session and the preferred language of the `Accept-Language`
+    /// header; otherwise English.
     pub fn negotiate(
         lang: Option<Self>,
         chosen: Option<Self>,
@@ -26,9 +26,8 @@ impl Language {
         lang.or(chosen).or(session).or_else(|| accept.and_then(Self::preferred)).unwrap_or_default()
     }
 
-    /// Returns the language with the highest weight in an `Accept-Language` header, the first of
-    /// equals. A wildcard means English. Parsed by hand, because `fluent-langneg` ignores the
-    /// weights.
+    /// Returns the first language with the highest weight in an `Accept-Language` header. A
+    /// wildcard means English. `fluent-langneg` is not used, because it ignores the weights.
     fn preferred(accept: &str) -> Option<Self> {
         let ranges = accept.split(',').filter_map(parse_range);
         let language =
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parameter_precedes_the_choice_then_come_the_session_and_the_header() {
+    fn the_parameter_precedes_the_choice_the_session_and_the_header() {
         for (lang, chosen, session, accept, expected) in [
             (Some(German), Some(Arabic), Some(French), Some("ja"), German),
             (None, Some(Arabic), Some(French), Some("ja"), Arabic),
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_ordered_by_its_weights() {
+    fn the_language_with_the_highest_weight_in_the_header_is_chosen() {
         for (accept, expected) in [
             ("de", German),
             ("de-CH, fr;q=0.9, en;q=0.8", German),
@@ -188,12 +187,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gives_some_language(lang in any::<String>(), accept in any::<String>()) {
+        fn any_tag_and_header_result_in_a_language(lang in any::<String>(), accept in any::<String>()) {
             let _ = Language::negotiate(Language::from_tag(&lang), None, None, Some(&accept));
         }
 
         #[test]
-        fn any_list_of_weights_gives_the_first_language_of_the_highest_weight(
+        fn the_first_language_with_the_highest_weight_is_chosen(
             items in prop::collection::vec((prop::sample::select(Language::ALL), 1..=1000_u16), 1..20),
         ) {
             let write = |(language, weight): &(Language, u16)| {

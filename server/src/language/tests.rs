@@ -1,4 +1,4 @@
-//! Tests of the message files: they are complete, have no unused messages, and match English.
+//! Tests of the message files: they are complete and have no unused messages.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ thread_local! {
     static USED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Records the keys that this thread uses.
+/// Records that this thread uses a key.
 pub(super) fn record(key: &str) {
     USED.with_borrow_mut(|used| used.insert(key.to_owned()));
 }
 
-/// Lists every variant of an enum of the core; fails to compile if one is missing.
+/// Lists every variant of an enum in `belfry-core`; fails to compile if one is missing.
 macro_rules! every {
     ($type:ty: $($pattern:pat => $value:expr),+ $(,)?) => {{
         let _ = |value: $type| match value { $($pattern => (),)+ };
@@ -89,7 +89,7 @@ fn account_errors() -> impl Iterator<Item = AccountError> {
 }
 
 /// Returns the errors of two forms with several mistakes each.
-fn invalid() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<AccountError>) {
+fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<AccountError>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
         username: "Alice".into(),
@@ -100,7 +100,7 @@ fn invalid() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<Accoun
     (registration.validate(&[]).unwrap_err(), sign_up.validate(|_| false).unwrap_err())
 }
 
-/// Returns the messages of a language: their keys and variables.
+/// Returns the keys of a language's messages, with the variables of each message.
 fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
     let file = parser::parse(language.locale().1).unwrap_or_else(|(_, errors)| {
         panic!("{}: {errors:?}", language.code());
@@ -159,7 +159,7 @@ fn every_language_has_the_messages_of_english_with_the_same_variables() {
 fn every_message_is_used_and_every_used_message_exists() {
     USED.take();
     samples::all(Language::English, "Tusky").unwrap();
-    // Two scopes suffice for every item of the consent page.
+    // Pairs of scopes produce every item of the consent page.
     for (one, two) in Scope::ALL.iter().flat_map(|one| Scope::ALL.iter().map(move |two| (one, two)))
     {
         for item in items(&[*one, *two].into_iter().collect()) {
@@ -168,7 +168,7 @@ fn every_message_is_used_and_every_used_message_exists() {
     }
     let _ = app_errors().map(|error| error.localize(Language::English));
     let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
-    let _ = invalid().0.localize(Language::English);
+    let _ = validation_errors().0.localize(Language::English);
 
     let used = USED.take();
     let defined: BTreeSet<String> = messages(Language::English).into_keys().collect();
@@ -179,7 +179,7 @@ fn every_message_is_used_and_every_used_message_exists() {
 }
 
 #[test]
-fn english_messages_equal_those_of_the_api() {
+fn english_messages_are_the_same_as_in_the_api() {
     let english = Language::English;
     for error in app_errors() {
         assert_eq!(error.localize(english), error.to_string());
@@ -193,15 +193,15 @@ fn english_messages_equal_those_of_the_api() {
     for error in account_errors() {
         assert_eq!(error.localize(english), error.to_string());
     }
-    let (app, account) = invalid();
+    let (app, account) = validation_errors();
     assert_eq!(app.localize(english), app.to_string());
     assert_eq!(account.localize(english), account.to_string());
 }
 
 #[test]
-fn errors_are_complete_in_every_language() {
+fn error_messages_are_complete_in_every_language() {
     for &language in Language::ALL {
-        let (app, account) = invalid();
+        let (app, account) = validation_errors();
         for text in [app.localize(language), account.localize(language)] {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }

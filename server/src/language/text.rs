@@ -1,4 +1,4 @@
-//! The messages of each language from `locales/`, compiled in and parsed at first use.
+//! The messages in `locales/`, embedded in the binary and parsed at first use.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -13,10 +13,10 @@ type Bundle = FluentBundle<FluentResource>;
 /// The value of a variable in a message.
 #[derive(Debug, Clone, Copy)]
 pub enum Argument<'a> {
-    /// Text of a user or an app. It is isolated, so that it cannot change the direction of the text
-    /// around it.
+    /// Text from a user or an app. It is isolated, so that it cannot change the direction of the
+    /// text around it.
     Untrusted(&'a str),
-    /// Text of the server.
+    /// Text from the server.
     Trusted(&'a str),
     /// A number, which may select a plural form.
     Number(usize),
@@ -46,24 +46,24 @@ impl<'a> From<Argument<'a>> for FluentValue<'a> {
 
 /// Encloses text in bidirectional isolation characters and removes those that it contains.
 ///
-/// Not `<bdi>`, because titles and attributes cannot contain elements.
+/// `<bdi>` is not used, because titles and attributes cannot contain elements.
 pub(crate) fn isolate(text: &str) -> String {
     let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     format!("\u{2068}{}\u{2069}", text.replace(is_control, ""))
 }
 
 impl Language {
-    /// Returns the message of this key.
+    /// Returns the message for this key.
     pub fn text(self, key: &str) -> Cow<'static, str> {
         self.format(key, None)
     }
 
-    /// Returns the message of this key with one argument.
+    /// Returns the message for this key with one argument.
     pub fn text_with<'a>(self, key: &str, name: &'a str, value: impl Into<Argument<'a>>) -> String {
         self.text_with_all(key, [(name, value.into())])
     }
 
-    /// Returns the message of this key with arguments.
+    /// Returns the message for this key with arguments.
     pub(crate) fn text_with_all<'a>(
         self,
         key: &str,

@@ -16,12 +16,12 @@ use foldhash::quality::RandomState;
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
 
-/// The settings that decide about requests until they are replaced.
+/// The limit settings in use, until they are replaced.
 #[derive(Debug)]
 pub struct ActiveLimits {
     /// Treatment of requests over a limit.
     pub mode: LimitMode,
-    /// The limits of requests by method and path.
+    /// The limits on requests by method and path.
     pub table: LimitTable,
     /// The limits on guessing secrets and on mass registration.
     pub abuse: AbuseLimits,
@@ -36,7 +36,7 @@ pub struct ActiveLimits {
 }
 
 impl ActiveLimits {
-    /// Returns the limits of a configuration.
+    /// Creates the limits of a configuration.
     pub fn new(config: &Config, metrics: &LimitMetrics) -> Self {
         let multiple = config.limits.ipv6_48_multiple;
         let table = config.limits.rows.clone().with_site_multiple(multiple);
@@ -96,7 +96,7 @@ impl ActiveLimits {
     }
 
     /// Warns once about a proxy that is not configured. Only private addresses are reported: from
-    /// any other address the header is forged.
+    /// other addresses, the header is probably forged.
     pub(crate) fn warn_about_proxy(&self, peer: IpAddr) {
         let is_private = match peer.to_canonical() {
             IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
@@ -111,7 +111,7 @@ impl ActiveLimits {
         }
     }
 
-    /// Names and descriptions of all settings, for display.
+    /// Returns the names and descriptions of all settings, for display.
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut lines = vec![
             ("mode".to_owned(), format!("{:?}", self.mode).to_lowercase()),
@@ -128,7 +128,7 @@ impl ActiveLimits {
         lines
     }
 
-    /// Describes each difference from the previous limits.
+    /// Returns a description of each difference from the previous limits.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<String> {
         let (before, now) = (before.describe(), self.describe());
         let find = |lines: &[(String, String)], name: &str| {

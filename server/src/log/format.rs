@@ -1,4 +1,4 @@
-//! The formats of log lines. Each line of a request shows the request, and all text is escaped.
+//! The formats of log lines. Lines about a request show its context, and all text is escaped.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::escape::{escape, escape_json};
 use crate::log::request_context::RequestContext;
 
-/// Text, with the fields of the request after those of the event.
+/// Formats fields as text: those of the event, then those of the request.
 pub(super) struct HumanFields;
 
 impl<'writer> FormatFields<'writer> for HumanFields {
@@ -26,13 +26,13 @@ impl<'writer> FormatFields<'writer> for HumanFields {
     }
 }
 
-/// Writes a field like `tracing_subscriber`, which escapes less.
+/// Writes a field as `tracing_subscriber` does, but with more characters escaped.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let text = format!("{value:?}");
     let text = escape(&text);
     match field.name() {
         "message" => writer.write_str(&text),
-        // Records of the crate `log` repeat what the line shows already.
+        // In records of the `log` crate, these repeat what the line already shows.
         name if name.starts_with("log.") => Ok(()),
         name if writer.has_ansi_escapes() => {
             write!(writer, " \x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m{text}")
@@ -41,7 +41,7 @@ fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -
     }
 }
 
-/// JSON, with the request in the member `request`.
+/// Formats events as JSON, with the request in the member `request`.
 pub(super) struct JsonEvents(pub(super) Format<Json>);
 
 impl<S, N> FormatEvent<S, N> for JsonEvents
@@ -66,10 +66,10 @@ where
     }
 }
 
-/// JavaScript, jq and others represent all integers up to this one exactly, and round larger ones.
+/// The largest integer up to which JavaScript, jq and others are exact; they round larger ones.
 const MAX_EXACT: u64 = 1 << 53;
 
-/// Writes large integers, which are ids, as strings: readers would round them.
+/// Writes large integers, which are ids, as strings, because JSON parsers would round them.
 fn quote_large_integers(json: &str) -> String {
     let mut quoted = String::with_capacity(json.len() + 8);
     let mut rest = json;
@@ -78,7 +78,7 @@ fn quote_large_integers(json: &str) -> String {
         let is_string = token.starts_with('"');
         let end = if is_string { string_length(token) } else { number_length(token) };
         let (token, after) = token.split_at(end);
-        // A string is not a number, nor is a number with a fraction an integer.
+        // Parsing fails for strings and for numbers with a fraction.
         let is_large = token.parse().is_ok_and(|number: u64| number > MAX_EXACT);
         let quote = if is_large { "\"" } else { "" };
         quoted.extend([before, quote, token, quote]);
@@ -116,10 +116,10 @@ mod tests {
 
     use super::*;
 
-    /// Text that would change the colour, reverse what follows, and begin a line of its own.
+    /// Text that would change the colour, reverse the text after it, and begin a new line.
     const TEXT: &str = "a\u{1b}[31m\u{9b}1m\u{202e}\u{7f}\nb";
 
-    /// Logs an event, and returns what the layer of a file has written.
+    /// Logs an event to a file through a layer, and returns the file's content.
     fn log<L: Layer<Registry> + Send + Sync>(layer: impl Fn(Arc<File>) -> L) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         let layer = layer(Arc::new(file.reopen().unwrap()));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_readers_would_round_are_strings_in_json() {
+    fn integers_that_json_parsers_would_round_are_written_as_strings() {
         for (json, quoted) in [
             (r#"{"app":117631330486603184}"#, r#"{"app":"117631330486603184"}"#),
             ("[9007199254740992,9007199254740993]", r#"[9007199254740992,"9007199254740993"]"#),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_a_line_for_people_is_escaped() {
+    fn text_in_a_human_readable_line_is_escaped() {
         let escaped = "\\u{1b}[31m\\u{9b}1m\\u{202e}\\u{7f}";
         for (ansi, equals) in [(false, "="), (true, "\u{1b}[0m\u{1b}[2m=\u{1b}[0m")] {
             let line = log(|file| {

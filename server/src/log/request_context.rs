@@ -1,8 +1,7 @@
 //! The request that the current task handles. Every log line of the task shows it.
 //!
-//! A context in a task-local variable is used instead of a span of `tracing`: it costs a few
-//! nanoseconds if nothing is logged, where a span has to be created, formatted and entered for
-//! every request.
+//! The context is in a task-local variable instead of a `tracing` span: it costs a few nanoseconds
+//! if nothing is logged, while a span must be created, formatted and entered for every request.
 
 use std::cell::Cell;
 use std::fmt;
@@ -31,12 +30,13 @@ pub(crate) struct RequestContext {
     #[serde(skip)]
     pub(crate) peer: SocketAddr,
     pub(crate) method: &'static str,
-    /// The pattern of the route.
+    /// The route pattern.
     pub(crate) route: &'static str,
     /// The account that sent the request, once it is authenticated.
     #[serde(skip_serializing_if = "is_unknown")]
     account: Cell<Option<i64>>,
-    /// The app that sent the request, once it is authenticated.
+    /// The app that sent the request, once it is authenticated, or for which a user authorises
+    /// access.
     #[serde(skip_serializing_if = "is_unknown")]
     app: Cell<Option<i64>>,
 }
@@ -57,8 +57,7 @@ impl RequestContext {
         Self { id, trace_id, peer, method, route, account, app }
     }
 
-    /// Handles the request in this context. The future is pinned by the caller, so that it is not
-    /// moved.
+    /// Handles the request in this context. The caller pins the future, which avoids moving it.
     pub(crate) fn scope<F: Future>(
         self,
         handling: Pin<&mut F>,
@@ -66,12 +65,12 @@ impl RequestContext {
         CURRENT.scope(self, handling)
     }
 
-    /// Reads the context of the current task. `None` if it handles no request.
+    /// Reads the context of the current task; `None` if the task handles no request.
     pub(crate) fn read<T>(read: impl FnOnce(&Self) -> T) -> Option<T> {
         CURRENT.try_with(read).ok()
     }
 
-    /// Runs work of the current request, with its context, on another thread.
+    /// Attaches the context of the current request to work that another thread will run.
     pub(crate) fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let context = Self::read(Self::clone);
         move || match context {
@@ -80,12 +79,12 @@ impl RequestContext {
         }
     }
 
-    /// Returns the id of the current request; a new one if the current task handles no request.
+    /// Returns the id of the current request, or a new one if the task handles no request.
     pub(crate) fn current_id() -> RequestId {
         Self::read(|request| request.id).unwrap_or_else(new_id)
     }
 
-    /// Records which app sent the current request, for which account if any.
+    /// Records the app that sent the current request, and the account it acts for, if any.
     pub(crate) fn record_token(account: Option<i64>, app: i64) {
         Self::read(|request| {
             request.account.set(account);
@@ -93,12 +92,12 @@ impl RequestContext {
         });
     }
 
-    /// Records which account sent the current request.
+    /// Records the account that sent the current request.
     pub(crate) fn record_account(account: i64) {
         Self::read(|request| request.account.set(Some(account)));
     }
 
-    /// Records which app sent the current request, or requests a user's access by it.
+    /// Records the app that sent the current request, or for which a user authorises access.
     pub(crate) fn record_app(app: i64) {
         Self::read(|request| request.app.set(Some(app)));
     }
@@ -121,8 +120,8 @@ impl fmt::Display for RequestContext {
     }
 }
 
-/// Returns a new request id, without a system call. Ids do not repeat, but they are not secret: who
-/// knows one may be able to compute others.
+/// Returns a new request id, without a system call. Ids are unique but not secret: anyone who knows
+/// one may be able to compute others.
 pub(crate) fn new_id() -> RequestId {
     /// The multiplier of PCG64. With an odd increment, the period is 2^128.
     const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
@@ -131,7 +130,7 @@ pub(crate) fn new_id() -> RequestId {
     }
     let state = STATE.get().wrapping_mul(MULTIPLIER).wrapping_add(1);
     STATE.set(state);
-    // Different states have different ids. The lower half of the state alone would show a pattern.
+    // Different states give different ids. The lower half of the state alone would show a pattern.
     RequestId::new((state ^ state >> 64).to_be_bytes())
 }
 
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_context_belongs_to_one_task_and_to_the_work_that_it_hands_to_threads() {
+    async fn the_context_is_visible_in_its_task_and_in_work_that_carries_it() {
         let trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01";
         let trace = TraceId::parse_traceparent(trace);
         let id = RequestId::parse(b"one").unwrap();

@@ -8,9 +8,9 @@ use super::families;
 /// Attempts to sign in, and issued tokens.
 #[derive(Debug, Default)]
 pub struct AuthenticationMetrics {
-    /// Sign-ins on the page.
+    /// Sign-ins on the sign-in page.
     pub page: SignInCounters,
-    /// Logins of Matrix clients.
+    /// Logins by Matrix clients.
     pub matrix: SignInCounters,
     /// Issued tokens.
     pub tokens: TokenCounters,
@@ -21,7 +21,7 @@ pub struct AuthenticationMetrics {
 pub struct SignInCounters {
     /// A session or token was created.
     pub success: Counter,
-    /// The name or the password is wrong, or the account is disabled.
+    /// The name or the password was wrong, or the account was disabled.
     pub rejected: Counter,
     /// The attempt exceeded an abuse limit.
     pub rate_limited: Counter,
@@ -32,13 +32,13 @@ pub struct SignInCounters {
 /// Issued tokens, by how they were requested.
 #[derive(Debug, Default)]
 pub struct TokenCounters {
-    /// A user approved the app.
+    /// For a code, after a user approved the app.
     pub authorization_code: Counter,
-    /// For the app itself.
+    /// For client credentials: app tokens.
     pub client_credentials: Counter,
-    /// An app created the account.
+    /// For a sign-up through an app.
     pub sign_up: Counter,
-    /// Login and registration of Matrix clients.
+    /// For a Matrix login or registration.
     pub matrix_login: Counter,
 }
 

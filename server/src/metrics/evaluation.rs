@@ -1,4 +1,4 @@
-//! Metrics of the evaluation of push rules.
+//! Metrics of push rule evaluation.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ pub struct EvaluationMetrics {
     pub explain: Histogram,
     /// Users whose push rules were evaluated.
     pub users: Counter,
-    /// Users whose push rules exceeded the work of an evaluation.
+    /// Users whose push rules exceeded the work limit of an evaluation.
     pub work_exceeded: Counter,
 }
 
@@ -28,7 +28,7 @@ impl Default for EvaluationMetrics {
 }
 
 impl EvaluationMetrics {
-    /// Records the evaluation of the rules of one user, which began at this time.
+    /// Records an explanation for one user, which began at this time.
     pub(crate) fn record_explanation(&self, start: Instant, exceeds_work_limit: bool) {
         self.explain.observe_since(start);
         self.users.inc();
@@ -49,7 +49,7 @@ impl EvaluationMetrics {
 pub struct EvaluationFailures {
     /// All slots were taken.
     pub queue_full: Counter,
-    /// The account had a slot already.
+    /// The account already had a slot.
     pub account_busy: Counter,
     /// The evaluation panicked.
     pub panicked: Counter,

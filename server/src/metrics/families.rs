@@ -1,4 +1,4 @@
-//! The metric families of the service itself, and the list of those of all crates, which
+//! The metric families of the server, and the list of the families of all crates, which
 //! `docs/observability.md` describes.
 
 use belfry_runtime::metrics::Family;
@@ -25,7 +25,7 @@ belfry_runtime::families! {
     PANICS = Counter "belfry_panics_total" [] "Handlers that panicked";
 
     TASK_RESTARTS = Counter "belfry_task_restarts_total" ["task"]
-        "Background tasks that were started again after a failure";
+        "Background tasks that were restarted after a failure";
 
     RATE_LIMIT_DECISIONS = Counter "belfry_rate_limit_decisions_total" ["limit" "outcome"]
         "Decisions of rate limits";
@@ -36,18 +36,18 @@ belfry_runtime::families! {
     TOKENS_ISSUED = Counter "belfry_tokens_issued_total" ["grant"] "Access tokens issued";
     PASSWORD_HASHES = Counter "belfry_password_hashes_total" [] "Password hashes computed";
     PASSWORD_QUEUE = Gauge "belfry_password_queue_length" []
-        "Password hashes that are computed or wait";
+        "Password hashes being computed or waiting";
 
     EVALUATION_DURATION = Histogram "belfry_evaluation_duration_seconds" ["endpoint"]
-        "Time to evaluate the push rules of a request, with waiting and loading";
+        "Time to evaluate the push rules for a request, including waiting and loading";
     EVALUATED_USERS = Counter "belfry_evaluated_users_total" []
         "Users whose push rules were evaluated";
     EVALUATION_FAILURES = Counter "belfry_evaluation_failures_total" ["reason"]
         "Requests that were not evaluated";
     EVALUATION_WORK_EXCEEDED = Counter "belfry_evaluation_work_exceeded_total" []
-        "Users whose push rules exceeded the work of an evaluation";
+        "Users whose push rules exceeded the work limit of an evaluation";
     EVALUATION_QUEUE = Gauge "belfry_evaluation_queue_length" []
-        "Requests that are evaluated or wait";
+        "Requests being evaluated or waiting";
     EVALUATION_MAX_QUEUE = Gauge "belfry_evaluation_max_queue_length" []
         "Length of the evaluation queue beyond which requests are rejected";
 
@@ -55,7 +55,7 @@ belfry_runtime::families! {
         "Rows deleted because they expired";
 
     TLS_CERTIFICATE_EXPIRY = Gauge "belfry_tls_certificate_expiry_timestamp_seconds" []
-        "End of the validity of the HTTPS certificate, in seconds since 1970";
+        "Expiry of the HTTPS certificate, in seconds since 1970";
 
     PROCESS_CPU = Counter "process_cpu_seconds_total" [] "Processor time of the process";
     PROCESS_RESIDENT_MEMORY = Gauge "process_resident_memory_bytes" [] "Resident memory";

@@ -23,8 +23,8 @@ pub struct HttpMetrics {
 }
 
 impl HttpMetrics {
-    /// Returns the metrics of a route, which are created if missing. Called at startup, not for
-    /// each request.
+    /// Returns the metrics of a route, creating them if missing. Called at startup, not for each
+    /// request.
     pub fn route(&self, pattern: &'static str) -> Arc<RouteMetrics> {
         let mut routes = self.routes();
         if let Some(route) = routes.iter().find(|route| route.pattern == pattern) {
@@ -62,8 +62,8 @@ impl HttpMetrics {
 /// The values of the label `method`.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 
-/// Returns the name of a method for logs and metrics. Clients can invent methods, so unusual ones
-/// share the last name.
+/// Returns the name of a method for logs and metrics: `other` for unusual ones, because clients can
+/// invent methods.
 pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
 }
@@ -72,7 +72,7 @@ pub fn method_name(method: &Method) -> &'static str {
 #[derive(Debug)]
 pub struct RouteMetrics {
     pub(crate) pattern: &'static str,
-    /// By method, created when it is first used.
+    /// The series of each of [`METHODS`], created when the method is first used.
     series: [OnceLock<Box<RequestSeries>>; METHODS.len()],
 }
 
@@ -91,11 +91,11 @@ impl RouteMetrics {
     }
 }
 
-/// Requests of one route and method.
+/// The responses of one route to one method.
 #[derive(Debug)]
 struct RequestSeries {
-    /// Status codes with their counts, in the order in which they first occurred. A code of 0 is a
-    /// free slot. No handler has more different responses than there are slots.
+    /// Status codes with their counts, in the order in which they first occurred. A code of 0 marks
+    /// a free slot. No handler uses more status codes than there are slots.
     statuses: [(AtomicU16, Counter); 16],
     durations: Histogram,
 }

@@ -24,7 +24,7 @@ pub struct LimitCounters {
 }
 
 impl LimitMetrics {
-    /// Returns the counters of a limit, by its name. They continue when the limit is changed.
+    /// Returns the counters of the limit with this name. A change of the limit does not reset them.
     pub fn counters(&self, limit: &str) -> Arc<LimitCounters> {
         Arc::clone(self.lock().entry(limit.to_owned()).or_default())
     }

@@ -1,5 +1,5 @@
-//! Metrics of the process with the names that all Prometheus clients use. They come from `/proc`,
-//! and are omitted on systems without it.
+//! Process metrics, with the names that all Prometheus clients use. Most are read from `/proc`, and
+//! omitted on systems without it.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ struct Status {
     resident_bytes: u64,
 }
 
-/// Parses `/proc/self/stat`. The second field is the name of the program, which may contain spaces.
+/// Parses `/proc/self/stat`. The second field is the process name, which may contain spaces.
 #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
 fn parse(stat: &str) -> Option<Status> {
     let (_, fields) = stat.rsplit_once(") ")?;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_the_program_may_contain_spaces_and_parentheses() {
+    fn the_process_name_may_contain_spaces_and_parentheses() {
         let stat = "7 (a) b) c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 12345 4096000 \
                     25 18446744073709551615 1 1 0";
         let status = parse(stat).unwrap();

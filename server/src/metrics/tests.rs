@@ -1,4 +1,4 @@
-//! Tests of the metrics of requests.
+//! Tests of request metrics.
 
 use std::time::Duration;
 

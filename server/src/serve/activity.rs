@@ -11,14 +11,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The number of requests in a row that rate limits reject before the connection is closed.
+/// The number of consecutive requests that rate limits reject before the connection is closed.
 const MAX_REJECTIONS: u32 = 10;
 /// The minimum time that these rejections span, so that a flood of requests does not cause a new
 /// connection for every few requests.
 const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
 
-/// The age at which a connection is closed by the next request that no rate limit counts. Clients
-/// could otherwise occupy connections for ever by health requests.
+/// The age at which the next request that is exempt from rate limits closes its connection.
+/// Otherwise clients could occupy connections forever with health requests.
 pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
 
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
@@ -26,11 +26,11 @@ pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
 pub(super) struct Activity {
     state: Mutex<State>,
     opened: Instant,
-    /// The requests in a row that were rejected by rate limits.
+    /// The number of consecutive requests that rate limits have rejected.
     rejections: AtomicU32,
-    /// True if the body of the last request of HTTP/1 was not read to its end.
+    /// True if the body of the last HTTP/1 request was not read to the end.
     has_unread_body: AtomicBool,
-    /// Notified when the connection is to be closed after the requests in flight.
+    /// Notified when the connection should close after the requests in flight.
     close: Notify,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Activity {
 struct State {
     /// The requests in flight.
     requests: usize,
-    /// True if a part of the next request head of HTTP/1, or of the preface of HTTP/2, has arrived.
+    /// True if part of the next HTTP/1 request head, or of the HTTP/2 preface, has arrived.
     is_reading_head: bool,
-    /// The time of the last change of the two fields above, or of the last progress of a response.
+    /// The time at which the two fields above last changed, or a response last made progress.
     since: Instant,
     protocol: Protocol,
     /// True if a request has been received.
@@ -51,7 +51,7 @@ struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Protocol {
-    /// Only this number of bytes has arrived, all of which belong to the HTTP/2 preface.
+    /// Only this many bytes have arrived, all of them part of the HTTP/2 preface.
     Unknown(usize),
     Http1,
     /// Some frames belong to no request (pings, window updates), so reads and writes do not
@@ -91,7 +91,7 @@ impl Activity {
         }
     }
 
-    /// Starts a request, which ends when the returned guard is dropped, also by a panic or a reset.
+    /// Starts a request. It ends when the returned guard is dropped, even by a panic or a reset.
     pub(super) fn begin_request(&self) -> RequestGuard<'_> {
         let mut state = self.lock();
         state.requests += 1;
@@ -99,8 +99,8 @@ impl Activity {
         RequestGuard(self)
     }
 
-    /// Records whether a request was rejected by a rate limit. Returns whether the connection is to
-    /// be closed.
+    /// Records whether a request was rejected by a rate limit. Returns whether the connection
+    /// should be closed.
     pub(super) fn record_response(&self, is_rejected: bool) -> bool {
         if !is_rejected {
             if self.rejections.load(Ordering::Relaxed) > 0 {
@@ -111,34 +111,33 @@ impl Activity {
         if self.rejections.fetch_add(1, Ordering::Relaxed) == 0 {
             self.lock().rejected_since = Instant::now();
         }
-        self.is_rejected(&self.lock())
+        self.has_too_many_rejections(&self.lock())
     }
 
-    /// Returns whether a request that no rate limit counts closes the connection.
-    pub(super) fn is_aged(&self) -> bool {
+    /// Returns whether the connection is so old that an exempt request closes it.
+    pub(super) fn has_reached_exempt_age(&self) -> bool {
         self.opened.elapsed() >= MAX_EXEMPT_AGE
     }
 
-    /// Closes the connection after the requests in flight. For HTTP/2; the last response of HTTP/1
-    /// has a header.
+    /// Closes the connection after the requests in flight. Only for HTTP/2: HTTP/1 responses have
+    /// `Connection: close` instead.
     pub(super) fn close(&self) {
         self.close.notify_one();
     }
 
     /// Waits for [`Activity::close`].
-    pub(super) async fn closed(&self) {
+    pub(super) async fn wait_for_close(&self) {
         self.close.notified().await;
     }
 
-    fn is_rejected(&self, state: &State) -> bool {
+    fn has_too_many_rejections(&self, state: &State) -> bool {
         self.rejections.load(Ordering::Relaxed) >= MAX_REJECTIONS
             && state.rejected_since.elapsed() >= MIN_REJECTION_TIME
     }
 
-    /// Waits until a timeout has passed. The state is checked at intervals of the shorter timeout
-    /// instead of by a timer for each request, so a timeout is detected after at most twice its
-    /// time.
-    pub(super) async fn timeout(&self, head: Duration, idle: Duration) -> Timeout {
+    /// Waits until a timeout has passed. The state is checked at intervals of the shorter timeout,
+    /// without a timer for each request, so a timeout is detected after at most twice its time.
+    pub(super) async fn wait_for_timeout(&self, head: Duration, idle: Duration) -> Timeout {
         loop {
             sleep(head.min(idle)).await;
             let state = self.lock();
@@ -150,14 +149,14 @@ impl Activity {
             if state.requests == 0 && state.since.elapsed() >= limit {
                 return timeout;
             }
-            if self.is_rejected(&state) {
+            if self.has_too_many_rejections(&state) {
                 return Timeout::Rejected;
             }
         }
     }
 
     /// Returns whether no request has been received. Always false for HTTP/2, whose requests start
-    /// in tasks of their own.
+    /// in separate tasks.
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
         !state.is_used && state.protocol != Protocol::Http2
@@ -167,15 +166,15 @@ impl Activity {
         self.lock().protocol == Protocol::Http2
     }
 
-    /// Returns whether this is HTTP/2 without a request in flight or progress of a response for
-    /// this time.
+    /// Returns whether this is an HTTP/2 connection that has had no request in flight and no
+    /// response progress for this long.
     pub(super) fn is_idle_http2(&self, time: Duration) -> bool {
         let state = self.lock();
         let is_idle = state.requests == 0 && state.since.elapsed() >= time;
         is_idle && state.protocol == Protocol::Http2
     }
 
-    /// Records that the body of the last request was not read to its end.
+    /// Records that the body of the last request was not read to the end.
     pub(super) fn record_unread_body(&self) {
         self.has_unread_body.store(true, Ordering::Relaxed);
     }
@@ -203,14 +202,14 @@ impl Activity {
         }
     }
 
-    /// Records a write of HTTP/1, which is part of a response.
+    /// Records a write. With HTTP/1, every write is part of a response.
     pub(super) fn record_write(&self) {
         if self.lock().protocol == Protocol::Http1 {
             self.restart_timeout();
         }
     }
 
-    /// Restarts the timeout, because a client may read a long response slowly.
+    /// Restarts the timeout, because a response made progress: clients may read slowly.
     pub(super) fn restart_timeout(&self) {
         self.lock().since = Instant::now();
     }
@@ -242,44 +241,44 @@ mod tests {
 
     /// Returns the timeout that closes the connection, and when, while `peer` acts; `None` if there
     /// is none within ten minutes.
-    async fn timeout_of(peer: impl AsyncFnOnce(&Activity)) -> Option<(Timeout, Duration)> {
+    async fn measure_timeout(peer: impl AsyncFnOnce(&Activity)) -> Option<(Timeout, Duration)> {
         let (activity, start) = (Activity::new(), Instant::now());
         let peer = async {
             peer(&activity).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            timeout = activity.timeout(HEAD, IDLE) => Some((timeout, start.elapsed())),
+            timeout = activity.wait_for_timeout(HEAD, IDLE) => Some((timeout, start.elapsed())),
             () = peer => None,
             () = sleep(IDLE * 10) => None,
         }
     }
 
-    async fn seconds(seconds: f64) {
+    async fn sleep_seconds(seconds: f64) {
         sleep(Duration::from_secs_f64(seconds)).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_times_out_before_and_after_a_request() {
-        assert_eq!(timeout_of(async |_| {}).await, Some((Timeout::Idle, IDLE)));
+        assert_eq!(measure_timeout(async |_| {}).await, Some((Timeout::Idle, IDLE)));
         let one_request = async |activity: &Activity| {
-            seconds(1.0).await;
+            sleep_seconds(1.0).await;
             drop(activity.begin_request());
         };
-        assert_eq!(timeout_of(one_request).await, Some((Timeout::Idle, IDLE + HEAD)));
+        assert_eq!(measure_timeout(one_request).await, Some((Timeout::Idle, IDLE + HEAD)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_in_small_pieces_is_slow_whether_it_is_the_first_or_the_second() {
+    async fn a_first_or_second_head_in_small_pieces_times_out() {
         for requests in [0, 1] {
-            let timeout = timeout_of(async |activity| {
+            let timeout = measure_timeout(async |activity| {
                 for _ in 0..requests {
                     activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
                     drop(activity.begin_request());
                 }
                 loop {
                     activity.record_read(b"x");
-                    seconds(1.0).await;
+                    sleep_seconds(1.0).await;
                 }
             });
             assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));
@@ -287,13 +286,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_in_two_pieces_is_not_slow_at_any_check() {
+    async fn a_head_in_two_quick_pieces_never_times_out() {
         for first in [14.9, 1.0, 15.1] {
-            let timeout = timeout_of(async |activity| {
+            let timeout = measure_timeout(async |activity| {
                 for _ in 0..100 {
-                    seconds(first).await;
+                    sleep_seconds(first).await;
                     activity.record_read(b"GET / HT");
-                    seconds(0.2).await;
+                    sleep_seconds(0.2).await;
                     activity.record_read(b"TP/1.1\r\n\r\n");
                     drop(activity.begin_request());
                 }
@@ -304,9 +303,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_with_regular_requests_is_not_idle() {
-        let timeout = timeout_of(async |activity| {
+        let timeout = measure_timeout(async |activity| {
             loop {
-                seconds(59.0).await;
+                sleep_seconds(59.0).await;
                 activity.record_read(b"GET / HTTP/1.1\r\n\r\n");
                 drop(activity.begin_request());
             }
@@ -316,18 +315,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn handling_a_request_and_writing_its_response_may_take_any_time() {
-        let timeout = timeout_of(async |activity| {
+        let timeout = measure_timeout(async |activity| {
             loop {
                 activity.record_read(b"POST / HTTP/1.1\r\n\r\n");
                 let request = activity.begin_request();
-                seconds(14.0).await;
+                sleep_seconds(14.0).await;
                 activity.record_read(b"the rest of its body");
-                seconds(200.0).await;
+                sleep_seconds(200.0).await;
                 drop(request);
                 for _ in 0..20 {
                     activity.record_write();
                     activity.record_read(b"the next request, before the response is written");
-                    seconds(14.0).await;
+                    sleep_seconds(14.0).await;
                 }
             }
         });
@@ -337,7 +336,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn pings_do_not_keep_an_idle_http2_connection_open() {
         for requests in [0, 1] {
-            let timeout = timeout_of(async |activity| {
+            let timeout = measure_timeout(async |activity| {
                 activity.record_read(PREFACE);
                 for _ in 0..requests {
                     drop(activity.begin_request());
@@ -345,7 +344,7 @@ mod tests {
                 loop {
                     activity.record_read(b"ping");
                     activity.record_write();
-                    seconds(10.0).await;
+                    sleep_seconds(10.0).await;
                 }
             });
             assert_eq!(timeout.await, Some((Timeout::Idle, IDLE)));
@@ -384,11 +383,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_preface_in_small_pieces_is_slow_and_not_served() {
-        let timeout = timeout_of(async |activity| {
+    async fn a_preface_in_small_pieces_times_out() {
+        let timeout = measure_timeout(async |activity| {
             for byte in PREFACE {
                 activity.record_read(&[*byte]);
-                seconds(1.0).await;
+                sleep_seconds(1.0).await;
             }
         });
         assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));

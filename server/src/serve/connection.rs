@@ -26,14 +26,14 @@ use super::stream::{CLOSE_TIMEOUT, RecordedStream};
 use super::{request_head, response_body};
 use crate::http::{HttpService, Peer};
 
-/// Maximum time of a TLS handshake.
+/// Maximum duration of a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum time to receive a request head; enforced after at most twice that time.
 pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time that a connection without a request in flight stays open after the server has stopped
-/// accepting connections. A request that the peer sent before it could know is still answered, with
+/// accepting connections. A request that the peer has already sent is still answered, with
 /// `Connection: close`.
 const REQUEST_GRACE: Duration = Duration::from_millis(250);
 
@@ -44,16 +44,16 @@ pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,
     pub(super) peer: Peer,
-    /// Becomes true when the server stops; dropped when the connection has ended.
+    /// Becomes true when the server stops. The connection drops it when it ends.
     pub(super) stop: watch::Receiver<bool>,
-    /// True if the connection exceeds the maximum number and serves health requests only.
+    /// True if there are too many connections, so this one serves health requests only.
     pub(super) is_health_only: bool,
     pub(super) idle_timeout: Duration,
 }
 
 impl Connection {
     pub(super) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
-        // An error is ignored: responses are also correct when small packets are delayed.
+        // An error is ignored: it only means that small packets may be delayed.
         drop(stream.set_nodelay(true));
         let state = Arc::clone(self.service.state());
         let _open = state.metrics.http.connections.enter();
@@ -71,7 +71,7 @@ impl Connection {
         drop(timeout(max_time, serving).await);
     }
 
-    /// Performs the TLS handshake, until its timeout passes or shortly after the server stops.
+    /// Performs the TLS handshake. Gives up after a timeout, and shortly after the server stops.
     async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
@@ -101,7 +101,7 @@ impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = RecordedStream::new(stream, Arc::clone(&activity));
-        // The connection of a proxy is shared by many clients, so rejections do not close it.
+        // Many clients share a proxy's connection, so rejections do not close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
@@ -111,9 +111,10 @@ impl Connection {
                 let (service, activity) = &*shared;
                 let _request = activity.begin_request();
                 let version = request.version();
-                let violation = request_head::violation(version, request.headers());
+                let violation = request_head::find_violation(version, request.headers());
                 let (request, body) = RequestBody::share(request);
-                let has_expired = !is_proxy && activity.is_aged() && service.is_exempt(&request);
+                let has_expired =
+                    !is_proxy && activity.has_reached_exempt_age() && service.is_exempt(&request);
                 let mut response = if let Some(reason) = violation {
                     // Boxed to keep the common future small.
                     Box::pin(service.reject(peer, request, reason)).await
@@ -125,7 +126,7 @@ impl Connection {
                 let has_unread_body = match body {
                     Some(body) if !body.is_end_stream() => {
                         violation.is_some()
-                            // A body that already had its time gets no more of it.
+                            // A body that has timed out gets no more time.
                             || response.status() == StatusCode::REQUEST_TIMEOUT
                             // Boxed to keep the common future small.
                             || !Box::pin(body.discard_rest()).await
@@ -158,12 +159,14 @@ impl Connection {
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        // `None` if the server stops.
+        // `None` if the connection closes for a reason other than a timeout.
         let timed_out = async {
             tokio::select! {
-                () = activity.closed() => None,
+                () = activity.wait_for_close() => None,
                 _ = self.stop.wait_for(|is_stopping| *is_stopping) => None,
-                timeout = activity.timeout(HEADER_TIMEOUT, self.idle_timeout) => Some(timeout),
+                timeout = activity.wait_for_timeout(HEADER_TIMEOUT, self.idle_timeout) => {
+                    Some(timeout)
+                }
             }
         };
         // Unlike `select!`, this polls the future only when it was woken. Every request wakes the
@@ -181,7 +184,7 @@ impl Connection {
         };
         match timed_out {
             None => {
-                // HTTP/2 needs no grace: GOAWAY says which requests are answered.
+                // HTTP/2 needs no grace period: GOAWAY names the last request that is answered.
                 if !activity.is_http2() && timeout(REQUEST_GRACE, serving.as_mut()).await.is_ok() {
                     return;
                 }

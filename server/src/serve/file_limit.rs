@@ -1,12 +1,12 @@
-//! The limit on open files of this process, of which every connection uses one.
+//! The limit on the process's open files. Every connection is one of them.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that the process opens besides connections: database, log, listeners, Redis.
+/// Files that the process opens in addition to connections: database, log, listeners, Redis.
 const OTHER_FILES: u64 = 100;
 
-/// Raises the soft limit on open files to the hard limit, and warns if this number of connections
-/// still exceeds it.
+/// Raises the soft limit on open files to the hard limit, and warns if that is still too low for
+/// this many connections.
 pub fn raise_file_limit(max_connections: usize) {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {

@@ -1,4 +1,4 @@
-//! The sockets of one address to listen on.
+//! The listening sockets of one configured address.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,16 +14,15 @@ use tokio::time::sleep;
 
 use crate::config::ListenAddress;
 
-/// Number of further free ports that are tried, if the one that the first address got is in use on
-/// another address.
+/// Maximum number of attempts to find a port that is free on all addresses.
 const MAX_ATTEMPTS: u32 = 20;
 
 /// The maximum number of connections that wait to be accepted.
-const QUEUE: u32 = 1024;
+const QUEUE_LENGTH: u32 = 1024;
 
-/// Time for TCP handshakes in progress to complete before a socket is closed: more than a round
-/// trip to a proxy in the same data centre, and short, because new connections are ignored
-/// meanwhile.
+/// Time for TCP handshakes in progress to complete before a socket is closed: longer than a round
+/// trip to a proxy in the same data centre, but short, because new connections are ignored in the
+/// meantime.
 const HANDSHAKE_TIME: Duration = Duration::from_millis(10);
 
 /// Listening sockets on one port. There are several if a host name has several addresses.
@@ -31,8 +30,8 @@ const HANDSHAKE_TIME: Duration = Duration::from_millis(10);
 pub struct Listeners(Vec<TcpListener>);
 
 impl Listeners {
-    /// Listens on all addresses of the host. Those that this machine does not have, such as `::1`
-    /// without IPv6, are skipped, unless no other is left.
+    /// Listens on all addresses of the host. Addresses that this machine does not have, such as
+    /// `::1` without IPv6, are skipped; it is an error if none is left.
     pub async fn bind(address: &ListenAddress) -> io::Result<Self> {
         let addresses = address.resolve().await?;
         let mut attempt = 1;
@@ -50,12 +49,12 @@ impl Listeners {
         }
     }
 
-    /// Returns the port of the first address; 0 without one.
+    /// Returns the port that all sockets listen on; 0 if there are none.
     pub fn port(&self) -> io::Result<u16> {
         self.0.first().map_or(Ok(0), |first| first.local_addr().map(|address| address.port()))
     }
 
-    /// Accepts the next connection of any socket.
+    /// Accepts the next connection on any socket.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|context| {
             let mut accepted = self.0.iter().map(|listener| listener.poll_accept(context));
@@ -64,11 +63,11 @@ impl Listeners {
         .await
     }
 
-    /// Stops listening. Returns the connections that are established but were not accepted, because
-    /// closing the sockets would reset them, with the requests that peers have sent on them.
+    /// Stops listening, and returns the connections that are established but not yet accepted.
+    /// Closing the sockets would reset them, and peers may have sent requests on them.
     pub(super) async fn close(self) -> Vec<(TcpStream, SocketAddr)> {
         for listener in &self.0 {
-            // If it fails, connections that arrive at this moment are reset.
+            // If this fails, connections that arrive at this moment are reset.
             drop(ignore_new_connections(listener));
         }
         sleep(HANDSHAKE_TIME).await;
@@ -76,12 +75,12 @@ impl Listeners {
     }
 }
 
-/// Ignores the first packet of new connections. The peer repeats it after a second, when the socket
-/// is closed, and is then refused; proxies try another server.
+/// Ignores the first packet of new connections. The peer repeats it after a second; by then the
+/// socket is closed and the connection is refused, so a proxy tries another server.
 #[cfg(target_os = "linux")]
 fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
-    /// The byte of the TCP header with the flags, and the flag of a first packet (RFC 9293 section
-    /// 3.1).
+    /// Offset of the flags in the TCP header, and the flag of a connection's first packet (RFC 9293
+    /// section 3.1).
     const FLAGS: u32 = 13;
     const SYN: u32 = 2;
     // Classic BPF: load the byte; if it has the flag, return 0 (drop), otherwise the whole packet.
@@ -111,7 +110,7 @@ fn accept_queued(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
                 accepted.extend(stream.ok().map(|stream| (stream, peer)));
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            // Usually because the queue is empty: the socket is not blocking.
+            // Usually `WouldBlock`, because the queue is empty.
             Err(_) => return accepted,
         }
     }
@@ -123,13 +122,13 @@ impl From<TcpListener> for Listeners {
     }
 }
 
-/// Listens on an address. Tokio's `TcpListener::bind` has a shorter queue, which proxies that open
-/// a connection for each request overflow.
+/// Listens on an address. Tokio's `TcpListener::bind` is not used, because its queue is too short
+/// for proxies that open a connection for each request.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(QUEUE)
+    socket.listen(QUEUE_LENGTH)
 }
 
 fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_address_of_a_host_name_is_bound_to_one_port() {
+    async fn all_addresses_of_a_host_name_use_the_same_port() {
         let address: ListenAddress = "localhost:0".parse().unwrap();
         let listeners = Listeners::bind(&address).await.unwrap();
         let port = listeners.port().unwrap();
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connections_that_were_not_accepted_are_returned_when_listening_ends() {
+    async fn closing_the_listeners_returns_the_connections_not_yet_accepted() {
         let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = listener.local_addr().unwrap();
         let mut peers: Vec<std::net::TcpStream> =

@@ -1,8 +1,8 @@
-//! Request bodies of HTTP/1.1, of which the rest is discarded if the handler did not read it.
+//! HTTP/1 request bodies. The part that a handler does not read is discarded.
 //!
-//! hyper closes a connection whose request body was not read, without announcing it, and clients
-//! often send head and body in two packets. Without this, the next request of a client would fail
-//! after a response that was decided by the head alone.
+//! If a request body was not read, hyper closes the connection without announcing it. Clients often
+//! send head and body in two packets, so their next request would fail after any response that
+//! depends on the head alone.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 /// The maximum number of bytes that are discarded to keep a connection open.
 const MAX_DISCARDED: usize = 64 * 1024;
-/// The maximum time to wait for them.
+/// The maximum time to wait for these bytes.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The body of a request, shared by its handler and its connection.
@@ -32,8 +32,8 @@ struct State {
 }
 
 impl RequestBody {
-    /// Shares the body of a request. `None` without a body, and for HTTP/2, where a stream ends
-    /// without its connection.
+    /// Shares the body of a request. There is nothing to share without a body, or for HTTP/2, where
+    /// a stream can end without its connection.
     pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
         if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
             return (request.map(Body::new), None);
@@ -44,8 +44,8 @@ impl RequestBody {
         (Request::from_parts(parts, Body::new(shared.clone())), Some(shared))
     }
 
-    /// Discards the part that has not been read, if it is small and arrives soon. Returns whether
-    /// the body has ended.
+    /// Discards the unread part of the body, if it is small and arrives soon. Returns whether the
+    /// body has ended.
     pub(super) async fn discard_rest(self) -> bool {
         let is_small = self.size_hint().lower() <= MAX_DISCARDED as u64;
         if !is_small || !self.lock().is_arriving {

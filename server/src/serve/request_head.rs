@@ -1,10 +1,10 @@
-//! Requirements on the head of a request that hyper does not check.
+//! Requirements on request heads that hyper does not check.
 
 use hyper::{HeaderMap, Version, header};
 
-/// Returns the reason why a request is rejected and its connection closed: a proxy in front of this
-/// server may understand it differently.
-pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
+/// Returns why a request must be rejected and its connection closed, if so: a proxy in front of the
+/// server might interpret it differently, which enables request smuggling.
+pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
         // HTTP/2 names the host in a pseudo-header instead (RFC 9113 section 8.3.1).
@@ -21,13 +21,13 @@ pub(super) fn violation(version: Version, headers: &HeaderMap) -> Option<&'stati
     match (encodings.next(), encodings.next()) {
         (None, _) => None,
         (Some(encoding), None) if encoding.as_bytes().eq_ignore_ascii_case(b"chunked") => None,
-        _ => Some("The only Transfer-Encoding that is supported is chunked"),
+        _ => Some("The only supported Transfer-Encoding is chunked"),
     }
 }
 
-/// Returns whether a `Host` header has only characters of a host and a port (RFC 3986 section 3.2),
-/// and no comma, which would be one of a list. It may be empty. Not parsed, because that would
-/// allocate for every request.
+/// Returns whether a `Host` header has only characters that are valid in a host and port (RFC 3986
+/// section 3.2), except the comma, which would make it a list. It may be empty. It is not parsed,
+/// because that would allocate for every request.
 fn is_host(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=[]:".contains(byte))
 }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_has_one_host_and_no_transfer_encoding_but_chunked() {
+    fn a_request_needs_one_host_and_may_only_be_chunked() {
         let host = ("host", "a");
         for (version, headers, is_valid) in [
             (Version::HTTP_11, &[host][..], true),
@@ -73,7 +73,8 @@ mod tests {
             for (name, value) in headers {
                 map.append(*name, value.parse().unwrap());
             }
-            assert_eq!(violation(version, &map).is_none(), is_valid, "{version:?} {headers:?}");
+            let violation = find_violation(version, &map);
+            assert_eq!(violation.is_none(), is_valid, "{version:?} {headers:?}");
         }
     }
 }

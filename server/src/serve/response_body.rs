@@ -1,7 +1,7 @@
-//! Large responses of HTTP/2, in pieces whose progress is recorded as activity of the connection.
+//! Large HTTP/2 responses, sent in pieces to record their progress as connection activity.
 //!
-//! h2 takes over a whole body and sends it as the windows of the peer allow. Without the
-//! pieces, a connection whose peer reads slowly would look like one without activity.
+//! h2 accepts a complete body and sends it as the peer's flow-control windows allow. Without
+//! the pieces, a connection whose peer reads slowly would look idle.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use hyper::body::{Frame, SizeHint};
 
 use super::activity::Activity;
 
-/// The size of a piece, which is that of a frame (RFC 9113 section 4.2).
+/// Size of a piece: the default maximum of a frame (RFC 9113 section 4.2).
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// A body that is taken over in pieces.
+/// A body that h2 receives in pieces.
 struct ResponseBody {
     body: Body,
-    /// The part of the current frame that has not been taken over.
+    /// The part of the current frame that h2 has not received yet.
     rest: Bytes,
     activity: Arc<Activity>,
 }
@@ -41,7 +41,7 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // hyper polls only if the peer has room for more.
+        // hyper polls only when the peer can receive more.
         self.activity.restart_timeout();
         if self.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {

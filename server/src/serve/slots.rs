@@ -1,4 +1,4 @@
-//! The bounds of open connections: in total, for health requests beyond that, and per network.
+//! Limits on open connections: in total, per network, and for health requests beyond the total.
 
 use std::collections::HashMap;
 use std::iter;
@@ -10,17 +10,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config;
 
-/// The number of connections beyond the maximum that are accepted to serve health requests.
+/// The number of connections beyond the maximum that are accepted for health requests.
 const HEALTH_CONNECTIONS: usize = 32;
 
-/// Bounds the connections of one listener.
+/// Limits the connections of one listener.
 pub(super) struct Slots {
     all: Arc<Semaphore>,
     health: Arc<Semaphore>,
-    /// Open connections of each network, and of the /48 around each IPv6 network.
+    /// Number of open connections from each network, and from the /48 around each IPv6 network.
     networks: Arc<Mutex<HashMap<Network, usize>>>,
     max_per_network: usize,
-    /// `None` if a /48 has no maximum.
+    /// Maximum for a /48; `None` if there is none.
     max_per_site: Option<usize>,
 }
 
@@ -37,8 +37,8 @@ pub(super) struct Slot {
 pub(super) struct TooManyConnections;
 
 impl Slots {
-    /// The /48 around an IPv6 network has `site_multiple` times the connections of a network; any
-    /// number for 0.
+    /// A /48 is allowed `site_multiple` times the connections of a single IPv6 network; any number
+    /// if it is 0.
     pub(super) fn new(http: config::Http, site_multiple: u32) -> Self {
         let all = http.max_connections.min(Semaphore::MAX_PERMITS);
         let max_per_network = http.max_connections_per_address;
@@ -52,14 +52,14 @@ impl Slots {
         }
     }
 
-    /// Acquires a slot for an accepted connection from this address. `None` is a trusted proxy,
-    /// whose connections are not limited per network. Waits while even the slots for health
-    /// requests are taken.
+    /// Acquires a slot for an accepted connection from this address; `None` for a trusted proxy,
+    /// whose connections are not limited per network. Waits while all slots are taken, including
+    /// those for health requests.
     pub(super) async fn acquire(
         &self,
         address: Option<IpAddr>,
     ) -> Result<Slot, TooManyConnections> {
-        let network = address.map(|address| self.acquire_for(address)).transpose()?;
+        let network = address.map(|address| self.acquire_network_slot(address)).transpose()?;
         let (all, health) = (Arc::clone(&self.all), Arc::clone(&self.health));
         let (permit, is_health_only) = tokio::select! {
             biased;
@@ -72,7 +72,7 @@ impl Slots {
 
     /// Counts a connection for its network, which is an IPv4 address or the /64 of an IPv6 address,
     /// and for the /48 around it.
-    fn acquire_for(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
+    fn acquire_network_slot(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
         let site = network.site().zip(self.max_per_site);
         let mut open = lock(&self.networks);
@@ -83,7 +83,7 @@ impl Slots {
         }
         let (networks, site) = (Arc::clone(&self.networks), site.map(|(site, _)| site));
         let slot = NetworkSlot { networks, network, site };
-        for network in slot.counted() {
+        for network in slot.counted_networks() {
             *open.entry(network).or_default() += 1;
         }
         Ok(slot)
@@ -94,12 +94,12 @@ impl Slots {
 pub(super) struct NetworkSlot {
     networks: Arc<Mutex<HashMap<Network, usize>>>,
     network: Network,
-    /// The /48 for which it is counted as well.
+    /// The /48 for which the connection is counted as well.
     site: Option<Network>,
 }
 
 impl NetworkSlot {
-    fn counted(&self) -> impl Iterator<Item = Network> {
+    fn counted_networks(&self) -> impl Iterator<Item = Network> {
         iter::once(self.network).chain(self.site)
     }
 }
@@ -107,7 +107,7 @@ impl NetworkSlot {
 impl Drop for NetworkSlot {
     fn drop(&mut self) {
         let mut open = lock(&self.networks);
-        for network in self.counted() {
+        for network in self.counted_networks() {
             if let Some(count) = open.get_mut(&network) {
                 *count -= 1;
                 if *count == 0 {
@@ -127,10 +127,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_has_a_number_of_connections_and_its_addresses_share_them() {
+    fn the_addresses_of_a_network_share_its_maximum_number_of_connections() {
         let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
         let slots = Slots::new(http, 8);
-        let acquire = |text: &str| slots.acquire_for(text.parse().unwrap());
+        let acquire = |text: &str| slots.acquire_network_slot(text.parse().unwrap());
         for (one, same, other) in [
             ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff::1", "2001:db8:1:3::1"),
@@ -146,25 +146,32 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_48_has_a_multiple_of_the_connections_of_a_64() {
+    fn an_ipv6_48_is_allowed_a_multiple_of_the_connections_of_a_64() {
         let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
         let address = |number: u16| format!("2001:db8:1:{number:x}::1").parse().unwrap();
         let slots = Slots::new(http, 3);
         let open: Vec<_> =
-            (0..6).map(|number| slots.acquire_for(address(number)).unwrap()).collect();
-        assert!(slots.acquire_for(address(6)).is_err() && slots.acquire_for(address(0)).is_err());
-        assert!(slots.acquire_for("2001:db8:2::1".parse().unwrap()).is_ok(), "another /48");
+            (0..6).map(|number| slots.acquire_network_slot(address(number)).unwrap()).collect();
+        assert!(
+            slots.acquire_network_slot(address(6)).is_err()
+                && slots.acquire_network_slot(address(0)).is_err()
+        );
+        assert!(
+            slots.acquire_network_slot("2001:db8:2::1".parse().unwrap()).is_ok(),
+            "another /48"
+        );
         drop(open);
-        assert!(slots.acquire_for(address(6)).is_ok());
+        assert!(slots.acquire_network_slot(address(6)).is_ok());
         assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
 
         let slots = Slots::new(http, 0);
-        let open: Vec<_> = (0..100).map(|number| slots.acquire_for(address(number))).collect();
+        let open: Vec<_> =
+            (0..100).map(|number| slots.acquire_network_slot(address(number))).collect();
         assert!(open.iter().all(Result::is_ok), "0 means no maximum");
     }
 
     #[tokio::test]
-    async fn beyond_the_maximum_a_few_slots_are_for_health_requests() {
+    async fn slots_beyond_the_maximum_are_for_health_requests_only() {
         let slots = Slots::new(config::Http { max_connections: 2, ..config::Http::default() }, 8);
         let acquire = async || slots.acquire(None).await.unwrap();
         let regular = [acquire().await, acquire().await];

@@ -1,4 +1,4 @@
-//! The stream of a connection, whose reads and writes are recorded as its activity.
+//! A connection's stream, which records reads and writes as activity.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,11 +14,11 @@ use super::activity::Activity;
 /// Maximum time for the peer to read the last response when a connection is closed.
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A stream with its activity.
+/// A stream that records its reads and writes.
 pub(super) struct RecordedStream<S> {
     stream: S,
     activity: Arc<Activity>,
-    /// Ends the time in which the rest of a request body is discarded.
+    /// Limits how long the rest of a request body is discarded.
     closing: Option<Pin<Box<Sleep>>>,
 }
 
@@ -70,8 +70,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// After a request body that was not read, the connection stays half open for a while: closing
-    /// a socket with unread bytes resets it, which can destroy the response before it is read.
+    /// After a request body that was not read, the connection stays half-open for a while: closing
+    /// a socket with unread bytes resets it, and the peer may lose the response.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { stream, activity, closing } = self.get_mut();
         if closing.is_none() {

@@ -1,4 +1,4 @@
-//! Certificates in PEM files: when they are valid, and for which names.
+//! Certificates in PEM files: their validity period and their names.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use rustls::{CertificateError, RootCertStore};
 use belfry_runtime::certificate::rejection::{self, to_timestamp};
 use belfry_runtime::file_access::describe_file_error;
 
-/// Time before the expiry of a certificate at which the operator is warned.
+/// Time before a certificate's expiry during which the operator is warned.
 pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// The certificate of a server, with the chain of its issuers.
+/// A server certificate with the chain of its issuers.
 #[derive(Debug, Clone)]
 pub struct Certificate {
-    /// The certificates of the file: that of the server first, then those of its issuers.
+    /// The certificates in the file: the server's first, then those of its issuers.
     pub chain: Vec<CertificateDer<'static>>,
-    /// The first second at which it is valid.
+    /// The first second of its validity.
     pub not_before: Timestamp,
-    /// The last second at which it is valid. An issuer of the chain may expire earlier.
+    /// The last second of its validity. An issuer in the chain may expire earlier.
     pub not_after: Timestamp,
 }
 
@@ -34,7 +34,7 @@ impl Certificate {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| describe_pem_error(path, &error, "certificate"))?;
         let first = chain.first().ok_or("it contains no certificate in PEM")?;
-        let (not_before, not_after) = validity(first).map_err(|error| match error {
+        let (not_before, not_after) = read_validity(first).map_err(|error| match error {
             rustls::Error::InvalidCertificate(reason) => {
                 format!("the certificate {}", rejection::describe(&reason))
             }
@@ -43,7 +43,8 @@ impl Certificate {
         Ok(Self { chain, not_before, not_after })
     }
 
-    /// Returns whether it is for this host: a name or an IP address, the latter also in brackets.
+    /// Returns whether the certificate is for this host: a name, or an IP address with or without
+    /// brackets.
     pub fn covers(&self, host: &str) -> bool {
         let host = host.trim_matches(['[', ']']);
         let parsed = self.chain.first().and_then(|first| ParsedCertificate::try_from(first).ok());
@@ -51,7 +52,7 @@ impl Certificate {
         parsed.zip(name).is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
     }
 
-    /// Returns the problem with its validity at this time.
+    /// Returns the problem with the certificate's validity at this time, if any.
     pub fn validity_problem(&self, now: Timestamp) -> Option<ValidityProblem> {
         if now < self.not_before {
             Some(ValidityProblem::NotYetValid(self.not_before))
@@ -64,35 +65,37 @@ impl Certificate {
     }
 }
 
-/// Returns why nothing of this kind can be read from a PEM file.
+/// Describes why an item of this kind cannot be read from a PEM file.
 pub(crate) fn describe_pem_error(path: &Path, error: &pem::Error, kind: &str) -> String {
     match error {
         pem::Error::Io(error) => describe_file_error(path, error),
         pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
-        // The messages of the others show parts of the file.
+        // The messages of other errors show parts of the file.
         _ => "it is not valid PEM; it may be incomplete".to_owned(),
     }
 }
 
-/// Problem of a certificate that needs the attention of the operator.
+/// A problem with a certificate's validity that the operator should know about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValidityProblem {
-    /// It is not valid before this time.
-    #[error("is not valid before {0}: check the clock of this machine")]
+    /// The certificate becomes valid at this time.
+    #[error("is not valid before {0}: check this machine's clock")]
     NotYetValid(Timestamp),
-    /// It was valid until this time.
+    /// The certificate expired at this time.
     #[error("expired at {0}: clients reject it; renew it")]
     Expired(Timestamp),
-    /// It is valid until this time, which is in less than [`EXPIRY_WARNING`].
+    /// The certificate expires at this time, in less than [`EXPIRY_WARNING`].
     #[error("expires at {0}, in less than 14 days: renew it")]
     ExpiresSoon(Timestamp),
 }
 
 /// Returns the times from and until which a certificate is valid.
 ///
-/// The verifier of TLS clients reports them when it verifies the certificate for a time outside of
-/// them, which it checks before the issuer.
-fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), rustls::Error> {
+/// rustls does not expose them, but its errors contain them when a certificate is verified at a
+/// time outside its validity, which is checked before the issuer.
+fn read_validity(
+    certificate: &CertificateDer<'_>,
+) -> Result<(Timestamp, Timestamp), rustls::Error> {
     let certificate = ParsedCertificate::try_from(certificate)?;
     let algorithms = ring::default_provider().signature_verification_algorithms.all;
     let verify_at = |second| {
@@ -100,7 +103,7 @@ fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), 
         let roots = RootCertStore::empty();
         verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], time, algorithms)
     };
-    // Later than any expiry, whose year has at most four digits.
+    // Later than any expiry: years in certificates have at most four digits.
     let year_18000 = 500_000_000_000;
     let not_before = match verify_at(0) {
         Err(rustls::Error::InvalidCertificate(CertificateError::NotValidYetContext {
@@ -125,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Made by `openssl x509 -req` without extensions.
+    /// Created by `openssl x509 -req` without extensions.
     const VERSION_1: &str = "\
         MIHiMIGVAhQeuaSppQXP7OYUWY6TnBm2FHXaSzAFBgMrZXAwFDESMBAGA1UEAwwJ\n\
         bG9jYWxob3N0MB4XDTI2MTExNjEwMTEwMloXDTM2MTExMzEwMTEwMlowFDESMBAG\n\
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_times_of_validity_are_read() {
+    fn validity_problems_depend_on_the_time() {
         let folder = tempfile::tempdir().unwrap();
         let certificate = write(folder.path(), |_| ());
         let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(time);
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_times_of_validity_are_read() {
+    fn extreme_validity_periods_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let certificate = write(folder.path(), |params| {
             params.not_before = date_time_ymd(1970, 1, 1);
@@ -178,7 +181,7 @@ mod tests {
         });
         assert_eq!(certificate.not_before, Timestamp::UNIX_EPOCH);
         assert!(certificate.not_after >= time("9999-12-30T00:00:00Z"));
-        // The authority of a private network, used as the certificate of a server.
+        // The certificate of a private authority, used as a server certificate.
         let authority = write(folder.path(), |params| {
             params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         });

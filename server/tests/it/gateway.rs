@@ -213,7 +213,7 @@ async fn hints_for_the_operator_are_logged() {
     for message in [
         "a gateway check without app=allow rejected an app token",
         "a gateway check names different requests; the proxy must remove X-Original-* and \
-         X-Forwarded-* headers of its clients",
+         X-Forwarded-* headers sent by clients",
     ] {
         assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
     }

@@ -23,7 +23,7 @@ async fn only_the_right_password_is_accepted() {
 
 /// Parameters can be raised later: old hashes still verify and are upgraded at sign-in.
 #[tokio::test]
-async fn a_hash_with_weaker_parameters_is_weak_and_still_verifies() {
+async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
     let hash_with = |algorithm, version, memory, passes| {
         let params = Params::new(memory, passes, 1, None).unwrap();
         let hashed: PasswordHash = Argon2::new(algorithm, version, params)
@@ -71,7 +71,7 @@ async fn requests_beyond_the_queue_are_rejected_immediately() {
     let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
     assert_eq!(passwords.verify(secret("a"), None, network(1)).await, Err(HashQueueFull));
-    // A too long password needs no permit.
+    // A password that is too long needs no place in the queue.
     assert_eq!(passwords.verify(secret(&"a".repeat(129)), None, network(1)).await, Ok(false));
     drop(held);
     assert!(passwords.hash(secret("a")).await.is_ok());
@@ -93,9 +93,8 @@ async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
     assert_eq!(verify("correct horse", network(1)).await, Err(HashQueueFull));
 }
 
-/// Hashes of `correct horse` by other programs: crypt(3) of libxcrypt, Python's hashlib in the forms
-/// of the PHC, passlib and Django; and of `password` by passlib and the reference implementation of
-/// Argon2.
+/// Hashes from other programs: crypt(3) of libxcrypt; Python's hashlib in the formats of the PHC,
+/// passlib and Django; passlib; and the reference implementation of Argon2.
 const FOREIGN: [(&str, &str); 12] = [
     ("correct horse", "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
@@ -137,7 +136,7 @@ const FOREIGN: [(&str, &str); 12] = [
 ];
 
 #[tokio::test]
-async fn hashes_of_other_systems_are_verified() {
+async fn hashes_from_other_systems_are_verified() {
     let passwords = Passwords::new(None);
     for (password, hash) in FOREIGN {
         let verify = async |text: &str| {
@@ -153,17 +152,17 @@ async fn hashes_of_other_systems_are_verified() {
     }
 }
 
-/// bcrypt repeats its key, so these passwords would have the same hash.
+/// bcrypt repeats its key, so `U*U` and this password would have the same hash.
 #[tokio::test]
 async fn a_password_with_a_nul_never_matches_a_bcrypt_hash() {
     let passwords = Passwords::new(None);
     let hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
     let verified = passwords.verify(secret("U*U\0U*U"), Some(hash.to_owned()), network(1)).await;
     assert_eq!(verified, Ok(false));
-    assert_eq!(passwords.hash_count.get(), 1, "it costs the same");
+    assert_eq!(passwords.hash_count.get(), 1, "it takes the same time");
 }
 
-/// By crypt(3) of libxcrypt.
+/// The hash is from crypt(3) of libxcrypt.
 #[tokio::test]
 async fn bcrypt_ignores_everything_after_72_bytes_and_such_a_password_is_not_rehashed() {
     let passwords = Passwords::new(None);

@@ -1,4 +1,4 @@
-//! Verification of a password with each kind of stored hash.
+//! Verification of a password against each kind of stored hash.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,8 @@ use ring::pbkdf2;
 
 use super::argon2;
 
-/// Returns whether a password has this hash. A damaged or too expensive hash has no password.
+/// Returns whether a password matches this hash. No password matches a hash that is damaged or too
+/// expensive.
 pub(super) fn is_correct(password: &str, text: &str) -> bool {
     let Ok(hash) = PasswordHash::parse(text) else { return false };
     let is_same = match &hash {
@@ -18,12 +19,12 @@ pub(super) fn is_correct(password: &str, text: &str) -> bool {
         PasswordHash::Bcrypt(hash) => {
             hash.matches(&bcrypt::bcrypt(hash.cost, hash.salt, &Bcrypt::key(password)))
         }
-        PasswordHash::Pbkdf2(hash) => is_derived(password, hash),
+        PasswordHash::Pbkdf2(hash) => matches_pbkdf2(password, hash),
     };
     is_same && hash.allows(password)
 }
 
-fn is_derived(password: &str, hash: &Pbkdf2) -> bool {
+fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
     let algorithm = match hash.function {
         HashFunction::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
         HashFunction::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
@@ -34,8 +35,8 @@ fn is_derived(password: &str, hash: &Pbkdf2) -> bool {
     })
 }
 
-/// Returns whether a stored hash is replaced after it has verified this password: if it is weaker
-/// than the current parameters, and the password is known exactly.
+/// Returns whether a stored hash should be replaced after it has verified this password: if it is
+/// weaker than the current parameters, and distinguishes the password from all others.
 pub fn needs_rehash(text: &str, password: &str) -> bool {
     match PasswordHash::parse(text) {
         Ok(PasswordHash::Argon2) => is_weak(text),

@@ -41,7 +41,7 @@ pub(crate) async fn change_notifications(
         match save(&session, account, &view, &pairs).await {
             Ok(saved) => redirect_after(&session, account, view, &pairs, saved).await,
             Err(error) => {
-                let reason = error.rejected()?;
+                let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
                 let rejected = RejectedForm::new(&pairs, &reason, language);
                 show(&session, account, &view, rejection_status(&reason), rejected).await

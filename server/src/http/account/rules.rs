@@ -99,7 +99,7 @@ async fn add(
             redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?, notice)
         }
         Err(error) => {
-            let reason = error.rejected()?;
+            let reason = error.into_reason()?;
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::rejected(pairs, text);
             show_rules(session, account, rejection_status(&reason), view, None, fields).await
@@ -162,7 +162,7 @@ async fn show_rejected(
     rule: &RuleRef,
     error: SubmitError<RejectionReason>,
 ) -> Result<Response, PageError> {
-    let reason = error.rejected()?;
+    let reason = error.into_reason()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
     let (view, fields) = (view.after(rule), NewRuleFields::default());
     show_rules(session, account, rejection_status(&reason), &view, Some(text), fields).await

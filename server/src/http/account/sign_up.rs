@@ -91,7 +91,7 @@ async fn handle(
     let authenticated = match create(session, guard, pairs, entered.clone()).await {
         Ok(created) => created,
         Err(error) => {
-            let errors = error.rejected()?;
+            let errors = error.into_reason()?;
             match find_double_submit(session, guard, &entered, &errors).await? {
                 Some(created) => created,
                 None => return show(session, pending.as_ref(), &entered, &errors),
@@ -128,7 +128,7 @@ async fn create(
     let failed = |error| SubmitError::Rejected(Errors::failed(error));
     let too_many =
         |LimitExceeded { retry_after }| failed(AuthenticationError::TooMany(retry_after));
-    guard.sign_up().await.map_err(too_many)?;
+    guard.count_sign_up().await.map_err(too_many)?;
     register(&session.state, &session.audit, valid).await.map_err(|error| match error {
         SignUpError::NameTaken => rejected(vec![NAME_TAKEN], false),
         SignUpError::Busy(_) => failed(AuthenticationError::Busy),

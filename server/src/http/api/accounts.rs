@@ -1,4 +1,4 @@
-//! `/api/v1/accounts`: sign-up and the account of a token.
+//! `/api/v1/accounts`: sign-up, and the account that a token belongs to.
 
 use std::sync::Arc;
 
@@ -64,12 +64,13 @@ pub(crate) async fn verify_credentials(
     Ok(Json(credential_account(&state, &account)))
 }
 
-/// Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new account.
+/// Returns Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new
+/// account.
 pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
     let (url, picture) = (state.profile_url(&account.name), state.avatar_url());
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
-    // The roles that everyone may see.
+    // Only the roles that are public.
     let roles = match account.role {
         Role::Admin => {
             json!([{ "id": role_id(account.role).to_string(), "name": ADMIN_ROLE, "color": "" }])
@@ -106,7 +107,7 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
     })
 }
 
-/// Mastodon's `CredentialAccount`: an `Account`, its preferences, and what its role permits.
+/// Returns Mastodon's `CredentialAccount`: an `Account` with its preferences and permissions.
 fn credential_account(state: &AppState, account: &Account) -> Value {
     let mut entity = account_entity(state, account);
     entity["source"] = json!({
@@ -133,13 +134,13 @@ fn credential_account(state: &AppState, account: &Account) -> Value {
     entity
 }
 
-/// The name of the role of admins.
+/// The name of the admin role.
 const ADMIN_ROLE: &str = "Admin";
 
 /// Mastodon's 20 permissions, as bits.
 const ALL_PERMISSIONS: u32 = (1 << 20) - 1;
 
-/// Returns the name of a role, which is empty for that of everyone.
+/// Returns the name of a role. The role that everyone has is unnamed, as in Mastodon.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Admin => ADMIN_ROLE,

@@ -39,13 +39,13 @@ impl AccountId {
     }
 }
 
-/// Returns a list that is always empty, for clients that expect it. Nothing can be added to it.
+/// Returns the route of a list that is always empty, for clients that expect it.
 pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
     let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
     get(respond)
 }
 
-/// Returns statistics that are always empty.
+/// Returns the route of statistics that are always empty.
 pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
     let respond = |admin: Admin| ready(respond_empty(&admin, Scope::AdminRead));
     post(respond)

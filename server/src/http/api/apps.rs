@@ -1,4 +1,4 @@
-//! `/api/v1/apps`: registration of apps.
+//! `/api/v1/apps`: app registration.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(crate) async fn register(
     if state.config.app_registration == RegistrationPolicy::Closed {
         return Err(ApiError::AppRegistrationClosed);
     }
-    guard.app_registration().await?;
+    guard.count_app_registration().await?;
     let checked = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
     let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
@@ -83,7 +83,7 @@ pub(crate) async fn register(
     Ok(Json(Application::new(app, Some(&secret))))
 }
 
-/// `GET /api/v1/apps/verify_credentials`: for any valid token of the app, whatever its scopes.
+/// `GET /api/v1/apps/verify_credentials`: the app of any valid token, whatever its scopes.
 pub(crate) async fn verify_credentials(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,

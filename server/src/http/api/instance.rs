@@ -12,7 +12,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::json::constant;
 use crate::paths;
 
-/// The version of Mastodon whose features clients may expect, followed by the version of Belfry.
+/// The Mastodon version whose features clients may expect, followed by Belfry's version.
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`
@@ -64,7 +64,7 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// `GET /.well-known/nodeinfo`: the link to the document.
+/// `GET /.well-known/nodeinfo`: the link to the nodeinfo document.
 pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
     constant(&json!({
         "links": [{
@@ -90,7 +90,7 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// Returns the URL of the logo; without one, that of the bell.
+/// Returns the URL of the logo; without a logo, that of the bell.
 fn thumbnail_url(state: &AppState) -> String {
     match &state.logo {
         Some(logo) => format!("{}{}", state.base_url, logo.path()),

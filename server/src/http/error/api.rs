@@ -10,7 +10,7 @@ use belfry_core::oauth::validation::ValidationErrors;
 use belfry_store::StoreError;
 use serde_json::{Map, Value, json};
 
-use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
+use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
 use crate::http::json::Json;
@@ -35,7 +35,7 @@ pub(crate) enum ApiError {
     AppTokenRequired,
     #[error("Registration is closed on this server")]
     RegistrationClosed,
-    /// The user is not an admin, or the state of the account does not permit it.
+    /// The user is not an admin, or the account's state does not permit the action.
     #[error("This action is not allowed")]
     NotAllowed,
     #[error("Record not found")]
@@ -44,7 +44,7 @@ pub(crate) enum ApiError {
     LastAdmin,
     #[error("App registration is closed on this server; only its operator can add apps")]
     AppRegistrationClosed,
-    /// Validation failed: a sentence, and the errors of each field.
+    /// Validation failed: a sentence with all errors, and the errors by field.
     #[error("{0}")]
     Invalid(String, Option<Value>),
     #[error(transparent)]
@@ -63,7 +63,7 @@ impl IntoResponse for ApiError {
             | Self::AppRegistrationClosed
             | Self::NotAllowed => StatusCode::FORBIDDEN,
             Self::OutsideScopes(any) => {
-                body["error_description"] = lacks_scopes(&*any, "or").into();
+                body["error_description"] = describe_missing_scopes(&*any, "or").into();
                 StatusCode::FORBIDDEN
             }
             Self::RecordNotFound => StatusCode::NOT_FOUND,
@@ -82,7 +82,7 @@ impl IntoResponse for ApiError {
             Self::MissingToken => Some(realm.to_owned()),
             Self::OutsideScopes(any) => {
                 let scope = any.first().map_or("", |scope| scope.as_str());
-                let text = lacks_scopes(any, "or");
+                let text = describe_missing_scopes(any, "or");
                 let error = "error=\"insufficient_scope\"";
                 Some(format!("{realm}, {error}, error_description=\"{text}\", scope=\"{scope}\""))
             }
@@ -104,12 +104,12 @@ impl ApiError {
         Self::Invalid(invalid.localize(language), None)
     }
 
-    /// Creates an action of an admin that does not exist here.
+    /// Returns the error of an unknown admin action.
     pub(crate) fn unknown_action() -> Self {
         Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }
 
-    /// Returns the errors of a sign-up, localised, also by field.
+    /// Returns the errors of a sign-up, localised, as a sentence and by field.
     pub(crate) fn invalid_account(
         invalid: &ValidationErrors<AccountError>,
         language: Language,
@@ -124,7 +124,7 @@ impl ApiError {
     }
 }
 
-/// Errors besides those of the store become [`ApiError::InvalidToken`]: the token was valid when
+/// Errors other than those of the store become [`ApiError::InvalidToken`]: the token was valid when
 /// the request was authorised, so its app has been disabled since.
 impl From<IssueError> for ApiError {
     fn from(error: IssueError) -> Self {

@@ -1,4 +1,4 @@
-//! The formats that errors are written in.
+//! The formats of errors.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::http::json::Json;
 
-/// The format of the errors of an area.
+/// The format of an area's errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorFormat {
     /// Matrix: `{"errcode": "M_…", "error": "…"}`.

@@ -9,13 +9,13 @@ use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::TokenError;
 use serde_json::json;
 
-use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
+use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
 use crate::http::json::JsonBytes;
 
-/// The body of the response once more, for proxies that discard the bodies of checks.
+/// A copy of the response body, for proxies that discard the bodies of checks.
 const X_ERROR_BODY: HeaderName = HeaderName::from_static("x-error-body");
 
-/// Reason why a gateway check does not admit the original request.
+/// Reason why a gateway check rejects the original request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GatewayError {
     #[error(transparent)]
@@ -41,14 +41,14 @@ pub(crate) enum GatewayError {
 }
 
 impl GatewayError {
-    /// Returns whether the configuration of the proxy is wrong. The status is then 400.
+    /// Returns whether the proxy is misconfigured. The status is then 400.
     pub(crate) const fn is_misconfiguration(&self) -> bool {
         use OriginalRequestError::{Incomplete, Missing};
         matches!(self, Self::Request(Missing | Incomplete) | Self::Options(_))
     }
 
-    /// Returns the error code of Matrix, for clients of a chat server behind the proxy. Other
-    /// clients ignore it.
+    /// Returns the Matrix error code, for clients of a homeserver behind the proxy. Other clients
+    /// ignore it.
     const fn errcode(&self) -> &'static str {
         match self {
             Self::MissingToken => "M_MISSING_TOKEN",
@@ -60,7 +60,7 @@ impl GatewayError {
     }
 }
 
-/// Proxies forward a 401 or 403 to the client. An error in the configuration of the proxy is a 400.
+/// Proxies forward a 401 or 403 to the client. A misconfiguration of the proxy is a 400.
 impl IntoResponse for GatewayError {
     fn into_response(self) -> Response {
         let mut body = json!({ "errcode": self.errcode(), "error": self.to_string() });
@@ -73,7 +73,7 @@ impl IntoResponse for GatewayError {
             | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
             Self::MissingScopes(missing) => {
                 body["error_description"] =
-                    lacks_scopes(&missing.iter().collect::<Vec<_>>(), "and").into();
+                    describe_missing_scopes(&missing.iter().collect::<Vec<_>>(), "and").into();
                 let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{missing}\"");
                 (StatusCode::FORBIDDEN, Some(challenge))
             }

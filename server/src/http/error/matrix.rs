@@ -12,7 +12,7 @@ use belfry_core::rules::{PathError, RuleAccess, RuleError};
 use belfry_store::{RuleWriteError, StoreError};
 use serde_json::json;
 
-use super::{CommonError, LimitExceeded, from_common, lacks_scopes, with_challenge};
+use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
 use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnread;
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
@@ -44,13 +44,13 @@ pub(crate) enum MatrixError {
     Deactivated,
     #[error("This token belongs to an app; the token of a user is required")]
     UserRequired,
-    #[error("{}", lacks_scopes(&[.0.scope(), Scope::Push], "or"))]
+    #[error("{}", describe_missing_scopes(&[.0.scope(), Scope::Push], "or"))]
     Scope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
     #[error("User ids of this server have the form @NAME:{0}")]
     OtherServer(String),
-    #[error("There is no account of this name")]
+    #[error("There is no account with this name")]
     NoAccount,
     #[error("user_id may be given only once")]
     RepeatedUser,
@@ -78,7 +78,7 @@ pub(crate) enum MatrixError {
     Exclusive,
     #[error("This user name is not in the namespaces of the application service")]
     NameOutsideNamespace,
-    /// The registration has a stage left; `unknown` if the client completed an unknown one.
+    /// The client has not completed the registration's stage; `unknown` if it sent an unknown one.
     #[error("Complete one of the flows")]
     Stages { session: String, unknown: bool },
 }
@@ -100,7 +100,7 @@ impl MatrixError {
             Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
             Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
             Self::Stages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
-            // Not 401: clients would delete their data of an account that may be enabled again.
+            // Not 401: clients would delete their data, but the account may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
             Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
             Self::Username(account::FieldError::Taken) => {

@@ -16,8 +16,8 @@ use crate::http::json::Json;
 /// Maximum length of a redirect URI in the log, in bytes. Clients choose it.
 const MAX_LOGGED_URI: usize = 500;
 
-/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. The response logs
-/// the reason.
+/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. Its reason is
+/// logged when it becomes a response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OAuthApiError {
     #[error(transparent)]
@@ -46,8 +46,8 @@ impl IntoResponse for OAuthApiError {
 }
 
 /// Logs why an OAuth request is rejected. `app` is the app that a request names without
-/// authentication; an authenticated one is in the context of the log line. `redirect_uri` is the
-/// URI that it sent, if that is the reason.
+/// authentication; an authenticated app is in the request context of the log line. `redirect_uri`
+/// is the URI in the request, if that is the reason.
 pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_uri: Option<&str>) {
     let (error, key) = match reason {
         OAuthApiError::Common(_) => return,
@@ -82,8 +82,8 @@ pub(super) fn status_of(error: &OAuthError) -> StatusCode {
     }
 }
 
-/// Errors besides those of the store become `invalid_client`: the client was authenticated before,
-/// so its app has been disabled since.
+/// Errors other than those of the store become `invalid_client`: the client was authenticated
+/// before, so its app has been disabled since.
 impl From<IssueError> for OAuthApiError {
     fn from(error: IssueError) -> Self {
         match error {

@@ -26,11 +26,11 @@ pub(crate) enum PageError {
     /// The form may come from another site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
-    /// Nobody can create an account.
+    /// The operator has closed registration.
     #[error("Registration is closed on this server")]
     RegistrationClosed,
-    /// Nobody is signed in. The browser is sent to the sign-in page, which leads back to this page
-    /// of the account and shows the notice there.
+    /// Nobody is signed in. The browser is redirected to the sign-in page, which leads back to this
+    /// account page and shows the notice there.
     #[error("Sign in first")]
     SignInRequired(AccountSection, Option<Notice>),
     #[error(transparent)]
@@ -91,8 +91,8 @@ impl<R, E: Into<PageError>> From<E> for SubmitError<R> {
 }
 
 impl<R> SubmitError<R> {
-    /// Returns the reason to show, unless the form failed.
-    pub(crate) fn rejected(self) -> Result<R, PageError> {
+    /// Returns the reason to show, or the error of a form that failed.
+    pub(crate) fn into_reason(self) -> Result<R, PageError> {
         match self {
             Self::Rejected(reason) => Ok(reason),
             Self::Failed(error) => Err(error),
@@ -110,7 +110,7 @@ pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     }
 }
 
-/// Returns the status of the security page, also after a form with errors: that of the first one.
+/// Returns the status of the security page, which depends on the first error of a form, if any.
 pub(crate) fn security_status(failed: &[SecurityError]) -> StatusCode {
     use SecurityError::{
         CurrentPassword, Deletion, DifferentPasswords, Email, EmailPassword, LastAdmin, NewPassword,
@@ -130,7 +130,7 @@ pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
 
-/// A rejected change is shown on its page instead.
+/// Handlers show a rejected change on its page instead of converting it.
 impl From<RuleWriteError> for PageError {
     fn from(error: RuleWriteError) -> Self {
         Self::Common(match error {
@@ -138,7 +138,7 @@ impl From<RuleWriteError> for PageError {
             RuleWriteError::TooManyConflicts => {
                 CommonError::Unavailable("Others keep changing these rules; try again soon")
             }
-            // The next page asks to sign in.
+            // The next page requires a sign-in.
             RuleWriteError::NoAccount => CommonError::NotFound,
             RuleWriteError::Store(error) => error.into(),
         })

@@ -26,7 +26,7 @@ pub struct AbuseGuard {
     from: Network,
     /// Records the audit events of the request.
     pub(crate) audit: Audit,
-    /// Receives the decision for the headers of the response.
+    /// Receives the decision for the response headers.
     outcome: GuardOutcome,
     /// True if the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
     /// but not counted, and must not be refunded.
@@ -44,51 +44,51 @@ impl AbuseGuard {
         Self { state, from, audit, outcome, is_counted: AtomicBool::new(false) }
     }
 
-    /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
-    /// so that correct secrets do not use up the limit. The audit event names the app, if it exists.
-    pub async fn client_secret(
+    /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
+    /// that correct secrets do not use up the limit. The audit event names the app, if it exists.
+    pub async fn check_client_secret(
         &self,
         client_id: &str,
         app: Option<i64>,
     ) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
-        self.check_for(app, &active, CountMode::Peek, &buckets).await
+        self.check_for_app(app, &active, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
-    pub async fn wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
+    pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
         // The limit is enforced before the next secret is verified.
-        let _ = self.check_for(app, &active, CountMode::Charge, &buckets).await;
+        let _ = self.check_for_app(app, &active, CountMode::Charge, &buckets).await;
     }
 
-    /// Counts the registration of an app.
-    pub async fn app_registration(&self) -> Result<(), LimitExceeded> {
+    /// Counts an app registration.
+    pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
     }
 
     /// Counts a new authorization request, before it is stored.
-    pub async fn authorization_request(&self) -> Result<(), LimitExceeded> {
+    pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
     }
 
-    /// Takes back a sign-up that was counted for the lookup of a name which no account has: only
-    /// names that are revealed use up the limit.
-    pub async fn unused_name(&self) {
+    /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
+    /// lookups that reveal an account use up the limit.
+    pub async fn refund_name_lookup(&self) {
         let active = self.state.limits.active();
         let buckets = active.table.sign_up_buckets(self.from);
         let _ = self.check(&active, CountMode::Refund, &buckets).await;
-        // Nothing remains counted that the headers could report.
+        // Nothing is counted any more, so the headers have nothing to report.
         drop(self.outcome.take());
     }
 
-    /// Counts a sign-up on the page or through the Matrix API, under the limits of Mastodon's
-    /// sign-up endpoint except those of every request, which have counted this one already.
-    pub async fn sign_up(&self) -> Result<(), LimitExceeded> {
+    /// Counts a sign-up on the page or through the Matrix API, by the limits of Mastodon's sign-up
+    /// endpoint, except those that apply to every request and have already counted this one.
+    pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
     }
@@ -99,10 +99,10 @@ impl AbuseGuard {
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        self.check_for(None, active, mode, buckets).await
+        self.check_for_app(None, active, mode, buckets).await
     }
 
-    async fn check_for(
+    async fn check_for_app(
         &self,
         app: Option<i64>,
         active: &ActiveLimits,
@@ -171,7 +171,7 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     }
 }
 
-/// The abuse limits of a browser that uses a page, whose audit events have the origin of the page.
+/// The abuse limits of a client that uses a page. Audit events have the page as their origin.
 pub(crate) struct PageGuard(pub(crate) AbuseGuard);
 
 impl FromRequestParts<Arc<AppState>> for PageGuard {
@@ -192,7 +192,7 @@ impl FromRequestParts<Arc<AppState>> for PageGuard {
 pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
 
 impl GuardOutcome {
-    /// Stores a decision; it replaces an earlier one about the same limits.
+    /// Stores a decision, replacing an earlier one about the same limits.
     fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }

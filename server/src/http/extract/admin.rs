@@ -14,7 +14,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::audit::Audit;
 use crate::http::extract::bearer::Bearer;
 
-/// An admin. Handlers that extract it reject the tokens of apps and of other users.
+/// An admin. Handlers that extract it reject app tokens and tokens of other users.
 pub(crate) struct Admin {
     bearer: Bearer,
     name: String,
@@ -37,13 +37,12 @@ impl FromRequestParts<Arc<AppState>> for Admin {
 }
 
 impl Admin {
-    /// Requires a scope of the token that covers this one.
+    /// Requires that the token has a scope that covers this one.
     pub(crate) fn require_scope(&self, scope: Scope) -> Result<(), ApiError> {
         self.bearer.require_scope(&[scope])
     }
 
-    /// Returns the event of something that the admin does, for the reason in `text`, if there is
-    /// one.
+    /// Returns the audit event of an action by the admin, with the reason in `text`, if any.
     pub(crate) fn event(&self, kind: AuditKind, text: &str) -> AuditEntry {
         AuditEntry { detail: Some(audit_detail(&self.name, text)), ..self.audit.success(kind) }
     }

@@ -1,4 +1,4 @@
-//! The origin of a request for its audit events.
+//! The audit events of a request, with its origin.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::log::request_context::RequestContext;
 #[derive(Clone)]
 pub(crate) struct Audit {
     pub(crate) state: Arc<AppState>,
-    /// The address of the client.
+    /// The client's address.
     pub(crate) address: IpAddr,
     request_id: RequestId,
     origin: AuditOrigin,
@@ -30,7 +30,7 @@ impl Audit {
         Self { state, address, request_id, origin }
     }
 
-    /// Returns a copy for a request of a browser, by a page.
+    /// Returns a copy for a browser's request to a page.
     pub(crate) fn for_page(self) -> Self {
         Self { origin: AuditOrigin::Page, ..self }
     }
@@ -43,7 +43,7 @@ impl Audit {
         AuditEntry { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 
-    /// Counts an event that failed, for the address of the client.
+    /// Counts an event with the outcome failure, for the client's address.
     pub(crate) fn count_failure(&self, kind: AuditKind, subject: Subject) {
         let address = self.state.audit.address(self.address);
         let outcome = AuditOutcome::Failure;

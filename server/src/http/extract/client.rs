@@ -31,7 +31,7 @@ pub(crate) const FORWARDING_HEADERS: [&str; 6] = [
     "fly-client-ip",
 ];
 
-/// The remote address of the connection of a request.
+/// The remote address of a request's connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
@@ -40,7 +40,7 @@ pub struct Peer(pub SocketAddr);
 pub(crate) struct Client {
     /// The time of the request.
     pub(crate) now: Timestamp,
-    /// The address; behind a trusted proxy, the one that it forwards.
+    /// The peer's address; behind a trusted proxy, the address that it forwards.
     pub(crate) address: IpAddr,
     pub(crate) credential: Credential,
 }
@@ -58,13 +58,13 @@ pub(crate) enum Credential {
     ApplicationService(Arc<ApplicationService>),
     /// An issued token, which may be revoked or expired.
     Token(HashedSecret, Arc<StoredToken>),
-    /// The database failed to look the token up.
+    /// The token could not be looked up in the database.
     LookupFailed(CommonError),
 }
 
 impl Client {
-    /// Calls `read` with the client, which is resolved here if the rate limits are off and did not
-    /// resolve it before.
+    /// Calls `read` with the client. It is resolved here if rate limits are off; otherwise they
+    /// have already resolved it.
     pub(crate) async fn inspect<T>(
         parts: &Parts,
         state: &AppState,
@@ -115,7 +115,7 @@ impl Client {
         query: Option<&str>,
     ) -> Result<Self, HashedSecret> {
         let query = query.filter(|_| state.config.oauth.query_tokens);
-        let credential = match token(headers, query) {
+        let credential = match extract_token(headers, query) {
             Err(MultipleTokens) => Credential::MultipleTokens,
             Ok(None) => Credential::Missing,
             Ok(Some(secret)) => match state.application_services.by_token(&secret) {
@@ -132,12 +132,12 @@ impl Client {
     }
 }
 
-/// Returns the address of the peer of the current request; unspecified if there is no request.
+/// Returns the peer address of the current request; unspecified if there is no request.
 pub(crate) fn peer_address() -> IpAddr {
     RequestContext::read(|request| request.peer.ip()).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
-/// Returns the address of the client: the peer, or the one that a trusted proxy forwards.
+/// Returns the client's address: the peer's, or the one that a trusted proxy forwards.
 pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     if active.proxies.contains(peer) {
         let (list, forwarded) = match &active.proxy_header {
@@ -158,8 +158,8 @@ pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &Head
     peer
 }
 
-/// Returns the address of the client, if it is certain: that of the peer, unless a proxy may have
-/// forwarded the request, or the one that a trusted proxy forwards.
+/// Returns the client's address, if it is certain: the peer's, unless a proxy may have forwarded
+/// the request, or the one that a trusted proxy forwards.
 pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
     let peer = peer_address();
     let address = client_address(active, peer, &parts.headers);
@@ -168,9 +168,9 @@ pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<Ip
     (is_forwarded || !may_be_forwarded(active, parts)).then_some(address)
 }
 
-/// Returns whether anything in a request indicates a proxy: a header that proxies add, a name as
-/// its host, by which programs on the same network rarely address a server, or HTTP/1.0, which
-/// nginx uses by default and current clients do not.
+/// Returns whether anything in a request indicates a proxy: a header that proxies add; a domain
+/// name as its host, which programs on the same network rarely use; or HTTP/1.0, which nginx uses
+/// by default and current clients do not.
 fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
     let adds = |name: &HeaderName| {
         let text = name.as_str();
@@ -195,7 +195,10 @@ fn is_local_host(host: &str) -> bool {
 }
 
 /// Returns the access token of a request. A malformed query is ignored.
-fn token(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Secret>, MultipleTokens> {
+fn extract_token(
+    headers: &HeaderMap,
+    query: Option<&str>,
+) -> Result<Option<Secret>, MultipleTokens> {
     let authorization = headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes);
     let query = percent::parse_query(query.unwrap_or_default()).unwrap_or_default();
     let parameters = query.iter().filter(|(name, _)| name == "access_token");

@@ -1,5 +1,5 @@
-//! The cookies of the pages. No cookie crate is used: their values are secrets of fixed format,
-//! language codes and a flag.
+//! The cookies of the pages. No cookie crate is needed, because the values are only secrets of a
+//! fixed format, language codes and a flag.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::secret::SplitToken;
@@ -12,17 +12,17 @@ pub(crate) enum Cookie {
     /// Identifies the browser and its session.
     Browser,
     /// A flag of browsers that have signed in and not signed out. [`Self::Browser`] alone does not
-    /// show that a session has ended, because browsers without a session have it, too.
+    /// show that a session has ended, because browsers without a session have it too.
     SignedIn,
     /// The authorization code that the out-of-band page shows.
     Code,
-    /// The language that was chosen on a page.
+    /// The language chosen on a page.
     Language,
 }
 
 impl Cookie {
-    /// With HTTPS, the prefix `__Host-` makes browsers reject a cookie that another host or a
-    /// plain connection set (RFC 6265bis section 4.1.3).
+    /// Returns the name of the cookie. With HTTPS, the prefix `__Host-` makes browsers reject a
+    /// cookie set by another host or over a plain connection (RFC 6265bis section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_secure()) {
             (Self::Browser, true) => "__Host-belfry",
@@ -41,7 +41,7 @@ impl Cookie {
         SplitToken::parse(self.value(headers, base_url)?)
     }
 
-    /// Returns the value of the cookie. `None` if it was sent twice, because an attacker may have
+    /// Returns the value of the cookie; `None` if it was sent twice, because an attacker may have
     /// set one of the two.
     pub(crate) fn value<'a>(self, headers: &'a HeaderMap, base_url: &BaseUrl) -> Option<&'a str> {
         let name = self.name(base_url);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_limited_to_this_host_and_hidden_from_scripts() {
+    fn a_cookie_is_restricted_to_this_host_and_hidden_from_scripts() {
         for (base_url, expected) in [
             (
                 "https://ring.example",

@@ -16,7 +16,7 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 
-/// The maximum size of a form of a page, in bytes.
+/// The maximum size of a page form, in bytes.
 const MAX_PAGE_FORM_BYTES: usize = 64 * 1024;
 
 /// The fields of a body. Not `Debug`, because they may contain secrets.
@@ -30,8 +30,8 @@ impl FromRequest<Arc<AppState>> for Form {
     }
 }
 
-/// The fields of a form of a page. At most 64 KiB are read, which is enough for every page: anyone
-/// can send a form, so a larger `max_body_bytes` does not apply to it.
+/// The fields of a page form. At most 64 KiB are read, even if `max_body_bytes` is larger: that is
+/// enough for every page, and anyone can send a form.
 pub(crate) struct PageForm(pub(crate) Pairs);
 
 impl FromRequest<Arc<AppState>> for PageForm {
@@ -50,7 +50,7 @@ async fn read(limit: usize, request: Request, state: &AppState) -> Result<Pairs,
     match media {
         _ if body.is_empty() => Ok(Vec::new()),
         Some(Media::Form) => Ok(form::parse(&body)?),
-        Some(Media::Multipart(boundary)) => multipart(body, boundary).await,
+        Some(Media::Multipart(boundary)) => parse_multipart(body, boundary).await,
         Some(Media::Json) => {
             let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
             Ok(form::from_json(json)?)
@@ -79,7 +79,7 @@ enum Media {
 }
 
 impl Media {
-    /// Returns the media type of the `Content-Type` header. Charsets other than UTF-8 are not
+    /// Returns the media type in the `Content-Type` header. Charsets other than UTF-8 are not
     /// supported.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
@@ -100,8 +100,8 @@ impl Media {
     }
 }
 
-/// Parses a multipart form. The body is in memory already, so multer needs no size limits.
-async fn multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> {
+/// Parses a multipart form. The body is already in memory, so multer needs no size limits.
+async fn parse_multipart(body: Bytes, boundary: String) -> Result<Pairs, CommonError> {
     let malformed =
         |error: multer::Error| CommonError::Malformed(format!("The multipart body: {error}"));
     let body = stream::once(ready(Ok::<_, Infallible>(body)));

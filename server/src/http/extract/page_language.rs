@@ -15,14 +15,14 @@ use crate::language::Language;
 use crate::pages::AccountSection;
 use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
-/// The time for which a browser remembers the language that was chosen on a page.
+/// The time for which a browser remembers the language chosen on a page.
 const CHOICE_SECONDS: u64 = 365 * 24 * 3600;
 
-/// The maximum length of a query that the links with which people choose a language repeat.
+/// The maximum length of a query that the links for choosing a language repeat.
 const MAX_QUERY: usize = 4096;
 
-/// Returns the parameters of a query, not decoded, because a malformed query may be the error to
-/// report. Language tags need no escapes.
+/// Returns the parameters of a query, without decoding them, because a malformed query may be the
+/// error to report. Language tags need no escapes.
 fn parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
     let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
@@ -34,24 +34,23 @@ fn language_parameter(uri: &Uri) -> Option<Language> {
     Language::from_tag(tag)
 }
 
-/// Returns the language of a page: the query's `lang`, else the one that was chosen on a page, else
-/// the one in `Accept-Language`.
+/// Returns the language of a page: that of the query's `lang`, else the one chosen on a page, else
+/// the preferred one in `Accept-Language`.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) -> Language {
     let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let chosen = chosen_language(headers, base_url);
     Language::negotiate(language_parameter(uri), chosen, None, accept)
 }
 
-/// Returns the language that was chosen on a page earlier.
+/// Returns the language chosen on a page earlier.
 pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option<Language> {
     Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
 }
 
-/// Returns the beginning of the links with which people choose a language: the same page with its
-/// other parameters. It is relative and contains no path, so it cannot lead to another server. The
-/// page after a form cannot be opened by a link, which leads to the page of the account with the
-/// form, or else to the front page, and so does the link of a query that would make the page too
-/// large.
+/// Returns the beginning of the links for choosing a language. They lead to the same page with its
+/// other parameters, and are relative without a path, so they cannot lead to another server. If the
+/// page responds to a form, which a link cannot repeat, or the query would make the page too large,
+/// they lead to the account page with the form; if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
@@ -66,8 +65,8 @@ pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     link
 }
 
-/// Returns the cookie that remembers the language of a link of [`language_link`], if the request is
-/// one. Other sites cannot choose a language.
+/// Returns the cookie that remembers the chosen language, if the request follows a link from
+/// [`language_link`]. Other sites cannot choose a language.
 pub(crate) fn remember_language(
     uri: &Uri,
     headers: &HeaderMap,
@@ -95,7 +94,7 @@ pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     accept(headers).contains("application/json") && !accepts_html(headers)
 }
 
-/// Returns whether the client asks for HTML, as browsers do.
+/// Returns whether the client accepts HTML, as browsers do.
 pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
     accept(headers).contains("text/html")
 }

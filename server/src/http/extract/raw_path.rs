@@ -16,7 +16,7 @@ pub(crate) struct RawPath {
 }
 
 impl RawPath {
-    /// Returns the part after these segments of the route.
+    /// Returns the part of the path after these segments of the route.
     pub(crate) fn after(&self, segments: &str) -> Option<&str> {
         let start = self.route.as_str().rfind(segments)? + segments.len();
         self.uri.path().get(start..)

@@ -20,13 +20,13 @@ use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
 use crate::log::request_context::RequestContext;
 
-/// The user that a request acts for. Handlers that extract it reject unauthenticated requests.
+/// The user for whom a request acts. Handlers that extract it reject unauthenticated requests.
 pub(crate) struct Requester {
     pub(crate) account: i64,
     pub(crate) name: String,
-    /// The token; none for an application service.
+    /// The token; `None` for an application service.
     pub(crate) token: Option<LookupKey>,
-    /// The scopes of the token; none for an application service, which may do everything.
+    /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
     /// The time of the request head.
     pub(crate) now: Timestamp,
@@ -76,7 +76,7 @@ impl FromRequestParts<Arc<AppState>> for RequestingService {
     }
 }
 
-/// The owner of the token of a request.
+/// The owner of a request's token.
 enum TokenOwner {
     User(Requester),
     Service(Arc<ApplicationService>),
@@ -108,7 +108,7 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
     .await
 }
 
-/// Returns the user for whom an application service acts: the query's `user_id`, or its own user.
+/// Returns the user for whom an application service acts: the query's `user_id`, or its sender.
 async fn resolve_user(
     service: &ApplicationService,
     query: &[(String, String)],

@@ -31,10 +31,10 @@ use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
 static SESSION_USE_ERROR_LINES: LogThrottle =
     LogThrottle::new("failed to store the last use of a session");
 
-/// Minimum seconds between two updates of a session's last use.
+/// Minimum time between two updates of a session's last use, in seconds.
 const LAST_USE_INTERVAL: i64 = 60;
 
-/// A browser, and the account that is signed in.
+/// A browser, and the account that is signed in there.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent headers of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
@@ -50,8 +50,8 @@ pub(crate) struct BrowserSession {
     pub(crate) wants_json: bool,
     /// True if the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
-    /// True if a form or link of this server led to the page. Browsers send the header for a
-    /// redirect as for the request that was redirected.
+    /// True if a form or link on a page of this server led here, even through a redirect: browsers
+    /// then send the same header as for the first request.
     pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
@@ -59,7 +59,7 @@ pub(crate) struct BrowserSession {
     /// True if the browser has signed in and not signed out.
     has_signed_in: bool,
     signed_in: Option<SignedIn>,
-    /// The language that was chosen on a page earlier.
+    /// The language chosen on a page earlier.
     chosen_language: Option<Language>,
     accept_language: Option<String>,
     /// The beginning of the links that choose a language.
@@ -129,12 +129,12 @@ impl BrowserSession {
         self.has_signed_in && self.signed_in.is_none()
     }
 
-    /// Returns the signed-in account, without which this page of the account cannot be shown.
+    /// Returns the signed-in account, which this account page requires.
     pub(crate) fn require_account(&self, section: AccountSection) -> Result<&Account, PageError> {
         self.account().ok_or(PageError::SignInRequired(section, None))
     }
 
-    /// Returns the signed-in account whose form this is, on this page of the account.
+    /// Returns the signed-in account after checking that the form comes from this account page.
     pub(crate) fn require_form(
         &self,
         section: AccountSection,
@@ -167,8 +167,8 @@ impl BrowserSession {
         }
     }
 
-    /// Returns the layout of a page, in this language, or else the one that was chosen on a page,
-    /// that of the session or that of the browser.
+    /// Returns the layout of a page in this language; without one, in the language chosen on a
+    /// page, of the session or of the browser.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
         let accept = self.accept_language.as_deref();
@@ -180,7 +180,7 @@ impl BrowserSession {
         }
     }
 
-    /// Returns the navigation of a page of the account, with the notice in the query.
+    /// Returns the navigation of an account page, with the notice in the query.
     pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
         let delete_at = self.account().and_then(|account| account.delete_at);
         let deletion = delete_at.map(|at| PendingDeletion { at, csrf: self.csrf_token() });
@@ -188,7 +188,7 @@ impl BrowserSession {
         AccountNav { section, lang, notice, removed_app: None, deletion }
     }
 
-    /// Adds the cookie to a response, unless the browser has it already.
+    /// Adds the cookie to a response, unless the browser already has it.
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
@@ -248,7 +248,7 @@ impl BrowserSession {
     }
 }
 
-/// Loads the session of a cookie, and updates the time of its last use.
+/// Loads the session with this cookie, and updates the time of its last use.
 async fn load_session(
     state: &AppState,
     cookie: HashedSecret,
@@ -274,7 +274,7 @@ async fn load_session(
     Ok(Some(SignedIn { account, language }))
 }
 
-/// Returns the end of a session that was created and last used at these times.
+/// Returns when a session expires that was created and last used at these times.
 fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
     let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))

@@ -1,5 +1,5 @@
-//! The layer around the router that applies the policies of an area: CORS, rate limits, panics,
-//! error format and cache policy.
+//! The layer around the router, which applies the policies of an area: CORS, rate limits, error
+//! format and cache policy. It also handles panics.
 
 use std::panic::AssertUnwindSafe;
 
@@ -29,13 +29,13 @@ pub(crate) struct Area {
     pub(crate) cors: Cors,
     pub(crate) cache: CachePolicy,
     pub(crate) limits: LimitClass,
-    /// True if browsers get pages at routes that have a different error format for programs.
+    /// True if browsers get error pages, even though programs get a different error format.
     pub(crate) has_pages_for_browsers: bool,
     /// True if each route also has a path with a trailing slash.
     pub(crate) ignores_trailing_slash: bool,
 }
 
-/// Rate-limit class of the requests of an area.
+/// Rate-limit class of the requests in an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LimitClass {
     /// Every request counts, before its handler runs.
@@ -55,13 +55,13 @@ pub(crate) struct Route {
     pub(crate) area: Area,
     /// The path with placeholders, for logs and metrics; [`UNMATCHED`] if no route has the path.
     pub(crate) pattern: &'static str,
-    /// The position of the pattern among all patterns. That of [`UNMATCHED`] is 0.
+    /// The index of the pattern among all patterns; 0 for [`UNMATCHED`].
     pub(crate) index: usize,
 }
 
 impl Route {
-    /// Returns whether responses depend on `Accept` and `Accept-Language`: those of pages, and of
-    /// unknown paths, except those of APIs that other origins may call.
+    /// Returns whether responses depend on `Accept` and `Accept-Language`: on pages and on unknown
+    /// paths, except those of APIs that other origins may call.
     fn is_negotiated(&self) -> bool {
         let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
         let Area { errors, has_pages_for_browsers, .. } = self.area;
@@ -92,7 +92,7 @@ pub(crate) async fn serve(
     with_headers(route, state, response)
 }
 
-/// Rejects a request without its handler and its rate limits.
+/// Rejects a request without calling its handler or counting it.
 pub(crate) fn reject(route: Route, state: &AppState, error: &CommonError) -> Response {
     with_headers(route, state, error.to_response(route.area.errors))
 }
@@ -161,7 +161,7 @@ async fn handle(
             }
         },
         Ok(Err(error)) => write_error(error),
-        // The hook of `log` has logged the panic.
+        // The panic hook in `log` has logged it.
         Err(_) => {
             state.metrics.http.panics.inc();
             write_error(CommonError::Internal)

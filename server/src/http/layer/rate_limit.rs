@@ -1,4 +1,4 @@
-//! Rate limiting: checks every request against all its limits, before its handler runs.
+//! Rate limiting: checks every request against all its limits before its handler runs.
 //!
 //! Health checks, metrics and static files are exempt. A gateway check counts the original request
 //! instead of itself. CORS preflight requests are not counted: a page could not read a rejection,
@@ -30,8 +30,8 @@ pub(crate) struct LimitedRequest<'a> {
     pub(crate) peer: IpAddr,
 }
 
-/// Applies the limits, and stores the client in the extensions of the request, for extractors.
-/// `may_guard`: whether the handler may use a guard, whose decision the headers report too.
+/// Applies the limits, and stores the client in the request's extensions for extractors. With
+/// `may_guard`, the handler may use a guard, and the headers also report the guard's decision.
 pub(crate) async fn apply(
     state: &AppState,
     request: &mut Request<Body>,
@@ -61,7 +61,7 @@ pub(crate) async fn apply(
 }
 
 /// Resolves the client and counts the request for its address and, with a valid token, for the
-/// account of the token or, if it has none, for its app.
+/// token's account, or for its app if it is an app token.
 pub(crate) async fn check(
     state: &AppState,
     active: &ActiveLimits,

@@ -36,13 +36,13 @@ pub(crate) async fn login(
     RequestContext::record_account(authenticated.account.id);
     let events = Events::from(guard.audit.success(AuditKind::SignIn))
         .and(guard.audit.success(AuditKind::TokenIssue));
-    let response = login_response(&events, &state, &authenticated, login.device).await?;
+    let response = issue_login_token(&events, &state, &authenticated, login.device).await?;
     sign_ins.success.inc();
     Ok(response)
 }
 
-/// Issues a token to a device, recorded by these events, and returns the response of a login.
-pub(super) async fn login_response(
+/// Issues a token to a device, recorded by these events, and returns the login response.
+pub(super) async fn issue_login_token(
     events: &Events,
     state: &AppState,
     authenticated: &Authenticated,

@@ -13,9 +13,9 @@ use belfry_core::percent;
 use belfry_runtime::random;
 use serde_json::{Value, json};
 
-use super::login::login_response;
+use super::login::issue_login_token;
 use crate::app::AppState;
-use crate::auth::tokens::{FirstPartyApp, first_party_app};
+use crate::auth::tokens::{FirstPartyApp, find_or_create_first_party_app};
 use crate::config::RegistrationPolicy;
 use crate::http::account::registration as account_registration;
 use crate::http::error::{CommonError, MatrixError};
@@ -43,7 +43,7 @@ pub(crate) async fn register(
         return Err(MatrixError::RegistrationClosed);
     }
     // If the operator has disabled Matrix clients, the new account could not log in.
-    first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
+    find_or_create_first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
     let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
         return Err(MatrixError::Guest);
@@ -52,16 +52,16 @@ pub(crate) async fn register(
     // The name is checked before the stages, while the user still sees the form.
     if let Some(name) = &request.username {
         check_unreserved_name(name).map_err(MatrixError::Username)?;
-        // Whether or not there is an account of this name, so nothing is revealed.
+        // Rejected whether or not the account exists, so nothing is revealed.
         if is_reserved(name, &state) {
             return Err(MatrixError::Exclusive);
         }
-        // The lookup counts like a sign-up, before anything is said about the name, so that names
-        // cannot be tried out faster than accounts can be created, even concurrently.
-        guard.sign_up().await?;
+        // The lookup is counted as a sign-up before its result is known, so that names cannot be
+        // tried out faster than accounts can be created, even concurrently.
+        guard.count_sign_up().await?;
         let found = state.store.account_by_name(name).await;
         if !matches!(found, Ok(Some(_))) {
-            guard.unused_name().await;
+            guard.refund_name_lookup().await;
         }
         if found?.is_some() {
             return Err(MatrixError::Username(account::FieldError::Taken));
@@ -81,7 +81,7 @@ pub(crate) async fn register(
         Some(name) => name,
         None => generate_name(&state)?,
     };
-    guard.sign_up().await?;
+    guard.count_sign_up().await?;
     let valid = NewAccount::new(name, password, |name| is_reserved(name, &state))
         .map_err(|_| CommonError::Internal)?;
     let created = account_registration::register(&state, &guard.audit, valid).await?;
@@ -89,7 +89,7 @@ pub(crate) async fn register(
         return Ok(response_without_token(&state, &created.account.name));
     }
     let events = guard.audit.success(AuditKind::TokenIssue).into();
-    login_response(&events, &state, &created, request.device).await
+    issue_login_token(&events, &state, &created, request.device).await
 }
 
 /// Creates a user in the namespaces of an application service, without a password, even if
@@ -102,7 +102,7 @@ async fn register_for_service(
     request: &RegisterRequest,
 ) -> Result<Json<Value>, MatrixError> {
     let RequestingService(service) = service.map_err(|error| match error {
-        // The valid token of a user or an app is not that of an application service.
+        // A valid token, but not of an application service.
         MatrixError::ApplicationServiceRequired
         | MatrixError::UserRequired
         | MatrixError::Deactivated => MatrixError::UnknownToken,
@@ -120,7 +120,8 @@ async fn register_for_service(
     }
     if !request.inhibit_login {
         // If the operator has disabled Matrix clients, no token could be issued.
-        first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
+        find_or_create_first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix)
+            .await?;
     }
     let detail = Some(service.id.clone());
     let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
@@ -130,7 +131,7 @@ async fn register_for_service(
         return Ok(response_without_token(state, &created.account.name));
     }
     let events = event(AuditKind::TokenIssue).into();
-    login_response(&events, state, &created, request.device.clone()).await
+    issue_login_token(&events, state, &created, request.device.clone()).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

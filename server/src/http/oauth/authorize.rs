@@ -1,4 +1,4 @@
-//! `/oauth/authorize`: authorization requests, and the decision of the user.
+//! `/oauth/authorize`: authorization requests, and the user's decision.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -41,8 +41,8 @@ pub(crate) async fn resume(
     respond(&session, result.await)
 }
 
-/// `POST /oauth/authorize`: the decision of the user. The form contains only the handle; the
-/// request itself is stored.
+/// `POST /oauth/authorize`: the user's decision. The form contains only the handle; the request
+/// itself is stored.
 pub(crate) async fn decide(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         session.check_form(&pairs)?;
@@ -65,7 +65,7 @@ async fn proceed(
     match pending.next_step(session).await? {
         NextStep::SignIn => {
             pending.save(session, guard).await?;
-            // Signed in, but `force_login` requires the password again.
+            // The name is known if `force_login` requires the password of a signed-in user again.
             let name = session.account().map_or("", |account| account.name.as_str());
             sign_in::show_sign_in_page(session, Some(&pending), name, None)
         }
@@ -109,8 +109,8 @@ fn show_consent_page(
     show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }
 
-/// Rejects `HEAD` where a response may contain a code, which would be issued but never read, and
-/// other methods without listing `HEAD` as allowed.
+/// Rejects a method. `HEAD` is rejected too and not listed as allowed, because a response may
+/// contain a code, which would be issued but never read.
 pub(crate) fn method_not_allowed(allowed: &'static str) -> Response {
     let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
     (allow, CommonError::MethodNotAllowed).into_response()

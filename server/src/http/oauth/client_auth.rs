@@ -18,8 +18,8 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthE
     single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
-/// Finds the app of these credentials. An unknown app, a wrong secret and a disabled app cause the
-/// same error, and wrong secrets are rate limited.
+/// Returns the app with these credentials. An unknown app, a wrong secret and a disabled app cause
+/// the same error, and wrong secrets are rate limited.
 pub(crate) async fn authenticate(
     state: &AppState,
     guard: &AbuseGuard,
@@ -28,7 +28,7 @@ pub(crate) async fn authenticate(
     let client_id = &credentials.client_id;
     let app = state.store.app_by_client_id(client_id).await?;
     let id = app.as_ref().map(|app| app.app.id);
-    guard.client_secret(client_id, id).await?;
+    guard.check_client_secret(client_id, id).await?;
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
     let now = state.clock.now();
@@ -48,6 +48,6 @@ pub(crate) async fn authenticate(
     let detail = Some(reason.to_owned());
     let subject = Subject { app: id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
-    guard.wrong_client_secret(client_id, id).await;
+    guard.count_wrong_client_secret(client_id, id).await;
     Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason })
 }

@@ -42,7 +42,7 @@ pub(crate) async fn introspect(
         log_throttled!(info, "introspection by an app that is not in oauth.resource_servers");
         return inactive;
     }
-    // The resource server inspects the token of a request that it received.
+    // Counted as a use, because the resource server has received a request with the token.
     state.store.record_use(secret.lookup, &token, now);
     let Some(owner) = state.store.cached_app(token.app_id).await? else { return inactive };
     let mut response = json!({

@@ -71,7 +71,7 @@ pub(crate) async fn token(
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
-            let issued = state.token_issuer().issue_to_app(app.id, scopes).await?;
+            let issued = state.token_issuer().issue_app_token(app.id, scopes).await?;
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };
             state.audit.record(subject, state.clock.now());
@@ -82,7 +82,7 @@ pub(crate) async fn token(
     Ok(Json(&TokenResponse::from(issued)).into_response())
 }
 
-/// Redeems a code; `None` is a malformed one.
+/// Redeems a code; `None` for a malformed one.
 async fn redeem(
     state: &AppState,
     audit: &Audit,
@@ -109,7 +109,7 @@ async fn redeem(
         }
         return Err(reject(error, owner));
     }
-    // The user may have been disabled, or have lost the role that the scopes require.
+    // The account may have been disabled, or have lost the role that the scopes require.
     let account = state.store.account(grant.account_id).await?;
     let may_grant = |account: Account| {
         account.disabled_at.is_none() && grant.scopes.are_allowed_for(Some(account.role))
@@ -130,7 +130,7 @@ async fn redeem(
     }
 }
 
-/// Revokes the token of a code that was used twice.
+/// Revokes the token issued for a code that was used twice.
 async fn revoke_replayed(
     state: &AppState,
     audit: &Audit,

@@ -1,5 +1,4 @@
-//! Handlers of the requests that change many rules together: all of the changes are stored, or
-//! none.
+//! Handlers of requests that change many rules together. All of the changes are stored, or none.
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ pub(crate) async fn change_rules(
     change(&state, &requester, request, parse, RuleChanges::apply).await
 }
 
-/// `POST …/pushrules/import`: replaces the rules of all scopes by those of an export.
+/// `POST …/pushrules/import`: replaces the rules of all scopes with those of an export.
 pub(crate) async fn import_rulesets(
     State(state): State<Arc<AppState>>,
     requester: Requester,
@@ -43,7 +42,8 @@ pub(crate) async fn import_rulesets(
     .await
 }
 
-/// `POST …/pushrules/reset`: removes the user's rules and changes of one scope or of all.
+/// `POST …/pushrules/reset`: removes the user rules, and the overrides of built-in rules, of one
+/// scope or of all.
 pub(crate) async fn reset_rulesets(
     State(state): State<Arc<AppState>>,
     requester: Requester,
@@ -59,7 +59,7 @@ pub(crate) async fn reset_rulesets(
     .await
 }
 
-/// Parses the body, changes the requester's rulesets by it, and responds when that is durable.
+/// Parses the body, applies it to the requester's rulesets, and responds when that is durable.
 async fn change<T: Send + Sync + 'static>(
     state: &AppState,
     requester: &Requester,
@@ -72,7 +72,8 @@ async fn change<T: Send + Sync + 'static>(
     let small = rules.max_body_bytes;
     let length = request.body().size_hint().upper();
     let is_small = length.is_some_and(|length| length <= small as u64);
-    // Held until the change is stored, because parsed rules take a multiple of their JSON.
+    // Held until the change is stored, because parsed rules take several times the size of their
+    // JSON.
     let _large = if is_small { None } else { Some(state.large_bodies.take(account)?) };
     let limit = if is_small { small } else { rules.max_import_bytes() };
     let FullBody(body) = FullBody::within(limit, request, state).await?;

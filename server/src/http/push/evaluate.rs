@@ -22,17 +22,17 @@ use crate::http::json::JsonBytes;
 /// Maximum size of the body, in bytes: more than 100,000 members.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The maximum size of a batch, in members and in bytes of rules. It bounds the memory and the time
-/// until other requests are evaluated.
+/// The maximum size of a batch, in members and in bytes of rules. It limits the memory, and the
+/// time that other requests wait.
 const BATCH_MEMBERS: usize = 2_000;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
-/// The number of members that are loaded together. A batch may exceed its maximum by that many
+/// The number of members that are loaded together. A batch may exceed its maximum by this many
 /// members and their rules.
 const LOADED_MEMBERS: usize = 50;
 
 /// Evaluates an event for many members, and returns them grouped by result. Members without an
-/// account on this server and members outside the namespace of the service are omitted.
+/// account on this server and members outside the service's namespaces are omitted.
 pub(crate) async fn evaluate(
     State(state): State<Arc<AppState>>,
     RequestingService(service): RequestingService,

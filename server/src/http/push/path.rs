@@ -1,6 +1,6 @@
-//! Extractors of the paths below `/pushrules/`. The router selects the handler. The extractors
-//! parse the raw path and reject invalid parts, such as an unknown scope or an id with an
-//! encoded slash.
+//! Extractors for the paths below `/pushrules/`. The router selects the handler; the extractors
+//! parse the raw path and reject invalid parts, such as an unknown scope or an id with an encoded
+//! slash.
 
 use axum::extract::FromRequestParts;
 use axum::http::Method;
@@ -24,7 +24,7 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
     }
 }
 
-/// The path of a route without parameters, in which nothing can be invalid.
+/// The path of a route without parameters, which is always valid.
 pub(crate) struct FixedPath;
 
 impl<S: Sync> FromRequestParts<S> for FixedPath {
@@ -70,7 +70,7 @@ extractor! {
         | rules::RulePath::Actions(name) => RulePath(name)
 }
 
-/// Rejects an unknown path: with the error in the path, or else 404.
+/// Rejects an unknown path: with the error in the path, otherwise with 404.
 pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
     CommonError::NotFound
 }

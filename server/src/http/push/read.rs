@@ -1,4 +1,4 @@
-//! Handlers of the requests that read push rules.
+//! Handlers of requests that read push rules.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(crate) async fn get_rule_actions(rules: UserRules<RulePath>) -> Result<JsonB
     rules.respond(json!({ "actions": rule.actions }))
 }
 
-/// The rules of the user that a request acts for, and the path of the request. The extractor
+/// The rules of the user for whom a request acts, and the path of the request. The extractor
 /// rejects tokens that may not read rules.
 pub(crate) struct UserRules<P> {
     path: P,

@@ -1,5 +1,4 @@
-//! Handlers of the requests that write push rules. Each parses its request, then queues a change of
-//! one ruleset.
+//! Handlers of requests that write push rules. Each parses its request, then changes one ruleset.
 
 use std::sync::Arc;
 
@@ -72,7 +71,7 @@ async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonEr
     Ok(FullBody::within(state.config.rules.max_body_bytes, request, state).await?.0)
 }
 
-/// Changes a rule of the requester, and responds when the change is durable.
+/// Changes one of the requester's rules, and responds when the change is durable.
 async fn change(
     state: &AppState,
     requester: &Requester,

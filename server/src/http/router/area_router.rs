@@ -18,7 +18,7 @@ pub(crate) struct AreaRouter {
     /// Catch-all routes, in a second router, because one router cannot have a parameter and a
     /// catch-all at the same position.
     pub(crate) unknown: PathRouter,
-    /// Path prefixes that patterns show in a different form.
+    /// Path prefixes, with their replacements in patterns.
     prefixes: Vec<(String, &'static str)>,
 }
 
@@ -46,8 +46,8 @@ impl AreaRouter {
         }
     }
 
-    /// Shows a prefix of paths in a different form in their patterns, so that equivalent paths have
-    /// one pattern. The first prefix that matches a path applies.
+    /// Replaces a path prefix in route patterns, so that equivalent paths have one pattern. The
+    /// first prefix that matches a path applies.
     pub(crate) fn show_prefix(mut self, prefix: &str, shown: &'static str) -> Self {
         self.prefixes.push((prefix.to_owned(), shown));
         self
@@ -110,7 +110,7 @@ pub(crate) struct Routes {
     by_path: [matchit::Router<Route>; 2],
     /// The route of all other paths.
     unmatched: Route,
-    /// The metrics of the different patterns, by their index. The first one is `UNMATCHED`.
+    /// The metrics of each pattern, by its index. The first pattern is `UNMATCHED`.
     pub(crate) metrics: Vec<Arc<RouteMetrics>>,
 }
 
@@ -128,7 +128,7 @@ impl Routes {
         for area in areas {
             let unmatched = Route { area: area.area, pattern: UNMATCHED, index: 0 };
             for path in &area.routes.paths {
-                let (index, pattern) = index_of(&mut patterns, area.pattern(path));
+                let (index, pattern) = intern_pattern(&mut patterns, area.pattern(path));
                 insert(known_paths, path, Route { pattern, index, ..unmatched });
             }
             for path in &area.unknown.paths {
@@ -154,8 +154,8 @@ impl Routes {
     }
 }
 
-/// Returns the index of a pattern, which is added if it is new.
-fn index_of(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
+/// Returns the index of a pattern, adding the pattern if it is new.
+fn intern_pattern(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
     if let Some(index) = patterns.iter().position(|known| *known == pattern) {
         return (index, patterns[index]);
     }

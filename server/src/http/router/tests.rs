@@ -1,5 +1,5 @@
-//! Checks the route table: every route has the area that is listed here, and its responses follow
-//! the policies of that area.
+//! Tests of the route table: every route has the area listed here, and its responses follow that
+//! area's policies.
 
 mod openapi;
 
@@ -125,7 +125,7 @@ const CLIENT_ROUTES: [&str; 24] = [
     "/user/{user}/account_data/m.push_rules",
 ];
 
-fn expected() -> BTreeMap<String, Area> {
+fn expected_areas() -> BTreeMap<String, Area> {
     let mut all: BTreeMap<String, Area> = ROUTES.map(|(path, area)| (path.to_owned(), area)).into();
     for page in PAGE_ROUTES {
         all.extend([page.to_owned(), format!("{page}/{{*path}}")].map(|path| (path, PAGES)));
@@ -162,7 +162,7 @@ async fn every_route_has_its_listed_area() {
             assert!(previous.is_none(), "{path} is registered twice");
         }
     }
-    assert_eq!(registered, expected());
+    assert_eq!(registered, expected_areas());
 }
 
 #[tokio::test]
@@ -202,8 +202,8 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
 async fn every_route_follows_the_policies_of_its_area() {
     let folder = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(folder.path()).await);
-    for (route, area) in expected() {
-        let path: String = route.split('/').map(concrete).collect::<Vec<_>>().join("/");
+    for (route, area) in expected_areas() {
+        let path: String = route.split('/').map(fill_segment).collect::<Vec<_>>().join("/");
         let response = send(&service, Method::PATCH, &path).await;
         assert!(response.status.is_client_error(), "{route}: {}", response.status);
         assert_eq!(response.format(), area.errors, "{route}");
@@ -218,7 +218,8 @@ async fn every_route_follows_the_policies_of_its_area() {
     }
 }
 
-fn concrete(segment: &str) -> &str {
+/// Replaces a parameter in a path segment with a value.
+fn fill_segment(segment: &str) -> &str {
     match segment {
         "@{name}" => "@x",
         parameter if parameter.starts_with('{') => "x",
@@ -300,7 +301,7 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
 
 /// Anyone can send a form, so a large one is rejected by its length, or as soon as it is too large.
 #[tokio::test]
-async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
+async fn at_most_64_kib_of_a_page_form_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = test_state(folder.path()).await;
     let settings = &mut Arc::get_mut(&mut state).unwrap().config.http;
@@ -342,7 +343,7 @@ async fn at_most_64_kib_of_a_form_of_a_page_are_read() {
 /// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
 /// someone else or instead of a page.
 #[tokio::test]
-async fn every_response_has_a_cache_policy_and_names_what_it_depends_on() {
+async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
     let folder = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(folder.path()).await);
     let negotiated = Some("Accept, Accept-Language");

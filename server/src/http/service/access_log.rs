@@ -15,16 +15,16 @@ use crate::http::extract::client::{client_address, peer_address};
 const MAX_PATH: usize = 500;
 const MAX_USER_AGENT: usize = 200;
 
-/// A request that may be logged when its response is known.
+/// A request that may be logged once its response is known.
 pub(super) struct AccessLogEntry {
     uri: Uri,
-    /// The address of the client, as far as `audit.addresses` allows.
+    /// The client's address, as far as `audit.addresses` allows.
     address: Option<String>,
     user_agent: Option<HeaderValue>,
 }
 
 impl AccessLogEntry {
-    /// Returns the entry of a request; `None` if the access log is off. At the level `debug` all
+    /// Creates the entry of a request; `None` if the access log is off. At the level `debug` all
     /// requests are logged.
     pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
         if state.config.log.access == AccessLog::Off && !is_debug() {

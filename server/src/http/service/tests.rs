@@ -31,8 +31,8 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
 /// The size of the response to `/large`.
 pub(crate) const LARGE: usize = 200_000;
 
-/// Returns a service with routes for tests: one panics, one is slow, one has a guard, one reads a
-/// body, one is large, one is exempt from limits.
+/// Returns a service with test routes: one panics, one is slow, one has a guard, one reads a body,
+/// one has a large response, one is exempt from limits.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
     let slowly = async || {
@@ -41,7 +41,7 @@ pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     };
     let panics = async || -> &'static str { panic!("a secret of the handler") };
     let registers = async |guard: AbuseGuard| -> Result<&'static str, CommonError> {
-        guard.app_registration().await?;
+        guard.count_app_registration().await?;
         Ok("registered")
     };
     let matrix = AreaRouter::new(MATRIX)

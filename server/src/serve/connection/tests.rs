@@ -17,8 +17,8 @@ const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
 /// The head of a request whose response does not depend on its body.
 const WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
 
-/// The peer of a connection that is served, and the server around it. The clock is paused.
-struct Peered {
+/// A server with one connection, and that connection's peer. The clock is paused.
+struct TestServer {
     peer: DuplexStream,
     stop: watch::Sender<bool>,
     service: HttpService,
@@ -26,7 +26,7 @@ struct Peered {
     _folder: tempfile::TempDir,
 }
 
-async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
+async fn build_connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
     let http = config::Http::default();
     Connection {
         builder: Arc::new(crate::serve::builder()),
@@ -38,10 +38,10 @@ async fn connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> C
     }
 }
 
-impl Peered {
+impl TestServer {
     async fn start() -> Self {
         let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
-        let connection = connection(&folder, &stop).await;
+        let connection = build_connection(&folder, &stop).await;
         let service = connection.service.clone();
         tokio::time::pause();
         let (peer, stream) = duplex(64 * 1024);
@@ -49,7 +49,7 @@ impl Peered {
         Self { peer, stop, service, serving, _folder: folder }
     }
 
-    /// Sends a request and returns the first bytes of the response, which are all of it.
+    /// Sends a request and returns the response, which is small enough for one read.
     async fn request(&mut self) -> String {
         self.peer.write_all(REQUEST).await.unwrap();
         let mut response = [0; 4096];
@@ -66,23 +66,23 @@ impl Peered {
 #[tokio::test]
 async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
     for is_used in [true, false] {
-        let mut peered = Peered::start().await;
+        let mut server = TestServer::start().await;
         if is_used {
-            let response = peered.request().await;
+            let response = server.request().await;
             assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
             assert!(!response.contains("connection: close\r\n"), "{response}");
         }
-        peered.stop();
+        server.stop();
         sleep(REQUEST_GRACE.saturating_sub(Duration::from_millis(5))).await;
-        let response = peered.request().await;
+        let response = server.request().await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         assert!(response.contains("connection: close\r\n"), "{response}");
-        peered.serving.await.unwrap();
+        server.serving.await.unwrap();
         tokio::time::resume();
     }
 }
 
-/// Returns the frames that the server sends until it closes the connection.
+/// Returns the types of the frames that the server sends until it closes the connection.
 async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
     let mut received = Vec::new();
     peer.read_to_end(&mut received).await.unwrap();
@@ -96,15 +96,15 @@ async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_slow_request_head_is_cut_off_whether_it_is_the_first_or_the_second() {
+async fn a_slow_first_or_second_request_head_is_cut_off() {
     for is_used in [true, false] {
-        let mut peered = Peered::start().await;
+        let mut server = TestServer::start().await;
         if is_used {
-            peered.request().await;
+            server.request().await;
         }
         let start = Instant::now();
-        peered.peer.write_all(b"GET /well HTTP/1.1\r\nHost: a\r\nX-Slow: ").await.unwrap();
-        assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+        server.peer.write_all(b"GET /well HTTP/1.1\r\nHost: a\r\nX-Slow: ").await.unwrap();
+        assert_eq!(server.peer.read(&mut [0; 1]).await.unwrap(), 0);
         let elapsed = start.elapsed();
         assert!((HEADER_TIMEOUT..=HEADER_TIMEOUT * 2).contains(&elapsed), "{elapsed:?}");
         tokio::time::resume();
@@ -113,10 +113,10 @@ async fn a_slow_request_head_is_cut_off_whether_it_is_the_first_or_the_second() 
 
 #[tokio::test]
 async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
-    let mut peered = Peered::start().await;
+    let mut server = TestServer::start().await;
     let mut limits = config::Config::default();
     limits.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
-    let state = peered.service.state();
+    let state = server.service.state();
     state.limits.replace(&limits, &state.metrics.limits);
     let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
     for stream_id in (1..30_u8).step_by(2) {
@@ -124,8 +124,8 @@ async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly
         frames.extend([0, 0, 3, 1, 5, 0, 0, 0, stream_id, 0x82, 0x86, 0x84]);
     }
     let start = Instant::now();
-    peered.peer.write_all(&frames).await.unwrap();
-    let types = read_frame_types(&mut peered.peer).await;
+    server.peer.write_all(&frames).await.unwrap();
+    let types = read_frame_types(&mut server.peer).await;
     let elapsed = start.elapsed();
     assert!(elapsed < config::Http::default().idle_timeout, "{elapsed:?}");
     let (headers, goaway) = (1, 7);
@@ -142,7 +142,7 @@ async fn an_unfinished_handshake_is_cut_off() {
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
         let folder = tempfile::tempdir().unwrap();
         let stop = watch::Sender::new(false);
-        let connection = connection(&folder, &stop).await;
+        let connection = build_connection(&folder, &stop).await;
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -163,48 +163,48 @@ async fn an_unfinished_handshake_is_cut_off() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_shortly_after_the_stop() {
     for is_used in [true, false] {
-        let mut peered = Peered::start().await;
+        let mut server = TestServer::start().await;
         if is_used {
-            peered.request().await;
+            server.request().await;
         }
         let start = Instant::now();
-        peered.stop();
-        peered.serving.await.unwrap();
+        server.stop();
+        server.serving.await.unwrap();
         // Timers have a granularity of a millisecond.
         let late = start.elapsed().checked_sub(REQUEST_GRACE);
         assert!(late.is_some_and(|late| late < Duration::from_millis(5)), "{late:?}");
-        assert_eq!(peered.peer.read(&mut [0; 1]).await.unwrap(), 0);
+        assert_eq!(server.peer.read(&mut [0; 1]).await.unwrap(), 0);
         tokio::time::resume();
     }
 }
 
 #[tokio::test]
-async fn a_slow_body_that_was_not_needed_has_a_second_and_a_few_more_to_close() {
-    let mut peered = Peered::start().await;
+async fn a_slow_unread_body_does_not_keep_the_connection_open() {
+    let mut server = TestServer::start().await;
     let start = Instant::now();
-    peered.peer.write_all(WITH_BODY).await.unwrap();
+    server.peer.write_all(WITH_BODY).await.unwrap();
     let mut response = vec![0; 4096];
-    let length = peered.peer.read(&mut response).await.unwrap();
+    let length = server.peer.read(&mut response).await.unwrap();
     let response = String::from_utf8_lossy(&response[..length]);
     assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
     assert!(response.contains("connection: close\r\n"), "{response}");
     assert_eq!(start.elapsed().as_secs(), 1);
-    // Sending on does not extend the time.
-    while peered.peer.write_all(b"a").await.is_ok() {
+    // Sending more does not extend the time.
+    while server.peer.write_all(b"a").await.is_ok() {
         sleep(Duration::from_millis(100)).await;
     }
-    peered.serving.await.unwrap();
+    server.serving.await.unwrap();
     assert_eq!(start.elapsed().as_secs(), CLOSE_TIMEOUT.as_secs() + 1);
 }
 
 #[tokio::test]
 async fn a_body_that_timed_out_gets_no_more_time() {
-    let mut peered = Peered::start().await;
+    let mut server = TestServer::start().await;
     let start = Instant::now();
     let head = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
-    peered.peer.write_all(head).await.unwrap();
+    server.peer.write_all(head).await.unwrap();
     let mut response = vec![0; 4096];
-    let length = peered.peer.read(&mut response).await.unwrap();
+    let length = server.peer.read(&mut response).await.unwrap();
     let response = String::from_utf8_lossy(&response[..length]);
     assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
     assert!(response.contains("connection: close\r\n"), "{response}");
@@ -214,13 +214,13 @@ async fn a_body_that_timed_out_gets_no_more_time() {
 #[tokio::test]
 async fn a_connection_that_only_makes_exempt_requests_is_closed_after_a_while() {
     for (path, closes) in [("/exempt", true), ("/well", false)] {
-        let mut peered = Peered::start().await;
+        let mut server = TestServer::start().await;
         let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
         let mut minutes = 0;
         let is_closed = loop {
-            peered.peer.write_all(request.as_bytes()).await.unwrap();
+            server.peer.write_all(request.as_bytes()).await.unwrap();
             let mut response = [0; 4096];
-            let length = peered.peer.read(&mut response).await.unwrap();
+            let length = server.peer.read(&mut response).await.unwrap();
             let response = String::from_utf8_lossy(&response[..length]);
             assert!(response.starts_with("HTTP/1.1 "), "{response}");
             if response.contains("connection: close\r\n") {
@@ -229,7 +229,7 @@ async fn a_connection_that_only_makes_exempt_requests_is_closed_after_a_while() 
             if minutes == 30 {
                 break false;
             }
-            // Less than the timeout of idle connections.
+            // Less than the idle timeout.
             sleep(Duration::from_secs(59)).await;
             minutes += 1;
         };
@@ -262,7 +262,7 @@ async fn an_http2_connection_that_only_makes_exempt_requests_is_closed_after_a_w
 }
 
 /// A peer that speaks HTTP/2.
-struct Http2Peer(Peered);
+struct Http2Peer(TestServer);
 
 /// Types and flags of frames (RFC 9113 section 6).
 const DATA: u8 = 0;
@@ -277,10 +277,10 @@ const END_HEADERS: u8 = 4;
 impl Http2Peer {
     /// Requests a large response, with the default window of 65,535 bytes.
     async fn start() -> Self {
-        let mut peer = Self(Peered::start().await);
+        let mut peer = Self(TestServer::start().await);
         peer.0.peer.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         peer.send(SETTINGS, 0, 0, b"").await.unwrap();
-        // GET and http from the static table of HPACK, and the path as a literal.
+        // GET and http from HPACK's static table, and the path as a literal.
         let headers = b"\x82\x86\x04\x06/large";
         peer.send(HEADERS, END_STREAM | END_HEADERS, 1, headers).await.unwrap();
         peer
@@ -291,8 +291,8 @@ impl Http2Peer {
         self.0.peer.write_all(&[&head, payload].concat()).await
     }
 
-    /// Receives the frames that the server sends now, and answers pings. Returns the size of the
-    /// data, and whether the response has ended.
+    /// Receives frames until the server pauses or the response ends, and answers pings. Returns the
+    /// size of the data, and whether the response has ended.
     async fn receive(&mut self) -> io::Result<(usize, bool)> {
         let (mut size, mut has_ended) = (0, false);
         let mut head = [0; 9];
@@ -344,7 +344,7 @@ async fn a_large_http2_response_may_be_read_slowly() {
 }
 
 #[tokio::test]
-async fn an_http2_response_that_is_not_read_is_given_up_although_the_peer_sends_pings() {
+async fn an_unread_http2_response_is_abandoned_even_if_the_peer_sends_pings() {
     let mut peer = Http2Peer::start().await;
     let start = Instant::now();
     while peer.receive().await.is_ok() && peer.send(PING, 0, 0, &[0; 8]).await.is_ok() {

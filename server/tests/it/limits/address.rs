@@ -122,11 +122,11 @@ async fn abuse_limits_apply_to_an_ipv6_48_as_well() {
         AbuseGuard::new(Arc::clone(&service.state), from)
     };
     for network in 0..8 {
-        assert!(guard(network).app_registration().await.is_ok(), "{network}");
-        assert!(guard(network).app_registration().await.is_ok(), "{network}");
-        assert!(guard(network).app_registration().await.is_err(), "{network}");
+        assert!(guard(network).count_app_registration().await.is_ok(), "{network}");
+        assert!(guard(network).count_app_registration().await.is_ok(), "{network}");
+        assert!(guard(network).count_app_registration().await.is_err(), "{network}");
     }
-    assert!(guard(9).app_registration().await.is_err());
+    assert!(guard(9).count_app_registration().await.is_err());
 }
 
 #[tokio::test]

@@ -137,19 +137,19 @@ async fn wrong_client_secrets_are_counted_and_correct_ones_never() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..100 {
-        assert!(here.client_secret("app", None).await.is_ok());
+        assert!(here.check_client_secret("app", None).await.is_ok());
     }
     let mut wrong = 0;
-    while here.client_secret("app", None).await.is_ok() {
-        here.wrong_client_secret("app", None).await;
+    while here.check_client_secret("app", None).await.is_ok() {
+        here.count_wrong_client_secret("app", None).await;
         wrong += 1;
         assert!(wrong < 1000);
     }
     assert_eq!(wrong, 25);
-    assert!(elsewhere.client_secret("app", None).await.is_ok(), "the real client is served");
-    assert!(here.client_secret("other", None).await.is_ok());
+    assert!(elsewhere.check_client_secret("app", None).await.is_ok(), "the real client is served");
+    assert!(here.check_client_secret("other", None).await.is_ok());
     service.clock.advance(300);
-    assert!(here.client_secret("app", None).await.is_ok());
+    assert!(here.check_client_secret("app", None).await.is_ok());
 }
 
 #[tokio::test]
@@ -157,10 +157,10 @@ async fn an_address_can_register_30_apps_in_10_minutes() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..30 {
-        assert!(here.app_registration().await.is_ok());
+        assert!(here.count_app_registration().await.is_ok());
     }
-    assert!(here.app_registration().await.is_err());
-    assert!(elsewhere.app_registration().await.is_ok());
+    assert!(here.count_app_registration().await.is_err());
+    assert!(elsewhere.count_app_registration().await.is_ok());
 }
 
 #[tokio::test]
@@ -178,6 +178,6 @@ async fn mode_and_settings_apply_to_abuse_limits() {
     assert!(sign_in(&here, "alice").await.is_ok() && sign_in(&here, "alice").await.is_ok());
     assert!(sign_in(&here, "alice").await.is_err());
     for _ in 0..100 {
-        assert!(here.app_registration().await.is_ok());
+        assert!(here.count_app_registration().await.is_ok());
     }
 }

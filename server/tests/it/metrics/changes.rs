@@ -28,7 +28,7 @@ const UNCHANGED: [(&str, &str); 13] = [
         "belfry_task_restarts_total",
         "see a_task_that_panics_or_ends_is_started_again_after_a_growing_pause",
     ),
-    ("belfry_evaluation_failures_total", "see slots_are_bounded_and_returned"),
+    ("belfry_evaluation_failures_total", "see slots_are_limited_and_released"),
     ("belfry_sqlite_disk_available_bytes", "depends on the whole machine"),
     ("process_max_fds", "set at start"),
     ("process_start_time_seconds", "constant"),

@@ -1,4 +1,4 @@
-//! Accounts: lists and single ones.
+//! Account lists and single accounts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Actions of an admin on an account. Every change has an audit event that names the admin.
+//! Actions by an admin on an account. Every change has an audit event that names the admin.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) async fn act(
         AccountAction::Disable => {
             let events = admin.event(AuditKind::AccountDisable, text).into();
             let now = Some(state.clock.now());
-            check(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
+            check_outcome(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
         }
     }
     Ok(Json(json!({})))
@@ -56,13 +56,13 @@ pub(crate) async fn enable(
     let mut account = id.load(&state).await?;
     if account.disabled_at.take().is_some() {
         let events = admin.event(AuditKind::AccountEnable, "").into();
-        check(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
+        check_outcome(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
     }
     Ok(Json(admin_account(&state, &account)))
 }
 
-/// `DELETE /api/v1/admin/accounts/:id`: deletes the account with everything that belongs to it, and
-/// returns what it was. Mastodon requires that it is suspended first, which does not exist here.
+/// `DELETE /api/v1/admin/accounts/:id`: deletes the account with all its data, and returns the
+/// deleted account. Mastodon requires a suspension first, which Belfry does not have.
 pub(crate) async fn delete(
     State(state): State<Arc<AppState>>,
     admin: Admin,
@@ -89,8 +89,8 @@ pub(crate) async fn leave_unchanged(
     Ok(Json(admin_account(&state, &id.load(&state).await?)))
 }
 
-/// `POST …/approve`, `…/reject` and `…/unsuspend`: no account is pending or suspended, which
-/// Mastodon requires.
+/// `POST …/approve`, `…/reject` and `…/unsuspend`: always rejected, because they require a pending
+/// or suspended account, and there are none.
 pub(crate) async fn reject(
     State(state): State<Arc<AppState>>,
     admin: Admin,
@@ -101,7 +101,7 @@ pub(crate) async fn reject(
     Err(ApiError::NotAllowed)
 }
 
-fn check(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
+fn check_outcome(outcome: AccountUpdateOutcome) -> Result<(), ApiError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),
         AccountUpdateOutcome::NotFound => Err(ApiError::RecordNotFound),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::http::api::accounts::{account_entity, role_name};
 
-/// `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
+/// Returns an `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
 pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),
@@ -29,7 +29,7 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
         "invite_request": null,
         "ips": [],
         "account": account_entity(state, account),
-        // Not one of Mastodon's: when the account is deleted, at the request of its owner.
+        // Not in Mastodon: the time at which the account will be deleted, as its owner requested.
         "delete_at": account.delete_at.map(timestamp),
     })
 }
@@ -39,8 +39,8 @@ fn timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
-/// Returns the role as a record, with numbers, unlike the role of `CredentialAccount`. The
-/// permission 1 implies all others. Roles are built in, so they have no times of their own.
+/// Returns the role with numbers instead of the strings of `CredentialAccount`. The permission 1
+/// implies all others. Roles are built in, so their times are fixed.
 fn role(role: Role) -> Value {
     let is_admin = role == Role::Admin;
     json!({

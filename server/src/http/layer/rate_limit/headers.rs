@@ -1,4 +1,4 @@
-//! Rate limit headers of a response.
+//! The rate-limit headers of a response.
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
@@ -12,8 +12,8 @@ const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// The decisions that a response reports: about the request itself, about the guard that its
-/// handler uses, and about the original request of a gateway check.
+/// The decisions that a response reports: of the limits on the request itself, of the guard that
+/// its handler uses, and of the limits on the original request of a gateway check.
 #[derive(Debug, Default)]
 pub(crate) struct RateLimitHeaders {
     decision: RateLimitDecision,
@@ -25,7 +25,7 @@ impl RateLimitHeaders {
         self.decision = std::mem::take(&mut self.decision).merge(decision);
     }
 
-    /// Creates the slot for the decision of a guard.
+    /// Returns the slot for a guard's decision, creating it if missing.
     pub(crate) fn guard_slot(&mut self) -> GuardOutcome {
         self.guard.get_or_insert_default().clone()
     }
@@ -37,7 +37,8 @@ impl RateLimitHeaders {
         }
     }
 
-    /// Writes the headers: `X-RateLimit-*` for the closest limit, the others for all limits.
+    /// Writes the headers: `X-RateLimit-*` for the closest limit, `RateLimit` and
+    /// `RateLimit-Policy` for all limits.
     pub(crate) fn write(mut self, response: &mut Response) {
         if let Some(decision) = self.guard.take().and_then(|outcome| outcome.take()) {
             self.add(decision);
@@ -56,11 +57,11 @@ fn number(value: u32) -> HeaderValue {
     text(itoa::Buffer::new().format(value))
 }
 
-/// Returns the text as a header value. It is always valid, because names of limits consist of
-/// characters that headers allow.
+/// Converts text to a header value. It is always valid, because limit names consist of characters
+/// that headers allow.
 ///
-/// Copied into one allocation of its length. A conversion of a `String` or of a number would make a
-/// second one, and one more atomic operation when the value is dropped.
+/// The text is copied into one allocation. Converting a `String` or a number would make a second
+/// one, and cost another atomic operation when the value is dropped.
 fn text(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

@@ -6,18 +6,18 @@ use axum::http::Method;
 use belfry_core::oauth::scope::Scope;
 use serde_json::Value;
 
-use super::{areas, concrete, send};
+use super::{areas, fill_segment, send};
 use crate::http::openapi::document;
 use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
-/// The methods of an OpenAPI document besides `HEAD`, which `GET` implies.
+/// The methods of an OpenAPI document except `HEAD`, which `GET` implies.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
 
 /// Returns the methods of a route: those in `Allow` of the response to an unknown method, or all
 /// methods.
 async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
-    let path: String = path.split('/').map(concrete).collect::<Vec<_>>().join("/");
+    let path: String = path.split('/').map(fill_segment).collect::<Vec<_>>().join("/");
     let unknown = Method::from_bytes(b"UNKNOWN").unwrap();
     let response = send(service, unknown, &path).await;
     match response.header("allow") {
@@ -59,9 +59,9 @@ fn the_openapi_document_has_every_scope() {
     };
     let names = |scopes: &[Scope]| scopes.iter().map(ToString::to_string).collect();
     assert_eq!(scopes("authorizationCode"), names(Scope::ALL));
-    let of_apps: Vec<Scope> = Scope::ALL.iter().copied().filter(|s| !s.is_admin()).collect();
-    assert_eq!(scopes("clientCredentials"), names(&of_apps));
-    // Scopes that operations require exist.
+    let app_scopes: Vec<Scope> = Scope::ALL.iter().copied().filter(|s| !s.is_admin()).collect();
+    assert_eq!(scopes("clientCredentials"), names(&app_scopes));
+    // The scopes that operations require exist.
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values().filter_map(Value::as_object) {
             let required = operation["security"].as_array().unwrap().iter();
